@@ -1,0 +1,583 @@
+"""The one condition model: every type a knowledge base may state, with what it means.
+
+Pre- and postconditions, validation, success criteria, edge and skip conditions, state
+indicators, termination and wait triggers are all entries here. One class is one entry: its
+fields (the schema), the probes it needs and how it is judged. Adding a type is adding a class
+and putting it into `Condition`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, JsonValue, model_validator
+
+from kb_schema import urls
+from kb_schema.base import LocalId, Metadata, Model, ScreenRef, Seconds, TaskRef
+from kb_schema.probes import (
+    ElementProbe,
+    Facts,
+    FormProbe,
+    Probe,
+    ProbeAnswer,
+    Scope,
+    Status,
+    TextProbe,
+    Verdict,
+    held,
+    unknown,
+)
+from kb_schema.selectors import Selector, css
+
+MESSAGE_REGIONS = '[role="status"], [role="alert"], [aria-live]:not([aria-live="off"]), .toast, .banner, .alert'
+"""Where pages tell people what happened; used where a condition names no selector."""
+
+ElementRef = str | Selector
+"""An element id of the current screen, a literal CSS selector, or a whole selector."""
+
+
+class BaseCondition(Model):
+    """Fields every condition may carry, and the two questions every type answers."""
+
+    reason: str | None = None
+    weight: float | None = Field(default=None, gt=0, le=1_000, allow_inf_nan=False)
+    """Share in a signature's confidence; see DESIGN 5 for the defaults."""
+    success: bool | None = None
+    """True: evidence of success; False: evidence of failure (KS 4.1)."""
+    timeout: Seconds | None = None
+    hard_dependency: bool = True
+    """A hard condition that does not hold fails; a soft one is remediated (KS 9.11)."""
+    auto_remediate: bool = False
+    remediation_task_id: TaskRef | None = None
+    remediation_action: str | None = None
+    remediation_params: Metadata = Field(default_factory=dict)
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        """What must be asked of the page. Unresolvable references yield no probe."""
+        return ()
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        """The verdict on answered probes and other facts."""
+        raise NotImplementedError
+
+    @property
+    def needs_screen(self) -> bool:
+        """Whether the page must be identified first."""
+        return False
+
+
+# -- the address ---------------------------------------------------------------------------------
+
+
+class UrlMatches(BaseCondition):
+    """The URL matches an RE2 pattern (KS 4.1 `url_matches`, KS 4.7 `url_pattern`)."""
+
+    type: Literal["url_matches", "url_pattern"]
+    pattern: str = Field(min_length=1, max_length=4_000)
+
+    @model_validator(mode="after")
+    def _pattern_compiles(self) -> UrlMatches:
+        urls.compile_pattern(self.pattern)
+        return self
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        """Absolute patterns are matched against any configured base URL."""
+        ok = urls.matches(self.pattern, facts.url, authored_base=facts.authored_base, base=facts.path_base)
+        return held(ok, f"URL {facts.url} against {self.pattern}")
+
+
+class UrlContains(BaseCondition):
+    """The URL contains a text; only path, query and fragment are looked at for a value that
+    begins with `/`, so that a host name never matches by accident."""
+
+    type: Literal["url_contains"]
+    value: str = Field(min_length=1)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        """Exact as to case."""
+        where = urls.path_of(facts.url) if self.value.startswith("/") else facts.url
+        return held(self.value in where, f"{self.value!r} in {where}")
+
+
+class TitleContains(BaseCondition):
+    """The document title contains a text."""
+
+    type: Literal["title_contains"]
+    value: str = Field(min_length=1)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        """Exact as to case."""
+        return held(self.value in facts.title, f"{self.value!r} in title {facts.title!r}")
+
+
+# -- what is on the page -------------------------------------------------------------------------
+
+
+class DomContains(BaseCondition):
+    """A visible element (matching `selector`, where given) shows a text (KS 4.1)."""
+
+    type: Literal["dom_contains"]
+    value: str = Field(min_length=1)
+    selector: str | None = None
+
+    def _probe(self) -> TextProbe:
+        return TextProbe(value=self.value, css=self.selector)
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return (self._probe(),)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        where = self.selector or "the page"
+        return _seen(facts.answer(self._probe()), f"{self.value!r} in {where}")
+
+
+class DomElement(BaseCondition):
+    """A visible element matches a CSS selector, and contains a text where one is given (KS 4.7)."""
+
+    type: Literal["dom_element"]
+    selector: str = Field(min_length=1)
+    text_contains: str | None = None
+
+    def _probe(self) -> Probe:
+        if self.text_contains is not None:
+            return TextProbe(value=self.text_contains, css=self.selector)
+        return ElementProbe(selector=css(self.selector))
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return (self._probe(),)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        what = self.selector + (f" with {self.text_contains!r}" if self.text_contains else "")
+        return _seen(facts.answer(self._probe()), what)
+
+
+class _AboutElement(BaseCondition):
+    """Conditions on one element, named by id of the screen, by CSS, or by a whole selector."""
+
+    element: ElementRef = Field(
+        validation_alias=AliasChoices(
+            "element", "element_selector", "element_id", "field_id", "field_selector", "selector"
+        )
+    )
+
+    def _probe(self, scope: Scope) -> ElementProbe | None:
+        selector = scope.element(self.element)
+        return None if selector is None else ElementProbe(selector=selector)
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        probe = self._probe(scope)
+        return () if probe is None else (probe,)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        probe = self._probe(scope)
+        name = self.element if isinstance(self.element, str) else "element"
+        answer = None if probe is None else facts.answer(probe)
+        if answer is None:
+            return unknown(f"{name} cannot be looked up here")
+        if answer.error:
+            return unknown(f"{name}: {answer.error}")
+        return self._judge_element(answer, name)
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        raise NotImplementedError
+
+
+class ElementVisible(_AboutElement):
+    """At least one matching element can be seen."""
+
+    type: Literal["element_visible"]
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        return held(answer.visible > 0, f"{name}: {answer.visible} visible of {answer.present}")
+
+
+class ElementHidden(_AboutElement):
+    """No matching element can be seen (KS 9.9 `element_hidden`, KS 9.10 `element_disappears`)."""
+
+    type: Literal["element_hidden", "element_disappears", "element_absent", "empty_collection"]
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        return held(answer.visible == 0, f"{name}: {answer.visible} visible")
+
+
+class ElementEnabled(_AboutElement):
+    """The element can be seen and is not disabled."""
+
+    type: Literal["element_enabled"]
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        if answer.visible == 0:
+            return held(False, f"{name} is not visible")
+        return held(answer.enabled is not False, f"{name} is {'' if answer.enabled else 'not '}enabled")
+
+
+class ElementCount(_AboutElement):
+    """The number of visible matching elements lies within bounds."""
+
+    type: Literal["element_count"]
+    min: int = Field(default=0, ge=0)
+    max: int | None = Field(default=None, ge=0)
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        ok = self.min <= answer.visible and (self.max is None or answer.visible <= self.max)
+        return held(ok, f"{name}: {answer.visible} visible")
+
+
+class FieldFilled(_AboutElement):
+    """The field holds something; a checkbox is checked (KS 4.1)."""
+
+    type: Literal["field_filled"]
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        if answer.present == 0:
+            return held(False, f"{name} is not on the page")
+        if answer.value is None:
+            return unknown(f"the value of {name} cannot be read")
+        return held(answer.value not in ("", "false"), f"{name} is {'filled' if answer.value else 'empty'}")
+
+
+class FieldHasValue(_AboutElement):
+    """The field holds exactly this value (KS 4.2). The evidence never repeats it."""
+
+    type: Literal["field_has_value"]
+    value: JsonValue
+
+    def _judge_element(self, answer: ProbeAnswer, name: str) -> Verdict:
+        if answer.present == 0:
+            return held(False, f"{name} is not on the page")
+        if answer.value is None:
+            return unknown(f"the value of {name} cannot be read")
+        wanted = str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        same = answer.value.replace("\r\n", "\n") == wanted.replace("\r\n", "\n")
+        return held(same, f"{name} {'holds' if same else 'does not hold'} the expected value")
+
+
+class AllRequiredFieldsFilled(BaseCondition):
+    """Every named field is filled; without names, no visible required field is empty (KS 4.3)."""
+
+    type: Literal["all_required_fields_filled"]
+    fields: tuple[str, ...] = ()
+
+    def _parts(self) -> tuple[FieldFilled, ...]:
+        return tuple(FieldFilled(type="field_filled", element=name) for name in self.fields)
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        if not self.fields:
+            return (FormProbe(),)
+        return tuple(probe for part in self._parts() for probe in part.probes(scope))
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if not self.fields:
+            return _form_verdict(facts)
+        return all_of(part.judge(facts, scope) for part in self._parts())
+
+
+class FormValid(BaseCondition):
+    """No visible field is marked invalid or is required and empty (KS 4.2)."""
+
+    type: Literal["form_valid"]
+    screen_id: str | None = None
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return (FormProbe(),)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        return _form_verdict(facts)
+
+
+class ShowsMessage(BaseCondition):
+    """A message region shows a text, or any text at all (KS 4.1, 4.3)."""
+
+    type: Literal["shows_banner", "shows_success_message", "confirmation_message", "shows_message"]
+    text_contains: str = ""
+    selector: str | None = None
+
+    def _probe(self) -> TextProbe:
+        return TextProbe(value=self.text_contains, css=self.selector or MESSAGE_REGIONS)
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return (self._probe(),)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        return _seen(facts.answer(self._probe()), f"a message with {self.text_contains!r}")
+
+
+class PageLoaded(BaseCondition):
+    """The document has finished loading (KS 4.2)."""
+
+    type: Literal["page_loaded"]
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if facts.ready_state is None:
+            return unknown("the snapshot does not say whether the page had loaded")
+        return held(facts.ready_state == "complete", f"document is {facts.ready_state}")
+
+
+# -- where one is --------------------------------------------------------------------------------
+
+
+class _AboutScreen(BaseCondition):
+    @property
+    def needs_screen(self) -> bool:
+        return True
+
+    def _is_on(self, facts: Facts, screen_id: str) -> Verdict:
+        if not facts.screen_known:
+            return unknown("the current screen was not identified")
+        return held(facts.screen_id == screen_id, f"on {facts.screen_id or 'an unknown screen'}")
+
+
+class OnScreen(_AboutScreen):
+    """The current screen is this one (KS 4.1 `navigates_to`, 4.3 `on_screen`, `screen_reached`,
+    `screen_match`)."""
+
+    type: Literal["on_screen", "navigates_to", "screen_reached", "screen_match"]
+    screen_id: ScreenRef
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        return self._is_on(facts, self.screen_id)
+
+
+class ScreenTransition(_AboutScreen):
+    """One got from one screen to another, with further signs of it (KS 4.3)."""
+
+    type: Literal["screen_transition"]
+    from_screen: ScreenRef | None = Field(default=None, alias="from")
+    to_screen: ScreenRef = Field(alias="to")
+    success_indicators: tuple[Condition, ...] = ()
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return tuple(probe for part in self.success_indicators for probe in part.probes(scope))
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        parts = (part.judge(facts, scope) for part in self.success_indicators)
+        return all_of([self._is_on(facts, self.to_screen), *parts])
+
+
+class Authenticated(BaseCondition):
+    """One is signed in, as the website's own conditions tell (KS 4.1)."""
+
+    type: Literal["authenticated"]
+    screen_id: str | None = None
+    expected: bool = True
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return tuple(probe for part in scope.signed_in_when for probe in part.probes(scope))
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if "authenticated" in facts.known:
+            return held(facts.known["authenticated"] is self.expected, "known beforehand")
+        if not scope.signed_in_when:
+            return unknown("the website does not say how to tell that one is signed in")
+        verdict = all_of(part.judge(facts, scope) for part in scope.signed_in_when)
+        if verdict.status is Status.UNKNOWN:
+            return verdict
+        return held(verdict.held is self.expected, verdict.evidence)
+
+    @property
+    def needs_screen(self) -> bool:
+        return False
+
+
+# -- what has happened since ---------------------------------------------------------------------
+
+
+class EventFired(BaseCondition):
+    """Something happened since the trigger was armed (KS 9.9)."""
+
+    type: Literal["dom_mutation", "network_idle", "url_change"]
+    selector: str | None = None
+
+    @property
+    def event_key(self) -> str:
+        """What an armed trigger reports under in `Facts.fired`."""
+        return f"{self.type}:{self.selector or ''}"
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if self.event_key not in facts.fired:
+            return unknown(f"{self.type} was not being watched")
+        return held(facts.fired[self.event_key], f"{self.type} since armed")
+
+
+class MaxIterationsReached(BaseCondition):
+    """An iterator has run this many times (KS 9.10)."""
+
+    type: Literal["max_iterations_reached"]
+    max_iterations: int = Field(ge=0, validation_alias=AliasChoices("max_iterations", "value", "max"))
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if facts.iteration is None:
+            return unknown("not inside an iterator")
+        return held(facts.iteration >= self.max_iterations, f"{facts.iteration} iterations")
+
+
+# -- the presentation ----------------------------------------------------------------------------
+
+
+class TimeConstraint(BaseCondition):
+    """Less than this many seconds of the demo remain (KS 4.5)."""
+
+    type: Literal["time_constraint"]
+    remaining_time: float = Field(ge=0)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if facts.remaining_seconds is None:
+            return unknown("no time window is known")
+        short = facts.remaining_seconds < self.remaining_time
+        return held(short, f"{facts.remaining_seconds:.0f} s remain of {self.remaining_time:.0f} s")
+
+
+class UserInterest(BaseCondition):
+    """The visitor wants to see this (KS 4.5). Unknown as long as nobody said so."""
+
+    type: Literal["user_interest"]
+    topic: str | None = None
+    fallback: str | None = None
+    """Segment (or `skip_to_SEGMENT`) to go on with where the interest is not there."""
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        interests = facts.context.get("user_interest")
+        if interests is None:
+            return unknown("the visitor has not said")
+        if isinstance(interests, bool):
+            return held(interests, "the visitor said so")
+        return held(self.topic is None or self.topic in interests, f"the visitor wants {interests}")
+
+
+# -- context and combinations --------------------------------------------------------------------
+
+
+class ContextEquals(BaseCondition):
+    """A variable of the run has this value; without a value, it has any."""
+
+    type: Literal["context_equals"]
+    name: str = Field(min_length=1)
+    value: JsonValue = None
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        if self.name not in facts.context:
+            return held(False, f"{self.name} is not set")
+        if self.value is None:
+            return held(facts.context[self.name] not in (None, ""), f"{self.name} is set")
+        return held(facts.context[self.name] == self.value, f"{self.name} compared")
+
+
+class Combined(BaseCondition):
+    """All, any or none of several conditions."""
+
+    type: Literal["all_of", "any_of", "none_of"]
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return tuple(probe for part in self.conditions for probe in part.probes(scope))
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        verdicts = [part.judge(facts, scope) for part in self.conditions]
+        if self.type == "all_of":
+            return all_of(verdicts)
+        some = any_of(verdicts)
+        return some if self.type == "any_of" else inverted(some)
+
+    @property
+    def needs_screen(self) -> bool:
+        return any(part.needs_screen for part in self.conditions)
+
+
+class CustomCondition(BaseCondition):
+    """KS 9.10 leaves this to code; here it is one of ours (DESIGN 6)."""
+
+    type: Literal["custom_condition"]
+    condition: Condition
+    description: LocalId | str | None = None
+
+    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+        return self.condition.probes(scope)
+
+    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+        return self.condition.judge(facts, scope)
+
+    @property
+    def needs_screen(self) -> bool:
+        return self.condition.needs_screen
+
+
+Condition = Annotated[
+    UrlMatches
+    | UrlContains
+    | TitleContains
+    | DomContains
+    | DomElement
+    | ElementVisible
+    | ElementHidden
+    | ElementEnabled
+    | ElementCount
+    | FieldFilled
+    | FieldHasValue
+    | AllRequiredFieldsFilled
+    | FormValid
+    | ShowsMessage
+    | PageLoaded
+    | OnScreen
+    | ScreenTransition
+    | Authenticated
+    | EventFired
+    | MaxIterationsReached
+    | TimeConstraint
+    | UserInterest
+    | ContextEquals
+    | Combined
+    | CustomCondition,
+    Field(discriminator="type"),
+]
+
+
+def condition_types() -> dict[str, type[BaseCondition]]:
+    """Every `type` a condition may have, with its class."""
+    members = Condition.__origin__.__args__  # type: ignore[attr-defined]
+    return {name: member for member in members for name in member.model_fields["type"].annotation.__args__}
+
+
+def all_of(verdicts: Any) -> Verdict:
+    """HELD if all held; NOT_HELD if any did not; else UNKNOWN."""
+    verdicts = list(verdicts)
+    for status in (Status.NOT_HELD, Status.UNKNOWN):
+        bad = [v for v in verdicts if v.status is status]
+        if bad:
+            return Verdict(status, "; ".join(v.evidence for v in bad))
+    return Verdict(Status.HELD, "; ".join(v.evidence for v in verdicts))
+
+
+def any_of(verdicts: Any) -> Verdict:
+    """HELD if any held; UNKNOWN if none did but one could not be evaluated."""
+    verdicts = list(verdicts)
+    for status in (Status.HELD, Status.UNKNOWN):
+        found = [v for v in verdicts if v.status is status]
+        if found:
+            return Verdict(status, "; ".join(v.evidence for v in found))
+    return Verdict(Status.NOT_HELD, "; ".join(v.evidence for v in verdicts))
+
+
+def inverted(verdict: Verdict) -> Verdict:
+    """HELD and NOT_HELD swapped; UNKNOWN stays."""
+    if verdict.status is Status.UNKNOWN:
+        return verdict
+    return held(not verdict.held, verdict.evidence)
+
+
+def _seen(answer: ProbeAnswer | None, what: str) -> Verdict:
+    if answer is None:
+        return unknown(f"{what} was not looked for")
+    if answer.error:
+        return unknown(f"{what}: {answer.error}")
+    return held(answer.visible > 0, f"{what}: {'seen' if answer.visible else 'not seen'}")
+
+
+def _form_verdict(facts: Facts) -> Verdict:
+    answer = facts.answer(FormProbe())
+    if answer is None or answer.error:
+        return unknown(answer.error if answer and answer.error else "the form was not looked at")
+    return held(answer.visible == 0, f"{answer.visible} invalid or missing fields")
+
+
+for _model in (ScreenTransition, Combined, CustomCondition):
+    _model.model_rebuild()

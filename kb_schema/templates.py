@@ -1,0 +1,151 @@
+"""`{x}` in step parameters and narration, `{{x}}` in selectors (DESIGN 9).
+
+Filling is one pass: a value that itself contains `{y}` is never expanded again. A value put
+into a selector is escaped for its language, so `O'Brien` and `"x"` work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+_VARIABLE = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}(?!\})")
+_PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+_QUOTED_PARAMETER = re.compile(r"(?P<quote>['\"])(?P<inside>[^'\"]*)(?P=quote)|\{\{\s*\w+\s*\}\}")
+
+
+class MissingVariable(KeyError):
+    """A template names a variable that has no value."""
+
+    def __init__(self, name: str, template: str) -> None:
+        self.name, self.template = name, template
+        super().__init__(f"no value for {{{name}}} in {template!r}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def variables(template: str) -> frozenset[str]:
+    """The names a `{x}` template uses.
+
+    >>> sorted(variables("I am {name}, see {{not_me}} and {a.b}"))
+    ['a.b', 'name']
+    """
+    return frozenset(_VARIABLE.findall(template))
+
+
+def selector_parameters(template: str) -> frozenset[str]:
+    """The names a `{{x}}` selector template uses."""
+    return frozenset(_PARAMETER.findall(template))
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """Replace every `{x}` once. Raises `MissingVariable`.
+
+    >>> fill("Hi {name}", {"name": "{name}"})
+    'Hi {name}'
+    """
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise MissingVariable(match[1], template)
+        return as_text(values[match[1]])
+
+    return _VARIABLE.sub(replacement, template)
+
+
+def fill_value(template: Any, values: Mapping[str, Any]) -> Any:
+    """Like `fill`, but a template that is nothing but `{x}` keeps the value's own type."""
+    if not isinstance(template, str):
+        return template
+    whole = _VARIABLE.fullmatch(template)
+    if whole is not None:
+        if whole[1] not in values:
+            raise MissingVariable(whole[1], template)
+        return values[whole[1]]
+    return fill(template, values)
+
+
+def fill_tree(node: Any, values: Mapping[str, Any]) -> Any:
+    """`fill_value` on every string inside JSON data; keys are left alone."""
+    if isinstance(node, dict):
+        return {key: fill_tree(item, values) for key, item in node.items()}
+    if isinstance(node, list | tuple):
+        return [fill_tree(item, values) for item in node]
+    return fill_value(node, values)
+
+
+def strings(node: Any, path: str = "$") -> Iterator[tuple[str, str]]:
+    """Every string inside JSON data, with its JSON path."""
+    if isinstance(node, str):
+        yield path, node
+    elif isinstance(node, dict):
+        for key, item in node.items():
+            yield from strings(item, f"{path}.{key}")
+    elif isinstance(node, list | tuple):
+        for index, item in enumerate(node):
+            yield from strings(item, f"{path}[{index}]")
+
+
+def as_text(value: Any) -> str:
+    """A value as it is typed or spoken: no quotes, booleans in lower case."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def xpath_literal(text: str) -> str:
+    """Any text as an XPath 1.0 string expression.
+
+    >>> xpath_literal("O'Brien")
+    '"O\\'Brien"'
+    """
+    if "'" not in text:
+        return f"'{text}'"
+    if '"' not in text:
+        return f'"{text}"'
+    pieces = "', \"'\", '".join(text.split("'"))
+    return f"concat('{pieces}')"
+
+
+def css_string(text: str) -> str:
+    """Any text as a CSS string in double quotes (CSS Syntax 3, serialize a string)."""
+    out = []
+    for char in text:
+        if char in '"\\':
+            out.append("\\" + char)
+        elif char == "\0":
+            out.append("\ufffd")
+        elif ord(char) < 0x20 or ord(char) == 0x7F:
+            out.append(f"\\{ord(char):x} ")
+        else:
+            out.append(char)
+    return '"' + "".join(out) + '"'
+
+
+def fill_selector(template: str, values: Mapping[str, Any], language: Literal["css", "xpath"]) -> str:
+    """Replace every `{{x}}` by the value, quoted for CSS or XPath.
+
+    `'...{{x}}...'` in quotes is re-quoted as a whole; a bare `{{x}}` (`nth-child({{n}})`) takes
+    only digits and identifiers. Raises `MissingVariable`, and `ValueError` for a bare value that
+    could change the selector's meaning.
+    """
+    quote = css_string if language == "css" else xpath_literal
+
+    def value_of(name: str) -> str:
+        if name not in values:
+            raise MissingVariable(name, template)
+        return as_text(values[name])
+
+    def replacement(match: re.Match[str]) -> str:
+        if match["quote"] is None:
+            bare = value_of(_PARAMETER.findall(match[0])[0])
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", bare):
+                raise ValueError(f"{bare!r} cannot stand unquoted in {template!r}")
+            return bare
+        if not _PARAMETER.search(match["inside"]):
+            return match[0]
+        return quote(_PARAMETER.sub(lambda m: value_of(m[1]), match["inside"]))
+
+    return _QUOTED_PARAMETER.sub(replacement, template)
