@@ -1,0 +1,50 @@
+# The commands of this repository. `make` alone lists them.
+
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
+# Folders arrive one by one; style is checked on those that are there.
+STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-mongod demo test nightly lint format bench constraints clean
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: ## install everything into .venv (safe to repeat, quick when done)
+	@bash scripts/setup.sh
+
+setup-mongod: setup ## install a MongoDB server for the tests into .tools (test tool only)
+	@bash scripts/setup.sh mongod
+
+demo: setup ## a narrated demo in a real browser, on embedded stores
+	@$(BIN)/periplus demo
+
+test: setup ## the architecture's contracts and the tests
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not nightly and not bench"
+
+nightly: setup ## everything, the slow tests included
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not bench" --timeout 900
+
+lint: setup ## style, types and the architecture's contracts
+	@$(BIN)/ruff check $(STYLED)
+	@$(BIN)/ruff format --check $(STYLED)
+	@$(BIN)/mypy $(addprefix -p ,$(wildcard $(PACKAGES)))
+	@$(BIN)/lint-imports
+
+format: setup ## let ruff format and mend what it can
+	@$(BIN)/ruff check --fix $(STYLED)
+	@$(BIN)/ruff format $(STYLED)
+
+bench: setup ## the benchmarks (trust ratios, not seconds)
+	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable --benchmark-only --timeout 900
+
+constraints: ## renew constraints.txt from a fresh install of the newest versions
+	@bash scripts/setup.sh constraints
+
+clean: ## remove caches, builds and the output of runs (.venv stays)
+	@rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .benchmarks
+	@find . -name __pycache__ -not -path './.venv/*' -not -path './.tools/*' -prune -exec rm -rf {} +

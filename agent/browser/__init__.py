@@ -1,0 +1,1 @@
+"""The browser as the guide uses it: finding and starting Chromium, looking at pages, acting on them."""

