@@ -43,7 +43,7 @@ class ValueStrategy(_Strategy):
 class SemanticStrategy(_Strategy):
     """By what a person sees (KS 4.1): every field given must hold."""
 
-    type: Literal["semantic"] = "semantic"
+    type: Literal["semantic"]
     label_contains: Text | None = None
     text_contains: Text | None = None
     placeholder_contains: Text | None = None
@@ -105,7 +105,7 @@ class TemplateStrategy(_Strategy):
 class DomIndexStrategy(_Strategy):
     """By position among the page's interactive elements (KS 4.1): a last resort."""
 
-    type: Literal["dom_index"] = "dom_index"
+    type: Literal["dom_index"]
     index: Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^\{[A-Za-z_]\w*\}$")]
 
 
