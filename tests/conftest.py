@@ -1,0 +1,71 @@
+"""What every test may ask for: one Chromium per worker, a fresh page, and ffmpeg where it is needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.async_api import async_playwright
+
+from agent.browser.launch import BrowserMissing, find_chromium, launch
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, BrowserContext, Page
+
+VIEWPORT = {"width": 1280, "height": 720}
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The Chromium the tests use; without one they fail and say what to install."""
+    path = find_chromium()
+    if path is None:
+        raise BrowserMissing
+    return path
+
+
+@pytest.fixture(scope="session")
+async def browser(chromium_path: str) -> AsyncIterator[Browser]:
+    """One headless Chromium per worker."""
+    async with async_playwright() as playwright:
+        started = await launch(playwright)
+        yield started
+        await started.close()
+
+
+@pytest.fixture
+async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """A browser context of the test's own: no cookies, 1280 x 720."""
+    opened = await browser.new_context(viewport=VIEWPORT)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    """A blank page in a context of its own."""
+    return await context.new_page()
+
+
+def _need(program: str) -> None:
+    if shutil.which(program) is None:
+        message = f"{program} is not installed; `make setup` installs it or says how"
+        # CI installs everything: there, a missing program is a failure of setup, not a reason to skip.
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def ffmpeg() -> None:
+    """Ask for this in tests that make or read video."""
+    _need("ffmpeg")
+    _need("ffprobe")
+
+
+@pytest.fixture(scope="session")
+def espeak() -> None:
+    """Ask for this in tests that speak."""
+    _need("espeak-ng")
