@@ -1,0 +1,282 @@
+"""From JSON to models: which kind a document is, aliases normalised, every problem located."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from kb_schema.actions import Action
+from kb_schema.base import Document, split_reference
+from kb_schema.errors import KnowledgeError, Problem
+from kb_schema.graph import (
+    ActionTrigger,
+    GlobalRecovery,
+    GroupMembership,
+    ScreenGroup,
+    TaskDependency,
+    Transition,
+)
+from kb_schema.handling import ErrorRecovery
+from kb_schema.presentation import PresentationFlow
+from kb_schema.screens import Screen, StateSignature
+from kb_schema.tasks import NO_GRAPH_LOOPS, Task
+from kb_schema.websites import Website
+from kb_schema.workflows import Workflow
+
+MODELS: dict[str, type[Document]] = {
+    "website": Website,
+    "screen": Screen,
+    "state_signature": StateSignature,
+    "action": Action,
+    "task": Task,
+    "presentation_flow": PresentationFlow,
+    "error_recovery": ErrorRecovery,
+    "workflow": Workflow,
+    "screen_group": ScreenGroup,
+    "transition": Transition,
+    "group_membership": GroupMembership,
+    "global_recovery": GlobalRecovery,
+    "task_dependency": TaskDependency,
+    "action_trigger": ActionTrigger,
+}
+"""Every document and edge kind with its model. Order: what others refer to comes first."""
+
+EDGE_KINDS = frozenset(
+    {"transition", "group_membership", "global_recovery", "task_dependency", "action_trigger"}
+)
+
+_KIND_OF_TYPE = {
+    **{kind: kind for kind in MODELS},
+    "presentation": "presentation_flow",
+    "belongs_to": "group_membership",
+    "composes": "task_dependency",
+    "depends_on": "task_dependency",
+    "triggers": "action_trigger",
+}
+
+_KIND_OF_ENDS = {
+    ("screen", "screen"): "transition",
+    ("screen", "screen_group"): "group_membership",
+    ("screen_group", "screen"): "global_recovery",
+    ("action", "transition"): "action_trigger",
+}
+
+_KIND_OF_ID_FIELD = (
+    ("recovery_id", "error_recovery"),
+    ("workflow_id", "workflow"),
+    ("flow_id", "presentation_flow"),
+    ("task_id", "task"),
+    ("action_id", "action"),
+    ("group_id", "screen_group"),
+    ("base_url", "website"),
+    ("indicators", "state_signature"),
+    ("screen_id", "screen"),
+    ("steps", "task"),
+)
+
+
+def kind_of(data: Mapping[str, Any]) -> str | None:
+    """The kind of a document: by `type`, by an edge's ends, by `_id`, by its id field."""
+    stated = data.get("type")
+    if isinstance(stated, str) and stated in _KIND_OF_TYPE:
+        return _KIND_OF_TYPE[stated]
+    if stated is not None:
+        return None
+    if "_from" in data and "_to" in data:
+        ends = tuple(split_reference(str(data[end]))[0] for end in ("_from", "_to"))
+        return _KIND_OF_ENDS.get(ends)  # type: ignore[arg-type]
+    if isinstance(data.get("_id"), str):
+        kind, _ = split_reference(data["_id"])
+        if kind is not None:
+            return kind
+    return next((kind for field, kind in _KIND_OF_ID_FIELD if field in data), None)
+
+
+def parse_document(data: Mapping[str, Any], *, source: str | None = None) -> Document:
+    """Any document or edge in the source documents' own form, as its model.
+
+    Raises `KnowledgeError` with every problem of the document, each with its JSON path.
+    """
+    if not isinstance(data, Mapping):
+        raise KnowledgeError([Problem(f"expected an object, got {_json_type(data)}", source=source)])
+    kind = kind_of(data)
+    if kind is None:
+        raise KnowledgeError([_unknown_kind(data, source)])
+    model = MODELS[kind]
+    body = {key: value for key, value in data.items() if key not in ("_id", "_key", "_rev")}
+    if kind == "screen_group" and "group_id" not in body:
+        body["group_id"] = split_reference(str(data.get("_id", "")))[1]
+    if "type" not in body and kind not in ("task_dependency",):
+        body["type"] = model.model_fields["type"].default
+    elif kind == "presentation_flow":
+        body["type"] = "presentation_flow"
+    try:
+        document = model.model_validate(body)
+    except ValidationError as exc:
+        name = f"{kind}:{_local_name(data)}"
+        raise KnowledgeError(problems_of(exc, body, document=name, source=source)) from exc
+    stated = data.get("_id")
+    if isinstance(stated, str) and split_reference(stated)[1] != document.local_id and kind not in EDGE_KINDS:
+        raise KnowledgeError(
+            [
+                Problem(
+                    f"_id is {stated!r} but the document calls itself {document.local_id!r}",
+                    path="$._id",
+                    document=f"{kind}:{document.local_id}",
+                    source=source,
+                    fix="drop `_id`: it is derived",
+                )
+            ]
+        )
+    return document
+
+
+def parse_fragment(kind: str | type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Part of a document: each field given is validated as that field of its model.
+
+    For documentation that shows only a piece. Required fields may be missing, unknown ones not.
+    Raises `KnowledgeError`.
+    """
+    model = MODELS[kind] if isinstance(kind, str) else kind
+    by_alias = {(field.alias or name): name for name, field in model.model_fields.items()}
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for key, value in data.items():
+        name = by_alias.get(key, key)
+        field = model.model_fields.get(name)
+        if field is None:
+            problems.append(
+                Problem(f"unknown field {key!r}", path=f"$.{key}", fix=did_you_mean(key, by_alias))
+            )
+            continue
+        try:
+            values[name] = TypeAdapter(field.rebuild_annotation()).validate_python(value)
+        except ValidationError as exc:
+            problems += [_prefixed(problem, key) for problem in problems_of(exc, value)]
+    if problems:
+        raise KnowledgeError(problems)
+    return values
+
+
+def problems_of(
+    error: ValidationError, data: Any, *, document: str | None = None, source: str | None = None
+) -> list[Problem]:
+    """A validation error as problems with JSON paths, expectations and suggestions."""
+    problems = []
+    for item in error.errors(include_url=False):
+        path = json_path(item["loc"], data, keep_last=item["type"] in ("missing", "extra_forbidden"))
+        rule = item["type"] if item["type"] == NO_GRAPH_LOOPS else "schema"
+        if rule == NO_GRAPH_LOOPS:
+            path = f"$.steps[{item['ctx']['step_index']}].action"
+        problems.append(
+            Problem(
+                message=_message(item),
+                path=path,
+                document=document,
+                source=source,
+                fix=_fix(item),
+                rule=rule.replace("_", "-"),
+            )
+        )
+    return problems
+
+
+def json_path(location: Sequence[str | int], data: Any, *, keep_last: bool = False) -> str:
+    """A pydantic location as a JSON path: names of union members are no part of the data."""
+    path, node = "$", data
+    for index, part in enumerate(location):
+        last = index == len(location) - 1
+        if isinstance(part, int):
+            inside = isinstance(node, list | tuple) and part < len(node)
+            node = node[part] if inside else None
+            path += f"[{part}]"
+        elif isinstance(node, Mapping) and part in node:
+            node = node[part]
+            path += f".{part}"
+        elif last and keep_last:
+            path += f".{part}"
+    return path
+
+
+def did_you_mean(word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any]) -> str | None:
+    """`did you mean "x"?`, or nothing where no known word is close."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else None
+
+
+def _message(item: Any) -> str:
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "missing":
+        return f"required field {item['loc'][-1]!r} is missing"
+    if kind == "extra_forbidden":
+        return f"unknown field {item['loc'][-1]!r}"
+    if kind == "union_tag_invalid":
+        return f"unknown {context['discriminator'].strip(chr(39))} {context['tag']!r}"
+    if kind == "union_tag_not_found":
+        return f"needs a {context['discriminator']} that says what it is"
+    message = str(item["msg"]).removeprefix("Value error, ")
+    given = item.get("input")
+    if kind != NO_GRAPH_LOOPS and isinstance(given, str | int | float | bool) and len(str(given)) < 80:
+        message += f" (got {given!r})"
+    return message
+
+
+def _fix(item: Any) -> str | None:
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "extra_forbidden":
+        return did_you_mean(str(item["loc"][-1]), sorted(_field_names())) or "remove it"
+    if kind == "union_tag_invalid":
+        known = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
+        return did_you_mean(context["tag"], known) or f"one of {', '.join(known)}"
+    return None
+
+
+def _field_names() -> set[str]:
+    names: set[str] = set()
+    todo: list[type[BaseModel]] = list(BaseModel.__subclasses__())
+    while todo:
+        model = todo.pop()
+        todo += model.__subclasses__()
+        if model.__module__.startswith("kb_schema."):
+            names |= {field.alias or name for name, field in model.model_fields.items()}
+    return names
+
+
+def _unknown_kind(data: Mapping[str, Any], source: str | None) -> Problem:
+    stated = data.get("type")
+    known = sorted(_KIND_OF_TYPE)
+    if stated is None:
+        message, path = "cannot tell what kind of document this is", "$"
+        fix = f"add a `type`: one of {', '.join(known)}"
+    else:
+        message, path = f"unknown type {stated!r}", "$.type"
+        fix = did_you_mean(str(stated), known) or f"one of {', '.join(known)}"
+    return Problem(message, path=path, source=source, fix=fix)
+
+
+def _local_name(data: Mapping[str, Any]) -> str:
+    for field, _ in _KIND_OF_ID_FIELD:
+        if isinstance(data.get(field), str):
+            return str(data[field])
+    for field in ("transition_id", "website_id", "_id"):
+        if isinstance(data.get(field), str):
+            return str(data[field])
+    return f"{data['_from']}->{data['_to']}" if "_from" in data and "_to" in data else "?"
+
+
+def _prefixed(problem: Problem, key: str) -> Problem:
+    return Problem(
+        problem.message,
+        path=f"$.{key}{problem.path[1:]}",
+        fix=problem.fix,
+        rule=problem.rule,
+        severity=problem.severity,
+    )
+
+
+def _json_type(value: Any) -> str:
+    names = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+    return names.get(type(value), "nothing" if value is None else type(value).__name__)

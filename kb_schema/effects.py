@@ -1,0 +1,45 @@
+"""What actions and transitions bring about (KS 4.2 side effects, 4.4 effects)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from kb_schema.base import Model
+
+
+class EntityEffect(Model):
+    """Something is created, changed or deleted on the site."""
+
+    type: Literal["creates_entity", "updates_entity", "deletes_entity"]
+    entity_type: str = Field(min_length=1)
+    entity_id: str | None = None
+
+
+class MessageEffect(Model):
+    """The site says something."""
+
+    type: Literal["shows_message"]
+    message_type: Literal["success", "info", "warning", "error"] = "info"
+    text: str = ""
+
+
+class ValidationEffect(Model):
+    """The site checks a field."""
+
+    type: Literal["triggers_validation"]
+    field: str
+
+
+class FactEffect(Model):
+    """A fact that conditions ask about becomes true or false (`authenticated`)."""
+
+    type: Literal["sets_fact"]
+    fact: str = Field(min_length=1)
+    value: JsonValue = True
+
+
+Effect = Annotated[
+    EntityEffect | MessageEffect | ValidationEffect | FactEffect, Field(discriminator="type")
+]

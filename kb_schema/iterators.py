@@ -1,0 +1,101 @@
+"""Iteration stated in the knowledge, so that task steps stay linear (KS 9.10)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from kb_schema.base import Model, TaskRef
+from kb_schema.calls import ActionCall
+from kb_schema.conditions import Condition
+
+
+class ItemAction(Model):
+    """What is done for each item: a task, or one action."""
+
+    task_id: TaskRef | None = None
+    reuse_task: bool = True
+    action: ActionCall | None = None
+    inputs: dict[str, str] = Field(default_factory=dict)
+    """Input of the task -> template over `{item}`, `{item_index}` and the outer variables."""
+
+    @model_validator(mode="after")
+    def _does_something(self) -> ItemAction:
+        if (self.task_id is None) == (self.action is None):
+            raise ValueError("an item action has either `task_id` or `action`")
+        return self
+
+
+class IterationErrors(Model):
+    """When an item fails."""
+
+    max_consecutive_errors: int = Field(default=3, ge=1)
+    on_error: Literal["abort", "skip", "retry"] = "abort"
+
+
+class _Iterator(Model):
+    item_action: ItemAction
+    termination_condition: Condition | None = None
+    max_iterations: int = Field(default=50, ge=1, le=10_000)
+    continue_on_error: bool = False
+    error_handling: IterationErrors = IterationErrors()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _termination_takes_the_iterators_own(cls, data: Any) -> Any:
+        """`empty_collection` without a selector means the iterator's collection, and
+        `max_iterations_reached` without a number its `max_iterations`."""
+        if not isinstance(data, dict) or not isinstance(data.get("termination_condition"), dict):
+            return data
+        condition = dict(data["termination_condition"])
+        if condition.get("type") in ("empty_collection", "element_disappears"):
+            named = {"selector", "element", "element_selector", "element_id", "field_id", "field_selector"}
+            if not named & condition.keys() and data.get("collection_selector"):
+                condition["selector"] = data["collection_selector"]
+        if condition.get("type") == "max_iterations_reached":
+            if not {"max_iterations", "value", "max"} & condition.keys():
+                condition["max_iterations"] = data.get("max_iterations", 50)
+        return {**data, "termination_condition": condition}
+
+
+class NoIterator(Model):
+    """The task is linear."""
+
+    type: Literal["none"]
+
+
+class CollectionIterator(_Iterator):
+    """Over the elements that match a selector, the first one each time."""
+
+    type: Literal["collection_processing"]
+    collection_selector: str = Field(min_length=1)
+
+
+class ListIterator(_Iterator):
+    """Over the items of a list input."""
+
+    type: Literal["list_processing"]
+    items: str = Field(min_length=1)
+    """`{variable}` that holds the list."""
+    item_name: str = "item"
+
+
+class PaginationIterator(_Iterator):
+    """Over the pages of a list: the item action, then the next page while there is one."""
+
+    type: Literal["pagination"]
+    next_page: ActionCall
+
+
+class UntilIterator(_Iterator):
+    """Until a condition holds (DESIGN 6); the condition is required."""
+
+    type: Literal["until"]
+    termination_condition: Condition
+
+
+IteratorSpec = Annotated[
+    NoIterator | CollectionIterator | ListIterator | PaginationIterator | UntilIterator,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,110 @@
+"""Context-First (KS 10.2): every `{variable}` of a task is an input, an earlier output, an
+iterator's item, or a built-in, so that all can be resolved before step 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kb_schema.documents import did_you_mean
+from kb_schema.errors import Problem
+from kb_schema.presentation import PresentationFlow
+from kb_schema.tasks import Task
+from kb_schema.templates import strings, variables
+
+if TYPE_CHECKING:
+    from kb_schema.knowledge import KnowledgeBase
+
+RULE = "context-first"
+
+BUILT_INS = frozenset(
+    {"website_id", "base_url", "current_screen", "current_url", "today", "now", "run_id", "iterator_spec"}
+)
+"""Variables every run has."""
+
+ITERATOR_VARIABLES = frozenset({"item", "item_index"})
+
+
+def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
+    """One problem for each variable that nothing provides."""
+    for task in knowledge.tasks.values():
+        yield from _task_problems(knowledge, task)
+    for flow in knowledge.flows.values():
+        yield from _flow_problems(knowledge, flow)
+
+
+def _task_problems(knowledge: KnowledgeBase, task: Task) -> Iterator[Problem]:
+    available = {spec.name for spec in task.io_spec.inputs} | BUILT_INS
+    elements = {
+        element.element_id: element for screen in knowledge.screens for element in knowledge.elements(screen).values()
+    }
+    order_of = {step.step_id: step.order for step in task.steps}
+    positions = {step.step_id: index for index, step in enumerate(task.steps)}
+    for step in task.ordered_steps:
+        path = f"$.steps[{positions[step.step_id]}]"
+        earlier = {
+            output.name
+            for output in task.io_spec.outputs
+            if output.after_step is not None and order_of.get(output.after_step, 0) < step.order
+        }
+        here = available | earlier
+        for where, text in strings(step.to_json(), path):
+            yield from _unknown(task, variables(text) - here, where, here)
+        target = step.action.target
+        element = elements.get(target) if isinstance(target, str) else None
+        if element is not None:
+            needed = element.selector.required_context - here - set(step.action.parameters)
+            yield from _unknown(task, needed, f"{path}.action.target", here)
+    inside = available | ITERATOR_VARIABLES
+    if task.iterator_spec.type == "list_processing":
+        inside |= {task.iterator_spec.item_name}
+    for where, text in strings(task.iterator_spec.to_json(), "$.iterator_spec"):
+        yield from _unknown(task, variables(text) - inside, where, inside)
+
+
+def _unknown(task: Task, names: frozenset[str] | set[str], path: str, known: set[str]) -> Iterator[Problem]:
+    for name in sorted(names):
+        yield Problem(
+            f'nothing provides "{{{name}}}"',
+            path=path,
+            document=f"task:{task.task_id}",
+            fix=did_you_mean(name, sorted(known)) or f'add an input "{name}" to io_spec',
+            rule=RULE,
+        )
+
+
+def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator[Problem]:
+    """Narration may use what inputs and outputs exist by then; nothing may be mapped to an
+    input that the task does not have."""
+    known: set[str] = {"agent_name", "visitor_name"} | BUILT_INS
+    positions = {segment.segment_id: index for index, segment in enumerate(flow.segments)}
+    for segment in flow.ordered_segments:
+        path = f"$.segments[{positions[segment.segment_id]}]"
+        task = knowledge.tasks.get(segment.task_id or "")
+        inputs = {spec.name for spec in task.io_spec.inputs} if task else set()
+        if task is not None:
+            for name in sorted(set(segment.input_mapping) - inputs):
+                yield Problem(
+                    f'task "{task.task_id}" has no input "{name}"',
+                    path=f"{path}.input_mapping.{name}",
+                    document=f"presentation_flow:{flow.flow_id}",
+                    fix=did_you_mean(name, sorted(inputs)) or "remove the mapping or add the input",
+                    rule=RULE,
+                )
+        known |= inputs | {m.persist_as for m in segment.input_mapping.values() if m.persist_as}
+        if task is not None:
+            known |= {output.name for output in task.io_spec.outputs}
+        spoken = [(f"{path}.narration_template", segment.narration_template)]
+        spoken += [
+            (f"{path}.narrative_hooks[{i}].narration", hook.narration)
+            for i, hook in enumerate(segment.narrative_hooks)
+        ]
+        for where, text in spoken:
+            for name in sorted(variables(text) - known):
+                yield Problem(
+                    f'nothing provides "{{{name}}}" by then',
+                    path=where,
+                    document=f"presentation_flow:{flow.flow_id}",
+                    fix=did_you_mean(name, sorted(known)) or "map it with persist_as in an earlier segment",
+                    rule=RULE,
+                )

@@ -1,0 +1,116 @@
+"""Tasks: linear steps with what they need, give and prove (KS 4.3)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from kb_schema.base import Document, LocalId, Metadata, Model
+from kb_schema.calls import ActionCall, _loops
+from kb_schema.conditions import Condition
+from kb_schema.handling import ErrorRules, FailureRecovery
+from kb_schema.iterators import IteratorSpec, NoIterator
+from kb_schema.values import IoSpec
+
+NO_GRAPH_LOOPS = "no_graph_loops"
+
+
+class TaskStep(Model):
+    """One step. Steps run in `order`; none may point to another (KS 10.1)."""
+
+    step_id: LocalId
+    order: int = Field(ge=1)
+    type: Literal[
+        "navigation", "form_fill", "submit", "click", "interaction", "iterator", "wait", "extract", "verify",
+        "task",
+    ] = "interaction"  # fmt: skip
+    action: ActionCall
+    description: str = ""
+    preconditions: tuple[Condition, ...] = ()
+    postconditions: tuple[Condition, ...] = ()
+    validation: Condition | None = None
+    error_handling: ErrorRules = ()
+    required: bool = True
+    can_skip: bool = False
+    skip_when: tuple[Condition, ...] = ()
+    """The step is left out when any of these holds."""
+
+
+class Task(Document):
+    """A complete, reusable piece of work."""
+
+    type: Literal["task"] = "task"
+    task_id: LocalId
+    name: str = ""
+    description: str = ""
+    category: str = ""
+    complexity: Literal["low", "medium", "high"] | None = None
+    estimated_duration: float | None = Field(default=None, ge=0)
+    io_spec: IoSpec = IoSpec()
+    steps: tuple[TaskStep, ...] = Field(min_length=1)
+    success_criteria: tuple[Condition, ...] = ()
+    already_done_when: tuple[Condition, ...] = ()
+    """All hold: what the task is for has already happened; asked before a repeat."""
+    failure_recovery: FailureRecovery = FailureRecovery()
+    reusable_subtasks: tuple[str, ...] = ()
+    """Names of smaller pieces this one is made of; a note, not a reference."""
+    iterator_spec: IteratorSpec = NoIterator(type="none")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _linear_steps_with_ids(cls, data: Any) -> Any:
+        """Steps without id or order get them from their place; jumps are refused."""
+        if not isinstance(data, dict) or not isinstance(data.get("steps"), list | tuple):
+            return data
+        steps = []
+        for index, step in enumerate(data["steps"]):
+            if isinstance(step, dict):
+                _refuse_jump(step, index)
+                step = {"step_id": f"step_{index + 1}", "order": index + 1, **step}
+            steps.append(step)
+        return {**data, "steps": steps}
+
+    @model_validator(mode="after")
+    def _steps_are_distinct(self) -> Task:
+        ids = [step.step_id for step in self.steps]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"step ids used twice: {sorted({i for i in ids if ids.count(i) > 1})}")
+        orders = [step.order for step in self.steps]
+        if len(set(orders)) != len(orders):
+            raise ValueError(
+                f"step orders used twice: {sorted({o for o in orders if orders.count(o) > 1})}"
+            )
+        return self
+
+    @property
+    def kind(self) -> str:
+        return "task"
+
+    @property
+    def local_id(self) -> str:
+        return self.task_id
+
+    @property
+    def ordered_steps(self) -> tuple[TaskStep, ...]:
+        """The steps as they run."""
+        return tuple(sorted(self.steps, key=lambda step: step.order))
+
+    def step(self, step_id: str) -> TaskStep | None:
+        """The step of that id."""
+        return next((step for step in self.steps if step.step_id == step_id), None)
+
+
+def _refuse_jump(step: Metadata | dict[str, Any], index: int) -> None:
+    action = step.get("action")
+    name, target = action, step.get("target")
+    if isinstance(action, dict):
+        name, target = action.get("action_type", action.get("action")), action.get("target")
+    if _loops(name, target):
+        raise PydanticCustomError(
+            NO_GRAPH_LOOPS,
+            "step {number} jumps to another step ({action}): task steps are linear (KS 10.1); state the "
+            "repetition in `iterator_spec`",
+            {"number": index + 1, "action": str(name), "step_index": index},
+        )

@@ -1,0 +1,267 @@
+"""Transforms of values on their way into a task (KS 9.2). One class is one entry.
+
+Values are JSON; dates are ISO 8601 strings or `datetime`/`date` objects until formatted.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, field_validator
+
+from kb_schema import urls
+from kb_schema.base import Model
+from kb_schema.templates import as_text
+
+
+class TransformError(ValueError):
+    """A value a transform cannot take. Says what it got and what it expected."""
+
+
+class AddTime(Model):
+    """Date arithmetic. A date plus hours becomes a date and time."""
+
+    type: Literal["add_days", "add_hours", "add_minutes"]
+    value: float = Field(allow_inf_nan=False, ge=-1e6, le=1e6)
+
+    def apply(self, value: Any) -> Any:
+        """A date stays a date when whole days are added."""
+        unit = self.type.removeprefix("add_")
+        moment = _moment(value)
+        delta = timedelta(**{unit: self.value})
+        if isinstance(moment, date) and not isinstance(moment, datetime) and unit != "days":
+            moment = datetime(moment.year, moment.month, moment.day)
+        return moment + delta
+
+
+class FormatDate(Model):
+    """A date as text. Tokens: YYYY YY MMMM MMM MM M DD D HH mm ss; all else stands as it is."""
+
+    type: Literal["format_date"]
+    format: str = Field(min_length=1)
+
+    def apply(self, value: Any) -> str:
+        """English month names."""
+        moment = _moment(value)
+        return _DATE_TOKEN.sub(lambda m: _DATE_TOKENS[m[0]](moment), self.format)
+
+
+class FormatPhone(Model):
+    """Digits into a pattern: each `#` takes one digit, from the right; surplus digits lead."""
+
+    type: Literal["format_phone"]
+    format: str = "+# (###) ###-####"
+
+    def apply(self, value: Any) -> str:
+        """Fewer digits than `#`: the pattern is cut on the left."""
+        digits = [c for c in as_text(value) if c.isdigit()]
+        if not digits:
+            raise TransformError(f"format_phone needs digits, got {value!r}")
+        out: list[str] = []
+        for char in reversed(self.format):
+            if char == "#":
+                if not digits:
+                    break
+                out.append(digits.pop())
+            else:
+                out.append(char)
+        text = "".join(reversed(out)).lstrip(" )-.")
+        return "".join(digits) + text if digits else text
+
+
+class FormatCurrency(Model):
+    """A number with symbol, separators and two decimals (half up)."""
+
+    type: Literal["format_currency"]
+    symbol: str = Field(default="$", validation_alias=AliasChoices("symbol", "currency"))
+    decimals: int = Field(default=2, ge=0, le=6)
+
+    def apply(self, value: Any) -> str:
+        """Negative amounts lead with the sign: `-$1,000.00`."""
+        amount = _decimal(value).quantize(Decimal(1).scaleb(-self.decimals), rounding=ROUND_HALF_UP)
+        sign = "-" if amount < 0 else ""
+        return f"{sign}{self.symbol}{abs(amount):,.{self.decimals}f}"
+
+
+class ChangeCase(Model):
+    """Text in another case; `capitalize` is the first letter of every word."""
+
+    type: Literal["uppercase", "lowercase", "capitalize"]
+
+    def apply(self, value: Any) -> str:
+        """Unicode-aware; `capitalize` leaves the rest of each word alone."""
+        text = as_text(value)
+        if self.type == "uppercase":
+            return text.upper()
+        if self.type == "lowercase":
+            return text.lower()
+        return re.sub(r"(?:^|(?<=\s))\S", lambda m: m[0].upper(), text)
+
+
+class ExtractRegex(Model):
+    """The part of a text that an RE2 pattern's group matches; no match is an error."""
+
+    type: Literal["extract_regex"]
+    pattern: str = Field(min_length=1)
+    group: int | None = Field(default=None, ge=0)
+    """Default: group 1 if there is one, else the whole match."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        urls.compile_pattern(value)
+        return value
+
+    def apply(self, value: Any) -> str:
+        """The first match."""
+        compiled = urls.compile_pattern(self.pattern)
+        match = compiled.search(as_text(value))
+        if match is None:
+            raise TransformError(f"{self.pattern!r} matches nothing in the value")
+        group = self.group if self.group is not None else min(compiled.groups, 1)
+        return match.group(group) or ""
+
+
+class ReplaceRegex(Model):
+    """Every match of an RE2 pattern replaced; `\\1` refers to a group."""
+
+    type: Literal["replace_regex"]
+    pattern: str = Field(min_length=1)
+    replacement: str = ""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        urls.compile_pattern(value)
+        return value
+
+    def apply(self, value: Any) -> str:
+        """All matches."""
+        return str(urls.compile_pattern(self.pattern).sub(self.replacement, as_text(value)))
+
+
+class Concat(Model):
+    """Text before and after the value."""
+
+    type: Literal["concat"]
+    prefix: str = ""
+    suffix: str = Field(default="", validation_alias=AliasChoices("suffix", "value"))
+
+    def apply(self, value: Any) -> str:
+        """`prefix + value + suffix`."""
+        return f"{self.prefix}{as_text(value)}{self.suffix}"
+
+
+class Calculate(Model):
+    """Arithmetic on the value, named `value`: `+ - * / // % ( )` and unary minus; no `eval`."""
+
+    type: Literal["calculate"]
+    expression: str = Field(min_length=1, max_length=500)
+
+    @field_validator("expression")
+    @classmethod
+    def _parses(cls, text: str) -> str:
+        _calculate(text, Decimal(1))
+        return text
+
+    def apply(self, value: Any) -> int | float:
+        """Exact decimal arithmetic; a whole result is an `int`."""
+        result = _calculate(self.expression, _decimal(value))
+        return int(result) if result == result.to_integral_value() else float(result)
+
+
+Transform = Annotated[
+    AddTime
+    | FormatDate
+    | FormatPhone
+    | FormatCurrency
+    | ChangeCase
+    | ExtractRegex
+    | ReplaceRegex
+    | Concat
+    | Calculate,
+    Field(discriminator="type"),
+]
+
+
+def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
+    """The pipeline, in order. Dates left over become ISO 8601. Raises `TransformError`."""
+    for transform in transforms:
+        value = transform.apply(value)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+_DATE_TOKENS: dict[str, Callable[[date], str]] = {
+    "YYYY": lambda d: f"{d.year:04d}",
+    "YY": lambda d: f"{d.year % 100:02d}",
+    "MMMM": lambda d: _MONTHS[d.month - 1],
+    "MMM": lambda d: _MONTHS[d.month - 1][:3],
+    "MM": lambda d: f"{d.month:02d}",
+    "M": lambda d: str(d.month),
+    "DD": lambda d: f"{d.day:02d}",
+    "D": lambda d: str(d.day),
+    "HH": lambda d: f"{getattr(d, 'hour', 0):02d}",
+    "mm": lambda d: f"{getattr(d, 'minute', 0):02d}",
+    "ss": lambda d: f"{getattr(d, 'second', 0):02d}",
+}
+_DATE_TOKEN = re.compile("|".join(sorted(_DATE_TOKENS, key=len, reverse=True)))
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+           "October", "November", "December")  # fmt: skip
+
+
+def _moment(value: Any) -> date:
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        try:
+            return datetime.fromisoformat(value) if "T" in value or " " in value else date.fromisoformat(value)
+        except ValueError:
+            pass
+    raise TransformError(f"expected a date (ISO 8601), got {value!r}")
+
+
+def _decimal(value: Any) -> Decimal:
+    try:
+        number = Decimal(as_text(value).strip().replace(",", ""))
+    except InvalidOperation as exc:
+        raise TransformError(f"expected a number, got {value!r}") from exc
+    if not number.is_finite():
+        raise TransformError(f"expected a finite number, got {value!r}")
+    return number
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _calculate(expression: str, value: Decimal) -> Decimal:
+    def walk(node: ast.expr) -> Decimal:
+        match node:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return Decimal(str(number))
+            case ast.Name(id="value"):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -walk(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return _OPERATORS[type(op)](walk(left), walk(right))
+        raise TransformError(f"only numbers, `value` and + - * / // % are allowed in {expression!r}")
+
+    try:
+        return walk(ast.parse(expression.strip(), mode="eval").body)
+    except (SyntaxError, RecursionError) as exc:
+        raise TransformError(f"{expression!r} is not an expression") from exc
+    except (ZeroDivisionError, InvalidOperation, OverflowError) as exc:
+        raise TransformError(f"{expression!r} cannot be computed for {value}") from exc

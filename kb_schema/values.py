@@ -1,0 +1,200 @@
+"""Where values come from and how they are read off a page (KS 4.3 io_spec, 9.1, 9.2, 9.12)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from kb_schema import urls
+from kb_schema.base import Model, ScreenRef, Seconds, TaskRef
+from kb_schema.transforms import Transform
+
+Source = Literal[
+    "user_input", "template", "context", "task_context", "session_context", "global_context",
+    "generated_value", "hardcoded", "scraped", "task_output",
+]  # fmt: skip
+SOURCES: tuple[str, ...] = Source.__args__  # type: ignore[attr-defined]
+_SOURCE_ALIASES = {"generated": "generated_value", "fixed": "hardcoded"}
+
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
+
+ValueType = Literal["string", "number", "integer", "boolean", "date", "file", "array", "object"]
+
+
+class DomExtraction(Model):
+    """Text, or an attribute, of the last visible element that matches."""
+
+    method: Literal["dom_extraction", "attribute_extraction"]
+    selector: str = Field(min_length=1)
+    """Element id of the screen one is on, or CSS."""
+    attribute: str | None = None
+    pattern: str | None = None
+    """RE2; group 1 where there is one."""
+    fallback: Extraction | None = None
+
+
+class UrlExtraction(Model):
+    """Group 1 (or the whole match) of an RE2 pattern in the URL."""
+
+    method: Literal["url_parsing"]
+    pattern: str = Field(min_length=1)
+    fallback: Extraction | None = None
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        urls.compile_pattern(value)
+        return value
+
+
+class ContextExtraction(Model):
+    """A value the run already has: `inputs.NAME`, `outputs.NAME` or `NAME`."""
+
+    method: Literal["context_reference"]
+    source: str = Field(min_length=1)
+    fallback: Extraction | None = None
+
+
+class TableExtraction(Model):
+    """The visible rows that match, each as an object of its columns."""
+
+    method: Literal["table_extraction"]
+    selector: str = Field(min_length=1)
+    columns: dict[str, str] = Field(min_length=1)
+    """Column name -> CSS inside the row."""
+    fallback: Extraction | None = None
+
+
+Extraction = Annotated[
+    DomExtraction | UrlExtraction | ContextExtraction | TableExtraction, Field(discriminator="method")
+]
+
+
+class InputMapping(Model):
+    """Where one input's value comes from (KS 9.2), then how it is transformed."""
+
+    source: Source
+    value: JsonValue = None
+    """Of `hardcoded`; of `generated_value`, what the generator would give (a fixed example)."""
+    generator: str | None = None
+    key: str | None = None
+    """Of `session_context`, `global_context`, `task_output`: the name; default: the input's."""
+    task_id: TaskRef | None = None
+    prompt: str | None = None
+    """Of `user_input`: what to ask."""
+    default: JsonValue = None
+    transforms: tuple[Transform, ...] = ()
+    persist_as: VariableName | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _aliases(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("source") in _SOURCE_ALIASES:
+            data = {**data, "source": _SOURCE_ALIASES[data["source"]]}
+        return data
+
+    @model_validator(mode="after")
+    def _has_what_its_source_needs(self) -> InputMapping:
+        if self.source == "hardcoded" and self.value is None:
+            raise ValueError("source `hardcoded` needs a `value`")
+        if self.source == "generated_value" and self.generator is None and self.value is None:
+            raise ValueError("source `generated_value` needs a `generator` or a `value`")
+        return self
+
+
+class InputSpec(Model):
+    """One input of a task. Sources are tried in order; without any, the task's
+    `resolution_order` decides."""
+
+    name: VariableName
+    type: ValueType = "string"
+    required: bool = True
+    description: str = ""
+    source: tuple[Source, ...] = ()
+    default: JsonValue = None
+    value: JsonValue = None
+    """Of source `hardcoded`."""
+    volatility: Literal["low", "medium", "high"] = "low"
+    refresh_on_use: bool = False
+    ttl_seconds: float | None = Field(default=None, gt=0)
+    from_task: TaskRef | None = None
+    from_output: VariableName | None = None
+    key: str | None = None
+    generator: str | None = None
+    extraction: Extraction | None = None
+    """Of source `scraped`: how to read it."""
+    screen_id: ScreenRef | None = None
+    """Of source `scraped`: the screen to read it on; None: the one that is open."""
+    transforms: tuple[Transform, ...] = ()
+    secret: bool = False
+    """Never written to logs, traces, screenshots, snapshots or answers."""
+
+    @field_validator("source", mode="before")
+    @classmethod
+    def _alternatives(cls, value: Any) -> Any:
+        """`a|b|c` are alternatives, in order (KS 4.3)."""
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split("|")]
+        if isinstance(value, list | tuple):
+            return tuple(_SOURCE_ALIASES.get(part, part) if isinstance(part, str) else part for part in value)
+        return value
+
+    @model_validator(mode="after")
+    def _medium_has_a_life(self) -> InputSpec:
+        if self.volatility == "medium" and self.ttl_seconds is None:
+            raise ValueError("volatility `medium` needs ttl_seconds")
+        return self
+
+
+class OutputSpec(Model):
+    """One output of a task and how it is read."""
+
+    name: VariableName
+    type: ValueType = "string"
+    description: str = ""
+    extraction: Extraction
+    after_step: str | None = None
+    """Read as soon as this step is done (default: at the end); later steps may use it."""
+    required: bool = False
+    secret: bool = False
+
+
+class VariableResolution(Model):
+    """Where inputs without a source of their own are looked for (KS 10.2)."""
+
+    runtime_context_store: bool = True
+    resolution_order: tuple[Source, ...] = ("task_context", "session_context", "global_context", "user_input")
+
+
+class IoSpec(Model):
+    """What a task takes and gives (KS 9.1)."""
+
+    inputs: tuple[InputSpec, ...] = ()
+    outputs: tuple[OutputSpec, ...] = ()
+    context_persistence: Literal["task", "session", "global"] = "session"
+    variable_resolution: VariableResolution = VariableResolution()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> IoSpec:
+        for what, specs in (("input", self.inputs), ("output", self.outputs)):
+            names = [spec.name for spec in specs]
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise ValueError(f"{what} names used twice: {sorted(twice)}")
+        return self
+
+
+class Duration(Model):
+    """How long something takes, in seconds and (KS 4.4) milliseconds."""
+
+    typical: Seconds | None = None
+    max: Seconds | None = None
+    min: Seconds | None = None
+    estimated: Seconds | None = None
+    avg_duration_ms: float | None = Field(default=None, ge=0)
+    p95_duration_ms: float | None = Field(default=None, ge=0)
+
+
+for _model in (DomExtraction, UrlExtraction, ContextExtraction, TableExtraction):
+    _model.model_rebuild()

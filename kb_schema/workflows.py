@@ -1,0 +1,99 @@
+"""Workflows: a published ActionGraph, lowered to an ordered list of nodes (DESIGN 6)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from kb_schema.base import Document, LocalId, Model, TaskRef
+from kb_schema.conditions import Condition
+from kb_schema.iterators import IteratorSpec, NoIterator
+from kb_schema.values import InputMapping, IoSpec
+
+
+class _Node(Model):
+    node_id: LocalId
+    when: tuple[Condition, ...] = ()
+    """All must hold, else the node's `else_nodes` run; both join before the next node."""
+    can_skip: bool = False
+    skip_unless: Condition | None = None
+    """`if the target is there`: an optional step runs only while this holds."""
+    else_nodes: tuple[WorkflowNode, ...] = ()
+
+
+class TaskNode(_Node):
+    """Run a task with its inputs bound."""
+
+    type: Literal["task"]
+    task_id: TaskRef
+    inputs: dict[str, InputMapping] = Field(default_factory=dict)
+    iterator_spec: IteratorSpec = NoIterator(type="none")
+
+
+class WaitNode(_Node):
+    """Wait for a person (MA `UserInputsRequired`)."""
+
+    type: Literal["wait"]
+    prompt: str = Field(min_length=1)
+    outputs: tuple[str, ...] = ()
+
+
+class AgentNode(_Node):
+    """A bounded piece of judgement; without an inferencer: `needs_person`."""
+
+    type: Literal["agent"]
+    goal: str = Field(min_length=1)
+    max_steps: int = Field(default=5, ge=1, le=50)
+    until: Condition | None = None
+
+
+WorkflowNode = Annotated[TaskNode | WaitNode | AgentNode, Field(discriminator="type")]
+
+
+class Provenance(Model):
+    """Where a workflow came from."""
+
+    trace_ids: tuple[str, ...] = ()
+    synthesis_strategy: str = ""
+    confidence: float | None = Field(default=None, ge=0, le=1)
+
+
+class Workflow(Document):
+    """Tasks, waits and agent steps in order, with branches and loops as authored structure."""
+
+    type: Literal["workflow"] = "workflow"
+    workflow_id: LocalId
+    name: str = Field(min_length=1)
+    description: str = ""
+    io_spec: IoSpec = IoSpec()
+    nodes: tuple[WorkflowNode, ...] = Field(min_length=1)
+    success_criteria: tuple[Condition, ...] = ()
+    provenance: Provenance | None = None
+
+    @model_validator(mode="after")
+    def _node_ids_are_distinct(self) -> Workflow:
+        ids = [node.node_id for node in walk(self.nodes)]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"node ids used twice: {sorted({i for i in ids if ids.count(i) > 1})}")
+        return self
+
+    @property
+    def kind(self) -> str:
+        return "workflow"
+
+    @property
+    def local_id(self) -> str:
+        return self.workflow_id
+
+
+def walk(nodes: tuple[TaskNode | WaitNode | AgentNode, ...]) -> list[TaskNode | WaitNode | AgentNode]:
+    """Every node, branches included, in document order."""
+    found: list[TaskNode | WaitNode | AgentNode] = []
+    for node in nodes:
+        found += [node, *walk(node.else_nodes)]
+    return found
+
+
+for _model in (TaskNode, WaitNode, AgentNode, Workflow):
+    _model.model_rebuild()
