@@ -122,10 +122,14 @@ want() {
     warn "$1 is not installed: $3; $(how_to_install "$2")"
 }
 
+has_font() { [ -n "$(fc-list "$1" 2>/dev/null | head -n 1)" ]; }
+
 want_fonts() {
-    command -v fc-list >/dev/null && [ -n "$(fc-list :lang=en 2>/dev/null | head -n 1)" ] && return
-    apt_install fontconfig fonts-dejavu-core && return
-    warn "no fonts found: pages may show boxes for letters; $(how_to_install fonts-dejavu-core)"
+    if ! has_font :lang=en && ! apt_install fontconfig fonts-dejavu-core; then
+        warn "no fonts found: pages may show boxes for letters; $(how_to_install fonts-dejavu-core)"
+    elif ! has_font :charset=1f600 && may_apt; then
+        apt_install fonts-noto-color-emoji || warn "no emoji font: pages may show boxes for emoji"
+    fi
 }
 
 install_tools() {

@@ -76,27 +76,19 @@ def to_srt(cues: Iterable[Cue]) -> str:
 def _blocks(text: str) -> Iterable[list[str]]:
     """Cut text into cue-sized blocks of lines; a sentence begins a block of its own."""
     for sentence in _SENTENCE_END.split(" ".join(text.split())):
-        lines = textwrap.wrap(sentence, LINE_CHARS, break_on_hyphens=False)
-        # Even lines read better than a full one and a leftover: wrap again as narrow as the count allows.
-        count = len(lines)
-        while lines and (narrower := textwrap.wrap(sentence, _width(lines) - 1, break_on_hyphens=False)):
-            if (
-                len(narrower) > count
-                or _width(narrower) >= _width(lines)
-                or _broke_a_word(sentence, narrower)
-            ):
-                break
-            lines = narrower
+        lines = _even_lines(sentence)
         for first in range(0, len(lines), CUE_LINES):
             yield lines[first : first + CUE_LINES]
 
 
-def _width(lines: Sequence[str]) -> int:
-    return max(len(line) for line in lines)
-
-
-def _broke_a_word(sentence: str, lines: Sequence[str]) -> bool:
-    return " ".join(lines) != sentence
+def _even_lines(sentence: str) -> list[str]:
+    """Wrap into as few lines as fit, of about the same length: a full line and a leftover read badly."""
+    lines = textwrap.wrap(sentence, LINE_CHARS, break_on_hyphens=False)
+    for width in range(len(sentence) // max(1, len(lines)), LINE_CHARS):
+        even = textwrap.wrap(sentence, max(1, width), break_on_hyphens=False, break_long_words=False)
+        if len(even) <= len(lines) and all(len(line) <= width for line in even):
+            return even
+    return lines
 
 
 def _block_starts(blocks: Sequence[Sequence[str]], duration_s: float, words: Sequence[Word]) -> list[float]:

@@ -158,7 +158,7 @@ def _ffmetadata(title: str, chapters: Sequence[Chapter], duration_s: float) -> s
         lines.append(f"title={_meta_text(title)}")
     marks = sorted((each for each in chapters if each.start_s < duration_s), key=lambda each: each.start_s)
     ends = [each.start_s for each in marks[1:]] + [duration_s]
-    for chapter, end in zip(marks, ends, strict=True):
+    for chapter, end in zip(marks, ends, strict=False):  # without marks there is one end too many
         lines += [
             "[CHAPTER]",
             "TIMEBASE=1/1000",

@@ -233,9 +233,10 @@ def _ffmpeg_args(path: Path, size: tuple[int, int], fps: int) -> list[str]:
     )
     return [
         *("-hide_banner", "-loglevel", "error", "-y"),
+        *("-probesize", "32", "-analyzeduration", "0"),  # begin with the first picture
         *("-f", "image2pipe", "-framerate", str(fps), "-c:v", "mjpeg", "-i", "-"),
         *("-vf", fitted, "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-crf", "23"),
         *("-pix_fmt", "yuv420p", "-color_range", "tv", "-g", str(fps * KEYFRAME_EVERY_S)),
         *("-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-frag_duration", "1000000"),
-        *("-f", "mp4", str(path)),
+        *("-flush_packets", "1", "-f", "mp4", str(path)),  # what is on disk is then at most a second old
     ]

@@ -29,7 +29,7 @@ SPEED_LIMITS_WPM = (80, 450)  # what espeak-ng can do
 SENTENCE_PAUSE_S = 0.28  # between two sentences of one text
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?…][\"')\]]*(?=\s)|$)", re.DOTALL)
-_PAUSES = {",": 3, ";": 4, ":": 4, "-": 2, "–": 3, "—": 3}  # in characters' worth of time
+_PAUSES = {",": 3, ";": 4, ":": 4, "-": 2, "\N{EN DASH}": 3, "\N{EM DASH}": 3}  # in characters' worth of time
 
 
 @dataclass(frozen=True)
