@@ -1,0 +1,1 @@
+"""Example knowledge bases, and the sites they describe."""

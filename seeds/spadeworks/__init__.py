@@ -1,0 +1,1 @@
+"""Spadeworks, the documents' example product: AI voice agents for call centres."""

@@ -1,0 +1,1 @@
+"""The pages of the site, one module per area; each offers its ``routes``."""

@@ -1,0 +1,69 @@
+"""Contacts: the list, and importing a CSV file."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from seeds.spadeworks.site.forms import read_contacts
+from seeds.spadeworks.site.paging import page_of
+from seeds.spadeworks.site.site import visitor_of
+from seeds.spadeworks.site.state import WorkspaceFullError
+from seeds.spadeworks.site.web import read_form, render, see_other, signed_in
+
+PER_PAGE = 12
+
+
+@signed_in
+async def _list(request: Request) -> Response:
+    page = page_of(visitor_of(request).contacts, request.query_params.get("page", ""), PER_PAGE)
+    return render(request, "contacts.html", page=page, page_link="/contacts?page=")
+
+
+@signed_in
+async def _import_page(request: Request) -> Response:
+    return _show_import(request, "", skip_duplicates=True)
+
+
+def _show_import(request: Request, error: str, *, skip_duplicates: bool) -> Response:
+    return render(
+        request,
+        "contacts_import.html",
+        status=422 if error else 200,
+        error=error,
+        skip_duplicates=skip_duplicates,
+    )
+
+
+@signed_in
+async def _import(request: Request) -> Response:
+    visitor = visitor_of(request)
+    form = await read_form(request)
+    skip = form.flag("skip_duplicates")
+    known = {contact.email.lower() for contact in visitor.contacts}
+    file = read_contacts(await form.upload("contacts"), known, skip_duplicates=skip)
+    if file.error:
+        return _show_import(request, file.error, skip_duplicates=skip)
+    try:
+        imported = visitor.import_contacts(file.rows)
+    except WorkspaceFullError as exc:
+        return _show_import(request, str(exc), skip_duplicates=skip)
+    visitor.counts.contacts_skipped += file.skipped
+    visitor.toast(f"Imported {_contacts(imported)}", _skipped(file.skipped))
+    return see_other("/contacts")
+
+
+def _contacts(count: int) -> str:
+    return "1 contact" if count == 1 else f"{count} contacts"
+
+
+def _skipped(count: int) -> str:
+    if not count:
+        return ""
+    return "1 duplicate was skipped." if count == 1 else f"{count} duplicates were skipped."
+
+
+routes = [
+    Route("/contacts", _list),
+    Route("/contacts/import", _import_page, methods=["GET"]),
+    Route("/contacts/import", _import, methods=["POST"]),
+]
