@@ -23,7 +23,7 @@ ValueType = Literal["string", "number", "integer", "boolean", "date", "file", "a
 
 
 class DomExtraction(Model):
-    """Text, or an attribute, of the last visible element that matches."""
+    """Text, or an attribute, of the first visible element that matches."""
 
     method: Literal["dom_extraction", "attribute_extraction"]
     selector: str = Field(min_length=1)

@@ -27,6 +27,9 @@ die() {
 # --- system packages ---------------------------------------------------------------------------
 
 APT_UPDATED=no
+APT_LOG="$(mktemp)"
+readonly APT_LOG
+trap 'rm -f "$APT_LOG"' EXIT
 
 may_apt() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
@@ -39,7 +42,10 @@ apt_install() {
         APT_UPDATED=yes
     fi
     say "installing $* (apt-get)"
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$APT_LOG" 2>&1 || {
+        tail -n 5 "$APT_LOG" >&2
+        return 1
+    }
 }
 
 how_to_install() {
@@ -127,7 +133,7 @@ has_font() { [ -n "$(fc-list "$1" 2>/dev/null | head -n 1)" ]; }
 want_fonts() {
     if ! has_font :lang=en && ! apt_install fontconfig fonts-dejavu-core; then
         warn "no fonts found: pages may show boxes for letters; $(how_to_install fonts-dejavu-core)"
-    elif ! has_font :charset=1f600 && may_apt; then
+    elif ! has_font :charset=1f680 && may_apt; then
         apt_install fonts-noto-color-emoji || warn "no emoji font: pages may show boxes for emoji"
     fi
 }
@@ -173,7 +179,7 @@ renew_constraints() {
     python="$(find_python)" || die "Python 3.11, 3.12 or 3.13 is needed"
     scratch="$(mktemp -d)"
     # shellcheck disable=SC2064  # the folder is known now
-    trap "rm -rf '$scratch'" EXIT
+    trap "rm -rf '$APT_LOG' '$scratch'" EXIT
     say "installing the newest versions into a scratch environment"
     "$python" -m venv "$scratch/venv"
     "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$EXTRAS]"

@@ -1,0 +1,80 @@
+"""What can go wrong while guiding, by what the caller can do about it.
+
+    AgentError
+    +-- KnowledgeUnavailable   the desk does not answer: retry later
+    +-- NotInKnowledge         the knowledge has no such thing: correct the request
+    +-- InputMissing           a person must give a value
+    +-- PersonNeeded           the engine cannot tell and will not guess
+    +-- SiteUnreachable        the website does not answer
+    +-- Lost                   no known screen, and no recovery helped
+    +-- NoWay                  no path leads there
+    +-- StepFailed             one step did not do what it is for
+"""
+
+from __future__ import annotations
+
+
+class AgentError(Exception):
+    """Base of everything the agent raises on purpose. `hint` says what to do next."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class KnowledgeUnavailable(AgentError):
+    """The MCP session is gone or answered with something unreadable."""
+
+
+class NotInKnowledge(AgentError):
+    """The knowledge base has no such website, task, screen, action or flow."""
+
+
+class InputMissing(AgentError):
+    """A required input has no value and nobody could be asked."""
+
+    def __init__(self, task_id: str, name: str, description: str = "") -> None:
+        about = f" ({description})" if description else ""
+        super().__init__(
+            f"task {task_id!r} needs the input {name!r}{about}", hint=f"give it with --input {name}=VALUE"
+        )
+        self.task_id, self.name = task_id, name
+
+
+class PersonNeeded(AgentError):
+    """Something only a person can decide or do."""
+
+
+class SiteUnreachable(AgentError):
+    """The website cannot be opened."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{url} cannot be opened: {reason}", hint="start the site or correct --base-url")
+        self.url = url
+
+
+class Lost(AgentError):
+    """The page is no known screen and every way out failed."""
+
+    def __init__(self, url: str, tried: tuple[str, ...]) -> None:
+        what = f"; tried {', '.join(tried)}" if tried else ""
+        super().__init__(f"no known screen at {url}{what}", hint="describe this screen in the knowledge base")
+        self.url, self.tried = url, tried
+
+
+class NoWay(AgentError):
+    """No sequence of transitions leads to the screen."""
+
+    def __init__(self, from_screen: str | None, to_screen: str) -> None:
+        super().__init__(
+            f"no way from {from_screen or 'here'} to {to_screen}",
+            hint=f"give the screen {to_screen!r} a `url`, or add a transition to it",
+        )
+
+
+class StepFailed(AgentError):
+    """One step of a task failed. `acted` tells whether the page was touched before it did."""
+
+    def __init__(self, reason: str, *, error: str = "step_failed", acted: bool = False) -> None:
+        super().__init__(reason)
+        self.error, self.acted = error, acted

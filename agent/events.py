@@ -1,0 +1,135 @@
+"""What the agent tells while it works: plain values on an in-process bus.
+
+The live view, the trace and the report all listen here; nothing listens back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenSeen(Event):
+    """A page was identified."""
+
+    screen_id: str | None
+    name: str | None
+    confidence: float
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted(Event):
+    """A task begins; `depth` 0 is the one that was asked for."""
+
+    task_id: str
+    name: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded(Event):
+    """A task is over."""
+
+    task_id: str
+    status: str
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted(Event):
+    """A step begins; `narration` is what its author would say."""
+
+    task_id: str
+    step_id: str
+    number: int
+    total: int
+    action_type: str
+    narration: str | None
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded(Event):
+    """A step is over: `done`, `skipped` or `failed`."""
+
+    task_id: str
+    step_id: str
+    status: str
+    duration_ms: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDone(Event):
+    """One action on the page, with all a trace needs. Secrets are already taken out."""
+
+    action_type: str
+    target: Any
+    args: dict[str, Any]
+    url_before: str
+    url_after: str
+    html_before: str | None
+    html_after: str | None
+    duration_ms: float
+    error: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionTaken(Event):
+    """An edge was followed and one arrived (or not)."""
+
+    transition_id: str
+    from_screen: str
+    to_screen: str
+    arrived: bool
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Event):
+    """A recovery edge was tried."""
+
+    recovery_id: str
+    to_screen: str
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayDismissed(Event):
+    """Something that was in the way is gone."""
+
+    overlay_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputResolved(Event):
+    """An input has its value; never the value itself."""
+
+    task_id: str
+    name: str
+    source: str
+
+
+class Bus:
+    """Hands every event to every listener, at once and in order."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Event], None]] = []
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Add a listener. It must be quick and must not raise."""
+        self._listeners.append(listener)
+
+    def tell(self, event: Event) -> None:
+        """Tell everybody."""
+        for listener in self._listeners:
+            listener(event)

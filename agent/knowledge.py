@@ -1,0 +1,167 @@
+"""The agent's only door to knowledge: the MCP tools of the desk, as typed calls.
+
+Whether the desk runs in this process, over stdio or over HTTP makes no difference here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from mcp import Client, MCPError
+from pydantic import ValidationError
+
+from agent.errors import KnowledgeUnavailable, NotInKnowledge
+from kb_schema import KnowledgeError, parse_document
+from kb_schema.actions import Action
+from kb_schema.answers import (
+    DocumentAnswer,
+    Identification,
+    Objective,
+    Paths,
+    RecoveryOption,
+    RecoveryPaths,
+)
+from kb_schema.base import Document, Model
+from kb_schema.handling import ErrorRecovery
+from kb_schema.presentation import PresentationFlow
+from kb_schema.screens import Screen
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.tasks import Task
+from kb_schema.websites import Website
+
+AnswerT = TypeVar("AnswerT", bound=Model)
+DocumentT = TypeVar("DocumentT", bound=Document)
+
+
+class Knowledge:
+    """One website's knowledge as the desk tells it. Documents are asked for once a run."""
+
+    def __init__(self, client: Client, website_id: str, base_url: str | None = None) -> None:
+        self._client = client
+        self.website_id = website_id
+        self._base_url = base_url
+        self._documents: dict[tuple[str, str], Document] = {}
+        self.calls = 0
+
+    async def website(self) -> Website:
+        """The website's own document."""
+        return await self._document("get_website", "website", self.website_id, Website, {})
+
+    async def screen(self, screen_id: str) -> Screen:
+        """A screen with the elements of its layouts. Raises `NotInKnowledge`."""
+        return await self._document("get_screen", "screen", screen_id, Screen, {"screen_id": screen_id})
+
+    async def task(self, task_id: str) -> Task:
+        """A task. Raises `NotInKnowledge`."""
+        return await self._document("get_task_definition", "task", task_id, Task, {"task_id": task_id})
+
+    async def flow(self, flow_id: str) -> PresentationFlow:
+        """A presentation flow. Raises `NotInKnowledge`."""
+        return await self._document(
+            "get_presentation_flow", "presentation_flow", flow_id, PresentationFlow, {"flow_id": flow_id}
+        )
+
+    async def action(self, action_id: str) -> Action | None:
+        """An action document, or None where the word is only an action type."""
+        try:
+            return await self._document(
+                "get_action_definition", "action", action_id, Action, {"action_id": action_id}
+            )
+        except NotInKnowledge:
+            return None
+
+    async def error_recovery(
+        self, error: str, screen_id: str | None, action_type: str | None
+    ) -> ErrorRecovery | None:
+        """The website's strategy for an error, or None where it has none."""
+        try:
+            answer = await self._ask(
+                "get_error_recovery_strategy",
+                DocumentAnswer,
+                {"error": error, "screen_id": screen_id, "action_type": action_type},
+            )
+        except NotInKnowledge:
+            return None
+        return _parsed(answer, ErrorRecovery)
+
+    async def identify(self, snapshot: PageSnapshot, last_known: str | None = None) -> Identification:
+        """Which screen a page is; the ways out where it is none."""
+        return await self._ask(
+            "identify_current_screen",
+            Identification,
+            {
+                "snapshot": snapshot.to_json() | {"url": snapshot.url},
+                "last_known_screen_id": last_known,
+                "base_url": self._base_url,
+            },
+        )
+
+    async def paths(
+        self,
+        from_screen: str,
+        to_screen: str,
+        *,
+        objective: Objective = "balanced",
+        k: int = 1,
+        avoid: Mapping[str, list[str]] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Paths:
+        """The best ways from one screen to another."""
+        return await self._ask(
+            "find_path",
+            Paths,
+            {
+                "from_screen": from_screen,
+                "to_screen": to_screen,
+                "objective": objective,
+                "k": k,
+                "avoid": dict(avoid) if avoid else None,
+                "facts": dict(facts) if facts else None,
+            },
+        )
+
+    async def recoveries(
+        self, screen_id: str | None, facts: Mapping[str, Any] | None = None
+    ) -> tuple[RecoveryOption, ...]:
+        """The ways out of a screen, best first."""
+        answer = await self._ask(
+            "find_global_recovery_paths",
+            RecoveryPaths,
+            {"screen_id": screen_id, "facts": dict(facts) if facts else None},
+        )
+        return answer.options
+
+    async def _document(
+        self, tool: str, kind: str, local_id: str, model: type[DocumentT], arguments: dict[str, Any]
+    ) -> DocumentT:
+        key = (kind, local_id)
+        if key not in self._documents:
+            arguments = {**arguments, "detail": "full"} if kind in ("screen", "website") else arguments
+            self._documents[key] = _parsed(await self._ask(tool, DocumentAnswer, arguments), model)
+        return cast(DocumentT, self._documents[key])
+
+    async def _ask(self, tool: str, model: type[AnswerT], arguments: Mapping[str, Any]) -> AnswerT:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        self.calls += 1
+        try:
+            result = await self._client.call_tool(tool, {"website_id": self.website_id, **given})
+        except MCPError as exc:
+            raise KnowledgeUnavailable(f"the knowledge server did not answer {tool}: {exc}") from exc
+        if result.is_error:
+            text = " ".join(getattr(block, "text", "") for block in result.content).strip()
+            raise NotInKnowledge(text or f"{tool} failed")
+        try:
+            return model.model_validate(result.structured_content)
+        except ValidationError as exc:
+            raise KnowledgeUnavailable(f"the answer to {tool} cannot be read: {exc}") from exc
+
+
+def _parsed(answer: DocumentAnswer, model: type[DocumentT]) -> DocumentT:
+    try:
+        document = parse_document(answer.document)
+    except KnowledgeError as exc:
+        raise KnowledgeUnavailable(f"{answer.kind} {answer.id!r} cannot be read: {exc}") from exc
+    if not isinstance(document, model):
+        raise KnowledgeUnavailable(f"asked for a {model.__name__}, got a {document.kind}")
+    return document

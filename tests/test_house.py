@@ -1,0 +1,186 @@
+"""The house itself: floors, pins, licences, and documents that say what is true."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+
+# In two halves each, so that this file does not name what it looks for.
+REGISTRY_HOSTS = [
+    f"{name}.{end}"
+    for name, end in [
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("registry.npmjs", "org"),
+        ("registry.yarnpkg", "com"),
+        ("static.crates", "io"),
+        ("index.crates", "io"),
+        ("proxy.golang", "org"),
+        ("repo.maven.apache", "org"),
+        ("repo1.maven", "org"),
+        ("deb.debian", "org"),
+    ]
+]
+PACKAGE_SOURCES = re.compile("|".join([*map(re.escape, REGISTRY_HOSTS), "index" + "-url", "find" + "-links"]))
+
+
+def _committed() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [path for name in listed.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def _code(document: Path) -> str:
+    """What a document shows as code: its fenced blocks and `spans`."""
+    text = document.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+    return "\n".join([*blocks, *spans])
+
+
+def _make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_imports_only_point_down_the_floors() -> None:
+    missing = [package for package in PACKAGES if importlib.util.find_spec(package) is None]
+    if missing:
+        pytest.skip(f"the house is being built; without {', '.join(missing)} there are no floors to check")
+    assert lint_imports(cache_dir=None) == EXIT_STATUS_SUCCESS
+
+
+def test_the_architecture_contracts_know_every_package() -> None:
+    assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == set(PACKAGES)
+
+
+def test_no_committed_line_says_where_packages_come_from() -> None:
+    told = []
+    for path in _committed():
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue
+        told += [
+            f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+            for number, line in enumerate(lines, start=1)
+            if PACKAGE_SOURCES.search(line)
+        ]
+    assert told == []
+
+
+def test_pins_are_names_and_versions_and_nothing_else() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)] == []
+
+
+def test_every_dependency_of_the_product_and_the_tests_is_pinned() -> None:
+    project = PYPROJECT["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pinned = {
+        canonicalize_name(line.split("==")[0])
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    }
+    assert {canonicalize_name(Requirement(each).name) for each in asked} - pinned == set()
+
+
+def test_nothing_the_product_depends_on_is_under_the_gpl() -> None:
+    waiting = [Requirement(each) for each in PYPROJECT["project"]["dependencies"]]
+    waiting += [Requirement(each) for each in PYPROJECT["project"]["optional-dependencies"]["mongo-arango"]]
+    seen: set[str] = set()
+    found = {}
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name in seen or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(name)
+        metadata = importlib.metadata.metadata(name)
+        licence = metadata.get("License-Expression") or metadata.get("License") or ""
+        licence = " ".join(
+            [licence[:80], *(each for each in metadata.get_all("Classifier") or [] if "License" in each)]
+        )
+        if re.search(r"\bA?GPL|General Public License|SSPL", licence) and "Lesser" not in licence:
+            found[name] = licence
+        waiting += [Requirement(each) for each in importlib.metadata.requires(name) or []]
+    assert found == {}
+    assert len(seen) > len(PYPROJECT["project"]["dependencies"])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_make_target_in_the_documents_exists(document: Path) -> None:
+    named = set(re.findall(r"\bmake ([a-z][a-z-]*)", _code(document)))
+    assert named - _make_targets() == set()
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    assert {"demo", "test"} <= set(re.findall(r"^make (\w+)", _code(ROOT / "README.md"), re.MULTILINE))
+
+
+def test_make_alone_lists_every_target() -> None:
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"make ([a-z-]+)", listed)) == _make_targets()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_the_documents_exists(document: Path) -> None:
+    if importlib.util.find_spec("periplus") is None or importlib.util.find_spec("periplus.cli") is None:
+        pytest.skip("the house is being built; there is no periplus.cli yet")
+    commands = set(re.findall(r"\bperiplus ((?:kb )?[a-z]+)\b(?!\.)", _code(document)))
+    for command in sorted(commands):
+        helped = subprocess.run(
+            [sys.executable, "-c", "from periplus.cli import main; main()", *command.split(), "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert helped.returncode == 0, f"periplus {command}: {helped.stderr}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_between_documents_leads_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_the_scripts_are_well_formed() -> None:
+    for script in ("scripts/setup.sh", ".ci/run"):
+        subprocess.run(["bash", "-n", script], cwd=ROOT, check=True)
+    assert re.findall(r"^make \w+", (ROOT / ".ci/run").read_text(), re.MULTILINE) == [
+        "make lint",
+        "make test",
+    ]
+
+
+def test_every_folder_in_the_readmes_house_is_shipped() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    floors = set(re.findall(r"^\| \d \| `(\w+)/`", readme, re.MULTILINE))
+    assert floors == set(PACKAGES) - {"seeds"}
+
+
+def test_compose_has_no_password_of_its_own() -> None:
+    compose = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    secrets = re.findall(r"\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)([^}]*)\}", compose)
+    assert secrets
+    assert {rest for _, rest in secrets} == {":?set it in .env"}
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    assert {name for name, _ in secrets} == set(re.findall(r"^(\w+)=$", example, re.MULTILINE))
