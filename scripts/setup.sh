@@ -77,7 +77,7 @@ make_venv() {
         return
     fi
     python="$(find_python)" || apt_install python3 python3-venv && python="${python:-$(find_python)}" ||
-        die "Python 3.11, 3.12 or 3.13 is needed; found: $(python3 --version 2>&1 || true)." \
+        die "Python 3.11, 3.12 or 3.13 is needed; found: $(python3 --version 2>/dev/null || echo no python3)." \
             "Install one, or name it: PERIPLUS_PYTHON=/path/to/python make setup"
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         local package
@@ -112,6 +112,8 @@ print(path) if path else sys.exit(1)'
 }
 
 need_chromium() {
+    [ -z "${PERIPLUS_CHROMIUM:-}" ] || command -v "$PERIPLUS_CHROMIUM" >/dev/null ||
+        die "PERIPLUS_CHROMIUM names $PERIPLUS_CHROMIUM, which cannot be run; correct it or unset it"
     chromium_path >/dev/null && return
     apt_install chromium && chromium_path >/dev/null && return
     say "no Chromium on this system; asking Playwright for its own"
