@@ -69,7 +69,7 @@ def contacts() -> Iterator[tuple[str, str, str, str]]:
     for i in range(CONTACT_LISTS["All contacts"]):
         first, last = _FIRST[i % len(_FIRST)], _LAST[(i * 5 + i // 16) % len(_LAST)]
         email = f"{first}.{last}@{_DOMAINS[i % len(_DOMAINS)]}".lower()
-        yield f"{first} {last}", email, f"+1 555 01{i:02d}", lists[i // 16]
+        yield f"{first} {last}", email, f"+1 555 01{i:02d}", lists[i % len(lists)]
 
 
 CAMPAIGNS = (
@@ -113,5 +113,4 @@ ACTIVITY = (
     ("Ravi Menon", "handed a call over to Maya Lindqvist", "9 min ago"),
     ("Renewal reminders", "reached 7 of 16 contacts", "24 min ago"),
     ("Lucía Ortega", "booked a callback for Hugo Fischer", "41 min ago"),
-    ("Grace Osei", "updated a delivery address", "1 h ago"),
 )

@@ -46,7 +46,7 @@ class Agent(AgentDetails):
     """A voice agent of the workspace."""
 
     id: str = ""
-    status: str = "Draft"
+    status: str = "Live"
     calls_today: int = 0
 
 
@@ -78,7 +78,7 @@ class Campaign(CampaignDraft):
     """A launched campaign."""
 
     id: str = ""
-    status: str = "Running"
+    status: str = "Scheduled"
     reached: int = 0
     audience: int = 0
 

@@ -30,7 +30,7 @@ function wire() {
     note.textContent = text ? "" : "Enter a value";
     note.hidden = Boolean(text);
     if (!text) return;
-    chips.insertBefore(chip(`${field.value}: ${text}`), chips.lastElementChild);
+    chips.append(chip(`${field.value}: ${text}`));
     value.value = "";
     dialog.close();
   };

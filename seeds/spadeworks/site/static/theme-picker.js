@@ -47,7 +47,8 @@ class ThemePicker extends HTMLElement {
   }
 
   async choose(theme) {
-    document.documentElement.dataset.theme = theme;
+    const frames = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument);
+    for (const page of [document, ...frames]) page.documentElement.dataset.theme = theme;
     this.press(theme);
     await fetch("/settings/theme", {
       method: "POST",
