@@ -1,0 +1,360 @@
+"""Performs the on-page actions of the one vocabulary: one registered function per action type.
+
+Every action on an element passes the gate first and then acts, with `force`, on the very handle
+that was judged: Playwright's own check would only repeat it. What to do and in which order is
+the engine's business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from playwright.async_api import ElementHandle, Page
+from playwright.async_api import Error as DriverError
+
+from agent.page import library
+from agent.page.errors import ActionFailed, ActionMisused, NavigationFailed, OriginRefused
+from agent.page.gate import Gated, GatePolicy, pass_gate
+from kb_schema.selectors import Selector
+from kb_schema.urls import origin_of
+from kb_schema.vocabulary import ACTION_TYPES, action_type
+
+ACTION_TIMEOUT_MS = 10_000.0
+"""For the driver's own part of an action, after the gate."""
+NAVIGATION_TIMEOUT_MS = 30_000.0
+OPTION_TIMEOUT_MS = 2_000.0
+"""How long a list may take to get the option that is asked for."""
+REGATES = 3
+"""How often an element that vanished between gate and action is judged anew: nothing was done yet."""
+
+_TYPED_INPUTS = frozenset({"text", "search", "url", "tel", "email", "password", "number"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a person would do it."""
+
+    key_delay_s: float = 0.0
+    """Between two keystrokes; 0 puts text in at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One action as it was asked for, with the element that passed the gate."""
+
+    page: Page
+    action: str
+    target: Gated | None
+    value: str | Sequence[str] | None
+    url: str | None
+    pace: Pace
+    allowed_origins: frozenset[str]
+
+    @property
+    def gated(self) -> Gated:
+        """The target, where the action type demands one."""
+        if self.target is None:
+            raise ActionMisused(self.action, "needs an element")
+        return self.target
+
+    @property
+    def text(self) -> str:
+        """The value as one text."""
+        if self.value is None:
+            raise ActionMisused(self.action, "needs a value")
+        return self.value if isinstance(self.value, str) else "\n".join(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """An action that was done."""
+
+    action: str
+    target: str | None
+    """The element in short (`button#save`)."""
+    strategy: str | None
+    """The selector strategy that found it."""
+    gate_ms: float
+    duration_ms: float
+    content: str | None = None
+    """What was read, for actions that read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """A registered action: the function, and what it asks of the gate."""
+
+    run: Callable[[Order], Awaitable[str | None]]
+    editable: bool = False
+
+
+PERFORMERS: dict[str, Performer] = {}
+
+
+def performer(
+    name: str, *, editable: bool = False
+) -> Callable[[Callable[[Order], Awaitable[str | None]]], Callable[[Order], Awaitable[str | None]]]:
+    """Register the function that performs an action type of the vocabulary."""
+    if name not in ACTION_TYPES or not ACTION_TYPES[name].on_page:
+        raise ValueError(f"the vocabulary has no on-page action {name!r}")
+
+    def register(run: Callable[[Order], Awaitable[str | None]]) -> Callable[[Order], Awaitable[str | None]]:
+        if name in PERFORMERS:
+            raise ValueError(f"two performers for {name!r}")
+        PERFORMERS[name] = Performer(run, editable)
+        return run
+
+    return register
+
+
+async def perform(
+    page: Page,
+    action: str,
+    *,
+    selector: Selector | None = None,
+    value: str | Sequence[str] | None = None,
+    url: str | None = None,
+    pace: Pace | None = None,
+    timeout_s: float = 5.0,
+    allowed_origins: frozenset[str] = frozenset(),
+    policy: GatePolicy | None = None,
+) -> Performed:
+    """Do one action, by its canonical name or an alias, and say what was done.
+
+    `timeout_s` is the gate's. Raises `GateFailed` (nothing was done), `ActionFailed` (look before
+    repeating), `OriginRefused`, `NavigationFailed`, `ActionMisused`, `PageGone`.
+    """
+    kind = action_type(action)
+    if kind is None or kind.name not in PERFORMERS:
+        raise ActionMisused(action, "is not an action on a page")
+    if kind.target == "required" and selector is None:
+        raise ActionMisused(kind.name, "needs an element")
+    if kind.target == "none":
+        selector = None
+    doer = PERFORMERS[kind.name]
+    began = time.monotonic()
+    for attempt in range(REGATES):
+        target = None
+        if selector is not None:
+            target = await pass_gate(
+                page, selector, timeout_s=timeout_s, editable=doer.editable, policy=policy
+            )
+        order = Order(page, kind.name, target, value, url, pace or Pace(), allowed_origins)
+        try:
+            content = await doer.run(order)
+        except DriverError as error:
+            if target is not None and attempt + 1 < REGATES and _never_happened(error):
+                continue
+            raise _failure(order, error) from error
+        return Performed(
+            action=kind.name,
+            target=target.description if target else None,
+            strategy=target.strategy.type if target else None,
+            gate_ms=target.duration_ms if target else 0.0,
+            duration_ms=(time.monotonic() - began) * 1000,
+            content=content,
+        )
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _never_happened(error: DriverError) -> bool:
+    """The element left the document before the action began; anything else may have happened."""
+    return "Element is not attached to the DOM" in error.message
+
+
+def _failure(order: Order, error: DriverError) -> Exception:
+    known = library.gone(order.page, error)
+    if known is not error:
+        return known
+    reason = error.message.splitlines()[0]
+    return ActionFailed(order.action, reason, target=order.target.description if order.target else None)
+
+
+# -- pointer -------------------------------------------------------------------------------------
+
+
+@performer("click")
+async def _click(order: Order) -> None:
+    await order.gated.pointer.click(force=True, timeout=ACTION_TIMEOUT_MS)
+
+
+@performer("double_click")
+async def _double_click(order: Order) -> None:
+    await order.gated.pointer.dblclick(force=True, timeout=ACTION_TIMEOUT_MS)
+
+
+@performer("hover")
+async def _hover(order: Order) -> None:
+    await order.gated.pointer.hover(force=True, timeout=ACTION_TIMEOUT_MS)
+
+
+@performer("focus")
+async def _focus(order: Order) -> None:
+    await order.gated.element.focus()
+
+
+# -- keyboard ------------------------------------------------------------------------------------
+
+
+@performer("fill", editable=True)
+async def _fill(order: Order) -> None:
+    await _replace_text(order, order.text)
+
+
+@performer("append_text", editable=True)
+async def _append_text(order: Order) -> None:
+    page, element = order.page, order.gated.element
+    if not await library.call_on(page, "caretToEnd", element):
+        await page.keyboard.press("End")
+    await page.keyboard.type(order.text, delay=order.pace.key_delay_s * 1000)
+    await element.dispatch_event("change")
+
+
+@performer("input_and_submit", editable=True)
+async def _input_and_submit(order: Order) -> None:
+    await _replace_text(order, order.text)
+    await order.gated.element.press("Enter", timeout=ACTION_TIMEOUT_MS)
+
+
+@performer("clear", editable=True)
+async def _clear(order: Order) -> None:
+    await _put(order.gated.element, "")
+
+
+@performer("press")
+async def _press(order: Order) -> None:
+    if order.target is not None:
+        await order.target.element.focus()
+    await order.page.keyboard.press(order.text)
+
+
+async def _replace_text(order: Order, text: str) -> None:
+    """At once, or key by key where the pace asks for it and the field takes keys."""
+    element = order.gated.element
+    if order.pace.key_delay_s <= 0 or not await _takes_keys(order, text):
+        await _put(element, text)
+        return
+    await _put(element, "")
+    await element.focus()
+    await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
+    await element.dispatch_event("change")
+
+
+async def _takes_keys(order: Order, text: str) -> bool:
+    kind = await library.call_on(order.page, "kind", order.gated.element)
+    if kind["tag"] == "input":
+        # Enter in a single line would submit the form; date and colour fields take no text.
+        return kind["type"] in _TYPED_INPUTS and "\n" not in text
+    return kind["tag"] == "textarea" or bool(kind["editable"])
+
+
+async def _put(element: ElementHandle, text: str) -> None:
+    await element.fill(text, force=True, timeout=ACTION_TIMEOUT_MS)
+
+
+# -- choices and files ---------------------------------------------------------------------------
+
+
+@performer("select_option")
+async def _select_option(order: Order) -> None:
+    wanted = [order.text] if isinstance(order.value, str | None) else list(order.value)
+    await order.gated.element.select_option(wanted, force=True, timeout=OPTION_TIMEOUT_MS)
+
+
+@performer("check")
+async def _check(order: Order) -> None:
+    await _tick(order, on=True)
+
+
+@performer("uncheck")
+async def _uncheck(order: Order) -> None:
+    await _tick(order, on=False)
+
+
+async def _tick(order: Order, *, on: bool) -> None:
+    """One click where the state is not the wanted one already, then a look whether it took."""
+    element = order.gated.element
+    if await element.is_checked() is on:
+        return
+    await order.gated.pointer.click(force=True, timeout=ACTION_TIMEOUT_MS)
+    if await element.is_checked() is not on:
+        raise ActionFailed(order.action, "a click did not change it", target=order.gated.description)
+
+
+@performer("upload_file")
+async def _upload_file(order: Order) -> None:
+    files = [order.text] if isinstance(order.value, str | None) else list(order.value)
+    await order.gated.element.set_input_files(files, timeout=ACTION_TIMEOUT_MS)
+
+
+# -- the view ------------------------------------------------------------------------------------
+
+
+@performer("scroll")
+async def _scroll(order: Order) -> None:
+    how = "down" if order.value is None else order.text.strip().lower()
+    if how not in {"up", "down", "top", "bottom"}:
+        try:
+            float(how)
+        except ValueError as error:
+            raise ActionMisused("scroll", f"takes up, down, top, bottom or pixels, not {how!r}") from error
+    await library.call_on(order.page, "scroll", order.target.element if order.target else None, how)
+
+
+@performer("scroll_to_element")
+async def _scroll_to_element(order: Order) -> None:
+    await order.gated.pointer.scroll_into_view_if_needed(timeout=ACTION_TIMEOUT_MS)
+
+
+@performer("get_screen_content")
+async def _get_screen_content(order: Order) -> str:
+    if order.target is not None:
+        return str(await library.call_on(order.page, "elementText", order.target.element))
+    return str(await library.call(order.page, "text", "null"))
+
+
+# -- going places --------------------------------------------------------------------------------
+
+
+@performer("navigate")
+async def _navigate(order: Order) -> None:
+    url = order.url or (order.value if isinstance(order.value, str) else None)
+    if url is None:
+        raise ActionMisused("navigate", "needs a URL")
+    _check_origin(url, order.allowed_origins)
+    try:
+        await order.page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+    except DriverError as error:
+        raise _navigation_failure(order, url, error) from error
+    _check_origin(order.page.url, order.allowed_origins)
+
+
+@performer("navigate_back")
+async def _navigate_back(order: Order) -> None:
+    try:
+        await order.page.go_back(wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+    except DriverError as error:
+        raise _navigation_failure(order, "the page before", error) from error
+
+
+@performer("refresh")
+async def _refresh(order: Order) -> None:
+    try:
+        await order.page.reload(wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+    except DriverError as error:
+        raise _navigation_failure(order, order.page.url, error) from error
+
+
+def _check_origin(url: str, allowed: frozenset[str]) -> None:
+    if not allowed:
+        return
+    origin = origin_of(url)
+    if origin not in {origin_of(each) or each for each in allowed}:
+        raise OriginRefused(url, origin, allowed)
+
+
+def _navigation_failure(order: Order, url: str, error: DriverError) -> Exception:
+    known = library.gone(order.page, error)
+    return NavigationFailed(url, error.message.splitlines()[0]) if known is error else known

@@ -1,0 +1,233 @@
+// Documents, shadow roots and frames; visibility; text. Everything else stands on these.
+// The stored twin is mcp_server/pages/tree.py: what is defined here is defined there alike.
+
+const VISUAL_TAGS = new Set(["img", "svg", "area"]);
+const FIELD_TAGS = new Set(["input", "select", "textarea", "button"]);
+const TEXTLESS_TAGS = new Set([
+  "script", "style", "template", "noscript", "textarea", "iframe", "frame", "noembed", "noframes",
+  "pp-shadow-root", "pp-frame-document",
+]);
+// Elements that do not part the words around them; every other element does.
+const INLINE_TAGS = new Set([
+  "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+  "ins", "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike",
+  "strong", "sub", "sup", "time", "tspan", "tt", "u", "var", "wbr",
+]);
+const TEXT_ATTRIBUTES = ["aria-label", "alt", "title", "placeholder"];
+const INPUT_BUTTONS = new Set(["button", "submit", "reset"]);
+
+const elementProto = window.Element.prototype;
+const attr = (el, name) => elementProto.getAttribute.call(el, name);
+const hasAttr = (el, name) => elementProto.hasAttribute.call(el, name);
+const tagOf = (el) => el.localName;
+const isElement = (node) => node.nodeType === 1;
+const squeeze = (text) => text.replace(/[ \t\n\r\f\u00a0]+/g, " ").replace(/^ | $/g, "");
+const fold = (text) => squeeze(text).toLowerCase();
+
+function frameDocument(el) {
+  if (tagOf(el) !== "iframe" && tagOf(el) !== "frame") return null;
+  try {
+    return el.contentDocument;
+  } catch {
+    return null;
+  }
+}
+
+/** The root itself and every open shadow root and same-origin frame below it, outermost first. */
+function rootsBelow(start, withFrames = true) {
+  const found = [start];
+  for (let i = 0; i < found.length; i += 1) {
+    for (const el of found[i].querySelectorAll("*")) {
+      if (el.shadowRoot) found.push(el.shadowRoot);
+      const inner = withFrames ? frameDocument(el) : null;
+      if (inner && inner.documentElement) found.push(inner);
+    }
+  }
+  return found;
+}
+
+/** Parent in the tree that is painted: slots and shadow roots included, frames not. */
+function flatParent(node) {
+  if (node.assignedSlot) return node.assignedSlot;
+  const parent = node.parentNode;
+  if (!parent) return null;
+  return parent.nodeType === 11 ? parent.host || null : parent.nodeType === 1 ? parent : null;
+}
+
+function frameOf(node) {
+  const view = node.ownerDocument && node.ownerDocument.defaultView;
+  try {
+    return view && view !== window ? view.frameElement : null;
+  } catch {
+    return null;
+  }
+}
+
+function closestFlat(el, test) {
+  for (let node = el; node; node = flatParent(node)) if (test(node)) return node;
+  return null;
+}
+
+// -- visibility ----------------------------------------------------------------------------------
+
+/** A fresh memory of what was found visible, valid for one synchronous look at the page. */
+const newLook = () => new Map();
+
+function visible(el, look) {
+  const known = look.get(el);
+  if (known !== undefined) return known;
+  look.set(el, false); // an answer for cycles, which display: contents could otherwise make
+  const answer = isVisible(el, look);
+  look.set(el, answer);
+  return answer;
+}
+
+function isVisible(el, look) {
+  const frame = frameOf(el);
+  if (frame && !visible(frame, look)) return false;
+  const tag = tagOf(el);
+  if (tag === "option" || tag === "optgroup") return optionVisible(el, look);
+  if (!el.checkVisibility({ visibilityProperty: true })) {
+    return getComputedStyle(el).display === "contents" && contentsVisible(el, look);
+  }
+  const box = el.getBoundingClientRect();
+  return box.width > 0 && box.height > 0;
+}
+
+/** A closed list shows the chosen option only. */
+function optionVisible(el, look) {
+  const list = el.closest("select");
+  if (!list) return el.getClientRects().length > 0;
+  if (!visible(list, look)) return false;
+  if (list.multiple || list.size > 1) return el.getClientRects().length > 0;
+  if (tagOf(el) === "optgroup") return [...el.querySelectorAll("option")].some((o) => o.selected);
+  return el.selected;
+}
+
+/** display: contents has no box of its own: its children's count. */
+function contentsVisible(el, look) {
+  for (const child of el.childNodes) {
+    if (isElement(child) && visible(child, look)) return true;
+    if (child.nodeType === 3 && child.data.trim()) {
+      const range = document.createRange();
+      range.selectNodeContents(child);
+      const box = range.getBoundingClientRect();
+      if (box.width > 0 && box.height > 0) return true;
+    }
+  }
+  return false;
+}
+
+// -- text and values -----------------------------------------------------------------------------
+
+/** Text of what is below a node: the visible part of it, or (look null) all of it. */
+function textOf(node, look) {
+  const out = [];
+  gatherText(node, look, out);
+  return squeeze(out.join(""));
+}
+
+function gatherText(node, look, out) {
+  const stack = [[node, 0]];
+  while (stack.length) {
+    const [at, leaving] = stack.pop();
+    if (leaving) {
+      out.push(" ");
+    } else if (at.nodeType === 3) {
+      out.push(at.data);
+    } else if (!isElement(at)) {
+      pushChildren(at, look, stack);
+    } else {
+      const parts = !INLINE_TAGS.has(tagOf(at));
+      if (parts) out.push(" ");
+      const seen = look === null || visible(at, look);
+      if (seen) gatherAttributes(at, out);
+      if (!TEXTLESS_TAGS.has(tagOf(at))) {
+        if (parts) stack.push([at, 1]);
+        pushChildren(at, look, stack, seen);
+      }
+    }
+  }
+}
+
+function pushChildren(node, look, stack, seen = true) {
+  const children = node.childNodes;
+  for (let i = children.length - 1; i >= 0; i -= 1) {
+    const child = children[i];
+    if (isElement(child) || (child.nodeType === 3 && seen)) stack.push([child, 0]);
+  }
+}
+
+function gatherAttributes(el, out) {
+  const tag = tagOf(el);
+  if (!FIELD_TAGS.has(tag) && !VISUAL_TAGS.has(tag) && attr(el, "role") !== "img") return;
+  if (tag === "input" && INPUT_BUTTONS.has(el.type)) out.push(" ", buttonText(el));
+  for (const name of TEXT_ATTRIBUTES) {
+    const value = attr(el, name);
+    if (value) out.push(" ", value);
+  }
+  out.push(" ");
+}
+
+/** What an input button says; the browser's own words where the page gives none. */
+function buttonText(el) {
+  if (hasAttr(el, "value")) return attr(el, "value");
+  return { submit: "Submit", reset: "Reset" }[el.type] || "";
+}
+
+/** All text as it stands in the markup, words joined where only tags part them (`:has-text`). */
+function rawText(node) {
+  const out = [];
+  const stack = [node];
+  while (stack.length) {
+    const at = stack.pop();
+    if (at.nodeType === 3) out.push(at.data);
+    else if (!isElement(at) || !TEXTLESS_TAGS.has(tagOf(at))) {
+      if (isElement(at) && tagOf(at) === "input" && INPUT_BUTTONS.has(at.type)) out.push(buttonText(at));
+      const children = at.childNodes;
+      for (let i = children.length - 1; i >= 0; i -= 1) stack.push(children[i]);
+    }
+  }
+  return squeeze(out.join(""));
+}
+
+const isToggle = (el) => tagOf(el) === "input" && (el.type === "checkbox" || el.type === "radio");
+const TOGGLE_ROLES = new Set(["checkbox", "switch", "radio", "menuitemcheckbox", "menuitemradio"]);
+const editingHost = (el) => {
+  const flag = attr(el, "contenteditable");
+  return flag !== null && flag.toLowerCase() !== "false";
+};
+
+/** What a field holds now; `true` / `false` for what is ticked; null for what is no field. */
+function valueOf(el) {
+  const tag = tagOf(el);
+  if (isToggle(el)) return String(el.checked);
+  if (tag === "input" && el.type === "file") return [...el.files].map((file) => file.name).join(", ");
+  if (tag === "select" && el.multiple) return [...el.selectedOptions].map((o) => o.value).join(", ");
+  if (tag === "input" || tag === "textarea" || tag === "select") return el.value;
+  if (TOGGLE_ROLES.has(attr(el, "role"))) return String(attr(el, "aria-checked") === "true");
+  if (editingHost(el)) return textOf(el, null);
+  return null;
+}
+
+/** Why an element cannot be used, or null where it can. */
+function disabledBy(el) {
+  if (FIELD_TAGS.has(tagOf(el)) || tagOf(el) === "option" || tagOf(el) === "optgroup" || tagOf(el) === "fieldset") {
+    if (el.matches(":disabled")) {
+      return hasAttr(el, "disabled") ? "it is disabled" : "it stands in a disabled group";
+    }
+  }
+  const shut = closestFlat(el, (node) => attr(node, "aria-disabled") === "true" || hasAttr(node, "inert"));
+  if (!shut) return null;
+  const how = hasAttr(shut, "inert") ? "inert" : 'aria-disabled="true"';
+  return shut === el ? `it is ${how}` : `${describe(shut)} around it is ${how}`;
+}
+
+// -- words for people ----------------------------------------------------------------------------
+
+/** `button#save.primary`: short enough to read, exact enough to find. */
+function describe(el) {
+  const id = attr(el, "id");
+  const classes = (attr(el, "class") || "").split(/\s+/).filter(Boolean).slice(0, 3);
+  return tagOf(el) + (id ? `#${id}` : "") + classes.map((name) => `.${name}`).join("");
+}

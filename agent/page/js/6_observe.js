@@ -1,0 +1,186 @@
+// Evidence gathered before it is needed: when anything last happened that could move an element.
+// One record per document; kept by the library of the document's own window where it has one.
+
+const BURST_GAP_MS = 12; // disturbances closer than this (one frame) are one burst
+const BURSTS_KEPT = 24;
+const records = new WeakMap(); // document -> record
+const nativeNow = performance.now.bind(performance);
+const nativeFrame = window.requestAnimationFrame.bind(window);
+const nativeTimeout = window.setTimeout.bind(window);
+const nativeClear = window.clearTimeout.bind(window);
+const epoch = () => performance.timeOrigin + nativeNow();
+
+/** Note that something happened now (or at a time the browser tells). */
+function disturb(record, at = epoch()) {
+  const bursts = record.bursts;
+  const last = bursts[bursts.length - 1];
+  if (last !== undefined && at - last.end < BURST_GAP_MS) last.end = Math.max(last.end, at);
+  else bursts.push({ start: at, end: at });
+  if (bursts.length > BURSTS_KEPT) bursts.shift();
+}
+
+function recordOf(doc) {
+  const view = doc.defaultView;
+  const theirs = view && view !== window ? view[KEY] : null;
+  if (theirs && theirs.record) return theirs.record(doc);
+  return ownRecord(doc);
+}
+
+function ownRecord(doc) {
+  const known = records.get(doc);
+  if (known) return known;
+  const record = { bursts: [], began: epoch(), observed: new WeakSet(), observer: null, listeners: new Set() };
+  records.set(doc, record);
+  record.observer = new MutationObserver((changes) => {
+    disturb(record);
+    for (const listener of [...record.listeners]) listener(changes);
+  });
+  watchRoot(record, doc);
+  const note = () => disturb(record);
+  for (const kind of ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
+    "animationend", "animationcancel", "load", "toggle", "fullscreenchange"]) {
+    doc.addEventListener(kind, note, { capture: true, passive: true });
+  }
+  if (doc.defaultView) doc.defaultView.addEventListener("resize", note, { passive: true });
+  if (doc === document) watchShifts(record);
+  return record;
+}
+
+function watchRoot(record, root) {
+  if (record.observed.has(root)) return;
+  record.observed.add(root);
+  record.observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+}
+
+function watchShifts(record) {
+  try {
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) disturb(record, performance.timeOrigin + entry.startTime);
+    }).observe({ type: "layout-shift", buffered: true });
+  } catch {
+    // a browser without layout-shift entries still has the other evidence
+  }
+}
+
+/** The records of an element's document and of every document around it; its shadow roots watched. */
+function recordsAround(el) {
+  const found = [];
+  for (let node = el; node; node = frameOf(node)) {
+    const record = recordOf(node.ownerDocument);
+    for (let root = node.getRootNode(); root && root.host; root = root.host.getRootNode()) {
+      if (!record.observed.has(root)) disturb(record); // what happened in it so far is not known
+      watchRoot(record, root);
+    }
+    found.push(record);
+  }
+  return found;
+}
+
+/** Everything pending is counted before it is judged. */
+function flush(record) {
+  const pending = record.observer.takeRecords();
+  if (!pending.length) return;
+  disturb(record);
+  for (const listener of [...record.listeners]) listener(pending);
+}
+
+// -- waiting in the page -------------------------------------------------------------------------
+
+/** Resolves at the next frame, or after `most` ms where frames do not come (a hidden tab). */
+function nextFrame(most = 100) {
+  return new Promise((done) => {
+    const timer = nativeTimeout(done, most);
+    nativeFrame(() => {
+      nativeClear(timer);
+      done();
+    });
+  });
+}
+
+/** Resolves when anything changes in the page, or after `most` ms. */
+function nextChange(most) {
+  return new Promise((done) => {
+    const watched = rootsBelow(document).filter((root) => root.nodeType === 9).map(recordOf);
+    const finish = () => {
+      nativeClear(timer);
+      for (const record of watched) record.listeners.delete(finish);
+      done();
+    };
+    const timer = nativeTimeout(finish, most);
+    for (const record of watched) record.listeners.add(finish);
+  });
+}
+
+// -- armed events --------------------------------------------------------------------------------
+
+const armed = new Map(); // token -> {event, fired, stop}
+
+// Unlike in every other document, so that a token is never taken for one of the document before.
+const documentKey = `${Math.round(performance.timeOrigin)}.${Math.random().toString(36).slice(2)}`;
+let tokenCount = 0;
+function newToken() {
+  tokenCount += 1;
+  return `${documentKey}.${tokenCount}`;
+}
+
+/** Begin to watch for `dom_mutation`, `element_visible` or `element_hidden`; see waiting.py. */
+function arm(trigger) {
+  const token = newToken();
+  const problem = trigger.selector ? resolve(trigger.selector, newLook(), true).error : null;
+  if (problem) return { token: null, error: problem };
+  const entry = { trigger, fired: false, stop: () => {} };
+  armed.set(token, entry);
+  const holds = () => triggerHolds(trigger);
+  const before = trigger.event === "element_visible" && holds();
+  let gone = !before;
+  const known = trigger.event === "dom_mutation" && trigger.selector ? resolve(trigger.selector, newLook(), true).found : [];
+  const roots = rootsBelow(document);
+  const listener = (changes) => {
+    if (entry.fired) return;
+    if (trigger.event === "dom_mutation") entry.fired = changes.some((change) => concerns(change, trigger, known));
+    else if (trigger.event === "element_visible") {
+      const now = holds();
+      gone = gone || !now;
+      entry.fired = gone && now;
+    }
+  };
+  const watched = [...new Set(roots.map((root) => recordOf(root.ownerDocument || root)))];
+  for (const root of roots) if (root.host) watchRoot(recordOf(root.ownerDocument), root);
+  for (const record of watched) record.listeners.add(listener);
+  entry.stop = () => watched.forEach((record) => record.listeners.delete(listener));
+  watched.forEach((record) => record.observer.takeRecords()); // what came before arming does not count
+  return { token, error: null };
+}
+
+/** Whether a change lies in, adds or removes an element of the selector (none: anywhere). */
+function concerns(change, trigger, known) {
+  if (!trigger.selector) return true;
+  const found = new Set(resolve(trigger.selector, newLook(), true).found);
+  if (closestFlat(change.target, (node) => found.has(node))) return true;
+  const holds = (nodes, elements) => nodes.some((node) => isElement(node) && elements.some((el) => node.contains(el)));
+  return holds([...change.addedNodes], [...found]) || holds([...change.removedNodes], known);
+}
+
+function triggerHolds(trigger) {
+  const look = newLook();
+  const seen = resolve(trigger.selector, look, true).found.filter((el) => visible(el, look)).length;
+  return trigger.event === "element_visible" ? seen > 0 : seen === 0;
+}
+
+/** Wait for an armed event; true when it came. A token of another document is armed anew. */
+async function waitFor(token, timeoutMs) {
+  const entry = armed.get(token);
+  if (!entry) return { known: false, fired: false };
+  const deadline = nativeNow() + timeoutMs;
+  const check = () => {
+    for (const root of rootsBelow(document)) flush(recordOf(root.ownerDocument || root));
+    if (!entry.fired && entry.trigger.event !== "dom_mutation") entry.fired = triggerHolds(entry.trigger);
+    return entry.fired;
+  };
+  while (!check() && nativeNow() < deadline) {
+    await nextChange(Math.max(1, Math.min(100, deadline - nativeNow()))); // styles change without mutations
+  }
+  entry.stop();
+  armed.delete(token);
+  return { known: true, fired: entry.fired };
+}

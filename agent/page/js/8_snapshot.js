@@ -1,0 +1,94 @@
+// Annotated HTML, as kb_schema/snapshots.py says.
+//
+// A shadow root or frame document travels in the `srcdoc` attribute of its <pp-...> element: inline it
+// would be torn apart by the HTML parser (a <div> in a <p>, a second <body>).
+
+const VOID_TAGS = new Set([
+  "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+]);
+// Elements whose contents nobody asks about, or that say nothing a visitor can see.
+const EMPTIED_TAGS = new Set(["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]);
+const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked"]);
+const KEPT_ON_SECRETS = new Set(["id", "class", "name", "type", "role", "for", "data-testid", "data-qa", "data-pp-secret"]);
+const SECRET_AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
+const DATA_URI_LIMIT = 512; // characters; longer embedded pictures are left out
+
+const escapeText = (text) => text.replace(/[&<>\u00a0]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", "\u00a0": "&nbsp;" })[c]);
+const escapeAttribute = (text) => text.replace(/[&"<>\u00a0]/g, (c) =>
+  ({ "&": "&amp;", "\"": "&quot;", "<": "&lt;", ">": "&gt;", "\u00a0": "&nbsp;" })[c]);
+
+function snapshotHtml(secretSelectors) {
+  const look = newLook();
+  const secrets = new Set();
+  for (const selector of secretSelectors) {
+    const scope = scopeOf(selector, true, look);
+    for (const [s, index] of inOrder(selector)) for (const el of attempt(s, index, scope).found) secrets.add(el);
+  }
+  return rootHtml(document, look, secrets);
+}
+
+function rootHtml(root, look, secrets) {
+  const out = [];
+  const stack = [...root.childNodes].reverse();
+  while (stack.length) {
+    const node = stack.pop();
+    if (typeof node === "string") out.push(node);
+    else if (node.nodeType === 3) out.push(escapeText(node.data));
+    else if (node.nodeType === 10) out.push(`<!DOCTYPE ${node.name}>`);
+    else if (isElement(node)) writeElement(node, look, secrets, out, stack);
+  }
+  return out.join("");
+}
+
+function writeElement(el, look, secrets, out, stack) {
+  const tag = tagOf(el);
+  const secret = secrets.has(el) || hasAttr(el, "data-pp-secret");
+  out.push(openTag(el, look, secret));
+  if (VOID_TAGS.has(tag)) return;
+  stack.push(`</${tag}>${frameElement(el, look, secrets, secret)}`);
+  if (EMPTIED_TAGS.has(tag) || tag === "textarea" || secret) return;
+  const children = el.childNodes;
+  for (let i = children.length - 1; i >= 0; i -= 1) stack.push(children[i]);
+  if (el.shadowRoot) stack.push(holder("pp-shadow-root", el.shadowRoot, look, secrets));
+  if (tag === "pre" || tag === "listing") stack.push("\n"); // the parser eats the first one
+}
+
+function frameElement(el, look, secrets, secret) {
+  const doc = secret || tagOf(el) !== "iframe" ? null : frameDocument(el);
+  if (!doc || !doc.documentElement) return "";
+  return holder("pp-frame-document", doc, look, secrets);
+}
+
+const holder = (tag, root, look, secrets) =>
+  `<${tag} srcdoc="${escapeAttribute(rootHtml(root, look, secrets))}"></${tag}>`;
+
+function openTag(el, look, secret) {
+  const tag = tagOf(el);
+  const isField = FIELD_TAGS.has(tag);
+  const hideValue = secret || isSecretField(el);
+  const parts = [tag];
+  for (const { name, value } of el.attributes) {
+    if (OWN_ATTRIBUTES.has(name) || (tag === "iframe" && name === "srcdoc")) continue;
+    if (secret && !isField && !KEPT_ON_SECRETS.has(name)) continue;
+    if (hideValue && /value/i.test(name)) continue;
+    const long = value.length > DATA_URI_LIMIT && /^\s*data:/i.test(value);
+    parts.push(`${name}="${long ? "data:," : escapeAttribute(value)}"`);
+  }
+  if (!visible(el, look)) parts.push('data-pp-hidden=""');
+  const value = tag === "button" ? null : valueOf(el);
+  if (value !== null && isTicked(el)) {
+    if (!hideValue) parts.push(`data-pp-checked="${value}"`);
+  } else if (value !== null && (!hideValue || value === "")) {
+    // Of a secret only that it is empty is told.
+    parts.push(`data-pp-value="${escapeAttribute(value)}"`);
+  }
+  if (tag === "option" && !secret) parts.push(`data-pp-checked="${el.selected}"`);
+  return `<${parts.join(" ")}>`;
+}
+
+const isTicked = (el) => isToggle(el) || TOGGLE_ROLES.has(attr(el, "role"));
+
+function isSecretField(el) {
+  if (tagOf(el) !== "input" && tagOf(el) !== "textarea" && tagOf(el) !== "select") return false;
+  return el.type === "password" || passwords.has(el) || SECRET_AUTOCOMPLETE.test(attr(el, "autocomplete") || "");
+}

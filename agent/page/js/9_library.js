@@ -1,0 +1,85 @@
+// What Python may call. Every function takes and returns one JSON string (or a promise of one).
+
+const json = (value) => JSON.stringify(value);
+
+const library = Object.freeze({
+  record: ownRecord,
+  take,
+  answer(probesJson) {
+    const look = newLook();
+    const probes = JSON.parse(probesJson);
+    return json({ ...pageFacts(), answers: probes.map((probe) => answerProbe(probe, look)) });
+  },
+  resolve(selectorJson) {
+    const look = newLook();
+    const result = resolve(JSON.parse(selectorJson), look, false);
+    const el = result.element || result.found[0] || null;
+    return json({
+      count: result.found.length,
+      visible: result.found.filter((found) => visible(found, look)).length,
+      resolved: result.element !== null,
+      strategy: result.strategy,
+      error: result.error,
+      described: el ? describe(el) : null,
+      role: el ? roleOf(el) : null,
+      name: el ? nameOf(el, look) : null,
+      tried: result.tried.map((t) => ({ type: t.type, count: t.found.length, visible: t.visible.length, error: t.error })),
+    });
+  },
+  gate: async (selectorJson, policyJson) => json(await gate(JSON.parse(selectorJson), JSON.parse(policyJson))),
+  snapshot(secretsJson) {
+    return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson)) });
+  },
+  text(selectorJson) {
+    const look = newLook();
+    const selector = JSON.parse(selectorJson);
+    if (selector === null) return json(rootsBelow(document).map((root) => textOf(root, look)).filter(Boolean).join("\n"));
+    const { element } = resolve(selector, look, false);
+    return json(element ? textOf(element, look) : null);
+  },
+  elementText: (el) => json(textOf(el, newLook())),
+  caretToEnd,
+  scroll,
+  kind: (el) => json({ tag: tagOf(el), type: tagOf(el) === "input" ? el.type : null, editable: editingHost(el) }),
+  arm: (triggerJson) => json(arm(JSON.parse(triggerJson))),
+  wait: async (token, timeoutMs) => json(await waitFor(token, timeoutMs)),
+  disarm(token) {
+    const entry = armed.get(token);
+    if (entry) entry.stop();
+    armed.delete(token);
+    return json(null);
+  },
+});
+
+/** Put the caret behind the last character; false where the field does not let scripts do that. */
+function caretToEnd(el) {
+  el.focus();
+  try {
+    if (editingHost(el)) getSelection().selectAllChildren(el), getSelection().collapseToEnd();
+    else el.setSelectionRange(el.value.length, el.value.length);
+    return json(true);
+  } catch {
+    return json(false); // email and number fields
+  }
+}
+
+/** Scroll an element or the page: `up`, `down` (most of a view), `top`, `bottom`, or pixels. */
+function scroll(el, how) {
+  const area = el || document.scrollingElement || document.documentElement;
+  const page = area.clientHeight * 0.8;
+  const by = { up: -page, down: page, top: -area.scrollHeight, bottom: area.scrollHeight }[how];
+  area.scrollBy({ top: by === undefined ? Number(how) : by, behavior: "instant" });
+  return json(area.scrollTop);
+}
+
+function pageFacts() {
+  return {
+    url: document.URL,
+    title: document.title,
+    ready_state: document.readyState,
+    viewport: { width: Math.max(1, window.innerWidth), height: Math.max(1, window.innerHeight) },
+  };
+}
+
+Object.defineProperty(window, KEY, { value: library, enumerable: false, writable: false, configurable: false });
+ownRecord(document);

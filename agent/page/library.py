@@ -1,0 +1,114 @@
+"""Puts the in-page library into pages and calls it.
+
+The `.js` files beside this one are one program in the order of their names, wrapped into one
+function and kept under one non-enumerable symbol of `window`. Every call is one round trip that
+takes and returns JSON strings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import BrowserContext, ElementHandle, Page
+from playwright.async_api import Error as DriverError
+
+from agent.page.errors import PageGone
+
+_KEY = 'Symbol.for("periplus.page.1")'
+_CALL = f"([name, args]) => {{ const it = window[{_KEY}]; return it ? it[name](...args) : null; }}"
+_TAKE = f"(token) => window[{_KEY}].take(token)"
+
+# How a document that goes away under an evaluation sounds in Playwright and Chromium.
+_REPLACED = (
+    "Execution context was destroyed",
+    "Cannot find context with specified id",
+    "Frame was detached",
+    "frame got detached",
+    "Execution context is not available",
+    "Inspected target navigated",
+)
+_GONE = ("Target page, context or browser has been closed", "Target crashed", "Page crashed", "Page closed")
+
+RACE_DEADLINE_S = 10.0
+"""How long a call may be repeated because the document was replaced under it."""
+
+
+@cache
+def source() -> str:
+    """The whole in-page library as one script that does nothing the second time."""
+    folder = Path(__file__).parent / "js"
+    parts = [file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.js"))]
+    body = "\n".join(parts)
+    return f'(() => {{\n"use strict";\nconst KEY = {_KEY};\nif (window[KEY]) return;\n{body}\n}})();'
+
+
+async def install(context: BrowserContext) -> None:
+    """Put the library into every document the context will open; once per context."""
+    await context.add_init_script(source())
+
+
+async def call(page: Page, name: str, *args: Any, deadline_s: float = RACE_DEADLINE_S) -> Any:
+    """Call a function of the library and return its JSON answer as data.
+
+    Installs the library where it is missing and repeats the call in the new document when one
+    replaces the old under it. Raises `PageGone` when the page is closed, or when that goes on for
+    longer than `deadline_s` seconds.
+    """
+    until = time.monotonic() + deadline_s
+    while True:
+        try:
+            answer = await page.evaluate(_CALL, [name, list(args)])
+            if answer is None:
+                await page.evaluate(source())
+                answer = await page.evaluate(_CALL, [name, list(args)])
+            if answer is not None:
+                return json.loads(answer)
+        except DriverError as error:
+            if not document_replaced(error):
+                raise gone(page, error) from error
+        if time.monotonic() >= until:
+            raise PageGone(page.url, f"documents kept replacing each other for {deadline_s:.0f} s")
+        await document_ready(page, until - time.monotonic())
+
+
+async def take(page: Page, token: str) -> ElementHandle | None:
+    """The element the page holds under a token; None when its document is gone."""
+    try:
+        return (await page.evaluate_handle(_TAKE, token)).as_element()
+    except DriverError as error:
+        if page.is_closed():
+            raise gone(page, error) from error
+        return None
+
+
+async def call_on(page: Page, name: str, element: ElementHandle | None, *args: Any) -> Any:
+    """Call a function of the library whose first argument is an element (None: the page)."""
+    answer = await page.evaluate(_CALL, [name, [element, *args]])
+    return json.loads(answer)
+
+
+async def document_ready(page: Page, timeout_s: float) -> None:
+    """Return once the page has a parsed document, or when the time is over."""
+    try:
+        await page.wait_for_load_state("domcontentloaded", timeout=max(1.0, timeout_s * 1000))
+    except DriverError as error:
+        if page.is_closed():
+            raise gone(page, error) from error
+    await asyncio.sleep(0)  # the event that replaced the document is handled before the next try
+
+
+def document_replaced(error: DriverError) -> bool:
+    """Whether an evaluation failed only because its document went away."""
+    return any(words in error.message for words in _REPLACED)
+
+
+def gone(page: Page, error: DriverError) -> Exception:
+    """`PageGone` for a closed or crashed page; any other driver error as it is."""
+    if page.is_closed() or any(words in error.message for words in _GONE):
+        return PageGone(page.url, error.message.splitlines()[0])
+    return error

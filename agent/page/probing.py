@@ -1,0 +1,36 @@
+"""Asks a live page: all probes in one round trip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from playwright.async_api import Page
+
+from agent.page import library
+from kb_schema.probes import Probe, ProbeAnswer, probe_key
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What the page said of itself in one look."""
+
+    url: str
+    title: str
+    ready_state: str
+    answers: dict[str, ProbeAnswer] = field(default_factory=dict)
+
+
+async def look(page: Page, probes: Sequence[Probe]) -> PageFacts:
+    """Answers to the probes with URL, title and ready state of the very same moment."""
+    unique = {probe_key(probe): probe for probe in probes}
+    asked = json.dumps([probe.model_dump(mode="json") for probe in unique.values()])
+    said = await library.call(page, "answer", asked)
+    answers = {key: ProbeAnswer(**answer) for key, answer in zip(unique, said["answers"], strict=True)}
+    return PageFacts(said["url"], said["title"], said["ready_state"], answers)
+
+
+async def answer_probes(page: Page, probes: Sequence[Probe]) -> dict[str, ProbeAnswer]:
+    """The answer to each probe by its `probe_key`. No probes: no round trip. Raises `PageGone`."""
+    return (await look(page, probes)).answers if probes else {}

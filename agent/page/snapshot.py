@@ -1,0 +1,32 @@
+"""Takes the one page snapshot of a live page: rendered DOM, visibility, form state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from playwright.async_api import Page
+
+from agent.page import library
+from kb_schema.selectors import Selector
+from kb_schema.snapshots import PageSnapshot, Viewport
+
+
+async def take_snapshot(page: Page, secrets: Sequence[Selector] = ()) -> PageSnapshot:
+    """The page as it is now, annotated (`kb_schema.snapshots`).
+
+    The contents of password fields, of elements marked `data-pp-secret` and of those that match a
+    selector of `secrets` never leave the page. Raises `PageGone`.
+    """
+    asked = json.dumps([selector.model_dump(mode="json") for selector in secrets])
+    said = await library.call(page, "snapshot", asked)
+    return PageSnapshot(
+        url=said["url"],
+        title=said["title"],
+        html=said["html"],
+        ready_state=said["ready_state"],
+        captured_at=datetime.now(UTC),
+        viewport=Viewport(**said["viewport"]),
+        annotated=True,
+    )

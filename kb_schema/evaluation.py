@@ -1,0 +1,22 @@
+"""From conditions to verdicts: which probes they need, and how they come out.
+
+The page layers (`agent/page` live, `mcp_server/pages` stored) answer the probes in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kb_schema.conditions import BaseCondition
+from kb_schema.probes import Facts, Probe, Scope, Verdict, probe_key
+
+
+def questions(conditions: Iterable[BaseCondition], scope: Scope) -> tuple[Probe, ...]:
+    """Every probe the conditions need, each once."""
+    found = {probe_key(probe): probe for each in conditions for probe in each.probes(scope)}
+    return tuple(found.values())
+
+
+def verdicts(conditions: Sequence[BaseCondition], facts: Facts, scope: Scope) -> list[Verdict]:
+    """The verdict on each condition, in their order."""
+    return [condition.judge(facts, scope) for condition in conditions]
