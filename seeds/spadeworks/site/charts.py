@@ -17,7 +17,7 @@ class Chart:
     grid: list[tuple[float, int]]  # y, value
 
 
-def line_chart(values: Sequence[int], *, width: int = 640, height: int = 284, top: int = 1000) -> Chart:
+def line_chart(values: Sequence[int], *, width: int = 640, height: int = 330, top: int = 1000) -> Chart:
     """Return a smooth line through ``values``, on a scale from 0 to ``top``."""
     step = width / (len(values) - 1)
     dots = [(round(i * step, 1), round(height * (1 - v / top), 1), v) for i, v in enumerate(values)]

@@ -1,6 +1,7 @@
 """One running instance of the site: what its routes, middleware and control endpoint share."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -15,6 +16,7 @@ from seeds.spadeworks.site.wording import Ui
 HERE = Path(__file__).parent
 
 
+@cache
 def _templates() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
