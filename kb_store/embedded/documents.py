@@ -1,0 +1,249 @@
+"""The document store in SQLite: records, leases, pins, and the flip of a generation."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from datetime import datetime
+
+from kb_store.embedded.database import PAGE, Database, to_text
+from kb_store.errors import LeaseLost, LoadConflict, StoreError
+from kb_store.ports import Counts, Generation, Health, Lease, Owner, Pin
+from kb_store.records import Record
+
+_ACTIVE = (
+    "SELECT website_id, active_generation, loaded_at, schema_version, counts FROM websites "
+    "WHERE active_generation IS NOT NULL"
+)
+
+
+class EmbeddedDocumentStore:
+    """`DocumentStore` on a `Database`. `now` gives seconds since the epoch."""
+
+    def __init__(self, database: Database, *, now: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._now = now
+
+    @property
+    def address(self) -> str:
+        """The file."""
+        return self._database.address
+
+    async def prepare(self) -> None:
+        """Opening creates the file and its tables."""
+        await self._database.read(lambda _: None)
+
+    async def close(self) -> None:
+        """Close the file."""
+        await self._database.close()
+
+    async def health(self) -> Health:
+        """Whether the file can be read."""
+        return await health_of(self._database)
+
+    # -- what is active
+
+    async def websites(self) -> Sequence[Generation]:
+        """By website id."""
+        return [_generation(*row) for row in await self._database.rows(_ACTIVE + " ORDER BY website_id")]
+
+    async def active(self, website_id: str) -> Generation | None:
+        """One indexed row."""
+        rows = await self._database.rows(_ACTIVE + " AND website_id = ?", (website_id,))
+        return _generation(*rows[0]) if rows else None
+
+    # -- loading
+
+    async def begin(
+        self, website_id: str, owner: Owner, *, ttl: float, instead_of: str | None = None
+    ) -> Lease:
+        """One transaction: look, then take."""
+        token = secrets.token_hex(16)
+
+        def work(db: sqlite3.Connection) -> Lease:
+            now = self._now()
+            held = _held(db, website_id, now)
+            if held is not None and held.token != instead_of:
+                raise LoadConflict(website_id, str(held.owner), free_in=held.expires_in)
+            (generation,) = db.execute(
+                "INSERT INTO websites (website_id, last_generation) VALUES (?, 1) "
+                "ON CONFLICT (website_id) DO UPDATE SET last_generation = last_generation + 1 "
+                "RETURNING last_generation",
+                (website_id,),
+            ).fetchone()
+            db.execute(
+                "UPDATE websites SET lease_token = ?, lease_generation = ?, lease_owner = ?, lease_expires = ? "
+                "WHERE website_id = ?",
+                (token, generation, to_text(dataclasses.asdict(owner)), now + ttl, website_id),
+            )
+            return Lease(website_id, generation, token, owner, ttl)
+
+        return await self._database.write(work)
+
+    async def holder(self, website_id: str) -> Lease | None:
+        """A lease that has run out is held by nobody."""
+        return await self._database.read(lambda db: _held(db, website_id, self._now()))
+
+    async def renew(self, lease: Lease, *, ttl: float) -> None:
+        """A lease that ran out but that nobody else took is still good."""
+        await self._database.write(lambda db: self._hold(db, lease, ttl))
+
+    async def put(self, lease: Lease, records: Sequence[Record]) -> None:
+        """Renews the lease in the same transaction."""
+        rows = [(lease.website_id, lease.generation, r.kind, r.local_id, to_text(r.body)) for r in records]
+
+        def work(db: sqlite3.Connection) -> None:
+            self._hold(db, lease, lease.expires_in)
+            db.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?)", rows)
+
+        await self._database.write(work)
+
+    async def commit(self, lease: Lease, generation: Generation) -> int | None:
+        """The one statement by which a load becomes visible."""
+        counts = {
+            "documents": generation.documents,
+            "vertices": generation.vertices,
+            "edges": generation.edges,
+        }
+
+        def work(db: sqlite3.Connection) -> int | None:
+            self._hold(db, lease, lease.expires_in)
+            query = "SELECT active_generation FROM websites WHERE website_id = ?"
+            (replaced,) = db.execute(query, (lease.website_id,)).fetchone()
+            db.execute(
+                "UPDATE websites SET active_generation = ?, loaded_at = ?, schema_version = ?, counts = ?, "
+                "lease_token = NULL, lease_generation = NULL, lease_owner = NULL, lease_expires = NULL "
+                "WHERE website_id = ?",
+                (
+                    lease.generation,
+                    generation.loaded_at.isoformat(),
+                    generation.schema_version,
+                    to_text(counts),
+                    lease.website_id,
+                ),
+            )
+            return None if replaced is None else int(replaced)
+
+        return await self._database.write(work)
+
+    async def release(self, lease: Lease) -> None:
+        """Only one's own."""
+        query = (
+            "UPDATE websites SET lease_token = NULL, lease_generation = NULL, lease_owner = NULL, "
+            "lease_expires = NULL WHERE website_id = ? AND lease_token = ?"
+        )
+        await self._database.execute(query, (lease.website_id, lease.token))
+
+    def _hold(self, db: sqlite3.Connection, lease: Lease, ttl: float) -> None:
+        renewed = db.execute(
+            "UPDATE websites SET lease_expires = ? WHERE website_id = ? AND lease_token = ?",
+            (self._now() + ttl, lease.website_id, lease.token),
+        )
+        if renewed.rowcount != 1:
+            raise LeaseLost(lease.website_id)
+
+    # -- reading
+
+    async def pin(self, website_id: str, *, ttl: float) -> Pin | None:
+        """Looks and pins in one transaction, and forgets pins that ran out."""
+        token = secrets.token_hex(16)
+
+        def work(db: sqlite3.Connection) -> Pin | None:
+            now = self._now()
+            db.execute("DELETE FROM pins WHERE expires < ?", (now,))
+            row = db.execute(
+                "INSERT INTO pins SELECT ?, website_id, active_generation, ? FROM websites "
+                "WHERE website_id = ? AND active_generation IS NOT NULL RETURNING generation",
+                (token, now + ttl, website_id),
+            ).fetchone()
+            return None if row is None else Pin(website_id, row[0], token)
+
+        return await self._database.write(work)
+
+    async def unpin(self, pin: Pin) -> None:
+        """Only one's own."""
+        await self._database.execute("DELETE FROM pins WHERE token = ?", (pin.token,))
+
+    async def records(self, website_id: str, generation: int) -> AsyncIterator[Record]:
+        """In pages, each from its own consistent view: a committed generation does not change."""
+        query = (
+            "SELECT kind, local_id, body FROM documents WHERE website_id = ? AND generation = ? "
+            "AND (kind, local_id) > (?, ?) ORDER BY kind, local_id LIMIT ?"
+        )
+        after = ("", "")
+        while True:
+            rows = await self._database.rows(query, (website_id, generation, *after, PAGE))
+            for kind, local_id, body in rows:
+                yield Record(kind, local_id, json.loads(body))
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][:2]
+
+    async def count(self, website_id: str, generation: int) -> Counts:
+        """From the primary key's index."""
+        query = "SELECT kind, count(*) FROM documents WHERE website_id = ? AND generation = ? GROUP BY kind"
+        rows = await self._database.rows(query, (website_id, generation))
+        return dict(rows)
+
+    # -- collecting
+
+    async def generations(self, website_id: str) -> frozenset[int]:
+        """From the primary key's index."""
+        query = "SELECT DISTINCT generation FROM documents WHERE website_id = ?"
+        rows = await self._database.rows(query, (website_id,))
+        return frozenset(row[0] for row in rows)
+
+    async def in_use(self, website_id: str) -> frozenset[int]:
+        """One consistent view of the active generation, the lease and the pins."""
+        query = (
+            "SELECT active_generation FROM websites WHERE website_id = :website "
+            "UNION SELECT lease_generation FROM websites WHERE website_id = :website AND lease_expires >= :now "
+            "UNION SELECT generation FROM pins WHERE website_id = :website AND expires >= :now"
+        )
+        values = {"website": website_id, "now": self._now()}
+        rows = await self._database.rows(query, values)
+        return frozenset(row[0] for row in rows if row[0] is not None)
+
+    async def drop(self, website_id: str, generations: Collection[int]) -> None:
+        """One transaction for each."""
+        query = "DELETE FROM documents WHERE website_id = ? AND generation = ?"
+        for generation in generations:
+            await self._database.execute(query, (website_id, generation))
+
+
+async def health_of(database: Database) -> Health:
+    """Whether the file can be opened and read."""
+    try:
+        detail = await database.read(_engine)
+    except StoreError as exc:
+        return Health(database.address, ok=False, detail=exc.message)
+    return Health(database.address, ok=True, detail=detail)
+
+
+def _engine(db: sqlite3.Connection) -> str:
+    (mode,) = db.execute("PRAGMA journal_mode").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    return f"SQLite {sqlite3.sqlite_version}, journal {mode}, format {version}"
+
+
+def _held(db: sqlite3.Connection, website_id: str, now: float) -> Lease | None:
+    row = db.execute(
+        "SELECT lease_generation, lease_token, lease_owner, lease_expires FROM websites "
+        "WHERE website_id = ? AND lease_expires >= ?",
+        (website_id, now),
+    ).fetchone()
+    if row is None:
+        return None
+    generation, token, owner, expires = row
+    return Lease(website_id, generation, token, Owner(**json.loads(owner)), expires - now)
+
+
+def _generation(
+    website_id: str, generation: int, loaded_at: str, schema_version: int, counts: str
+) -> Generation:
+    loaded = datetime.fromisoformat(loaded_at)
+    return Generation(website_id, generation, loaded, schema_version, **json.loads(counts))

@@ -1,0 +1,114 @@
+"""The graph store in SQLite: vertices and edges as rows. Ways are found in a compiled view."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Any
+
+from kb_store.embedded.database import PAGE, Database, to_text
+from kb_store.embedded.documents import health_of
+from kb_store.ports import Counts, Health
+from kb_store.records import EdgeRecord, Node, Record
+
+
+class EmbeddedGraphStore:
+    """`GraphStore` on a `Database`, usually the one the documents are in."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def address(self) -> str:
+        """The file."""
+        return self._database.address
+
+    async def prepare(self) -> None:
+        """Opening creates the file and its tables."""
+        await self._database.read(lambda _: None)
+
+    async def close(self) -> None:
+        """Close the file."""
+        await self._database.close()
+
+    async def health(self) -> Health:
+        """Whether the file can be read."""
+        return await health_of(self._database)
+
+    async def put_vertices(self, website_id: str, generation: int, records: Sequence[Record]) -> None:
+        """One transaction."""
+        rows = [(website_id, generation, r.kind, r.local_id, to_text(r.body)) for r in records]
+        query = "INSERT OR REPLACE INTO vertices VALUES (?, ?, ?, ?, ?)"
+        await self._database.write(lambda db: db.executemany(query, rows))
+
+    async def put_edges(self, website_id: str, generation: int, records: Sequence[EdgeRecord]) -> None:
+        """One transaction."""
+        rows = [
+            (website_id, generation, r.kind, r.local_id, r.source.kind, r.source.local_id, r.target.kind,
+             r.target.local_id, to_text(r.body))
+            for r in records
+        ]  # fmt: skip
+        query = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        await self._database.write(lambda db: db.executemany(query, rows))
+
+    async def vertices(self, website_id: str, generation: int) -> AsyncIterator[Record]:
+        """In pages."""
+        query = (
+            "SELECT kind, local_id, body FROM vertices WHERE website_id = ? AND generation = ? "
+            "AND (kind, local_id) > (?, ?) ORDER BY kind, local_id LIMIT ?"
+        )
+        async for kind, local_id, body in self._pages(query, website_id, generation):
+            yield Record(kind, local_id, json.loads(body))
+
+    async def edges(self, website_id: str, generation: int) -> AsyncIterator[EdgeRecord]:
+        """In pages."""
+        query = (
+            "SELECT kind, local_id, source_kind, source_id, target_kind, target_id, body FROM edges "
+            "WHERE website_id = ? AND generation = ? AND (kind, local_id) > (?, ?) "
+            "ORDER BY kind, local_id LIMIT ?"
+        )
+        async for kind, local_id, *ends, body in self._pages(query, website_id, generation):
+            yield EdgeRecord(kind, local_id, Node(*ends[:2]), Node(*ends[2:]), json.loads(body))
+
+    async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
+        """Both from one consistent view."""
+
+        def work(db: sqlite3.Connection) -> tuple[Counts, Counts]:
+            values = (website_id, generation)
+            vertices = (
+                "SELECT kind, count(*) FROM vertices WHERE website_id = ? AND generation = ? GROUP BY kind"
+            )
+            edges = "SELECT kind, count(*) FROM edges WHERE website_id = ? AND generation = ? GROUP BY kind"
+            return dict(db.execute(vertices, values)), dict(db.execute(edges, values))
+
+        return await self._database.read(work)
+
+    async def generations(self, website_id: str) -> frozenset[int]:
+        """Of vertices and edges."""
+        query = (
+            "SELECT generation FROM vertices WHERE website_id = :website "
+            "UNION SELECT generation FROM edges WHERE website_id = :website"
+        )
+        rows = await self._database.rows(query, {"website": website_id})
+        return frozenset(row[0] for row in rows)
+
+    async def drop(self, website_id: str, generations: Collection[int]) -> None:
+        """Edges first: a vertex without edges is found again by the next collection."""
+        for generation in generations:
+            values = (website_id, generation)
+            for query in (
+                "DELETE FROM edges WHERE website_id = ? AND generation = ?",
+                "DELETE FROM vertices WHERE website_id = ? AND generation = ?",
+            ):
+                await self._database.execute(query, values)
+
+    async def _pages(self, query: str, website_id: str, generation: int) -> AsyncIterator[tuple[Any, ...]]:
+        after = ("", "")
+        while True:
+            rows = await self._database.rows(query, (website_id, generation, *after, PAGE))
+            for row in rows:
+                yield row
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][:2]

@@ -1,0 +1,194 @@
+"""Loading a knowledge base so that readers see all of it or none of it (DESIGN 4).
+
+    lease -> documents -> vertices -> edges -> count -> commit -> collect
+                                                        ^ the only moment it becomes visible
+
+Killed anywhere before the commit, the load has left records of a generation nobody names;
+killed after it, records of a generation nobody names any more. Both are what `collect` deletes,
+and every load collects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, TypeVar
+
+from kb_schema import KnowledgeBase
+from kb_store.errors import LoadConflict, StoreCorrupt, StoreError
+from kb_store.owners import certainly_dead, this_process
+from kb_store.ports import Counts, DocumentStore, Generation, GraphStore, Lease
+from kb_store.records import document_records, edge_records, vertex_records
+
+LEASE_SECONDS = 30.0
+"""How long a loader that went silent keeps others out. Renewed with every batch."""
+
+BATCH = 500
+"""Records per transaction: large enough to be quick, small enough to renew the lease between."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """Where a load is; given to `on_progress` before the stage begins and after each batch."""
+
+    stage: Literal["lease", "documents", "vertices", "edges", "commit", "collect", "done"]
+    written: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did."""
+
+    website_id: str
+    generation: int
+    replaced: int | None
+    """The generation that was active before; None for a first load."""
+    counts: Counts
+    """Documents and edges by kind."""
+    collected: tuple[int, ...]
+    """Generations deleted on the way: the replaced one, and what killed loads left."""
+
+
+async def load_knowledge(
+    documents: DocumentStore,
+    graph: GraphStore,
+    knowledge: KnowledgeBase,
+    *,
+    on_progress: Callable[[LoadProgress], None] = lambda _: None,
+    batch: int = BATCH,
+) -> LoadReport:
+    """Make `knowledge` the active knowledge of its website, all at once.
+
+    Raises `LoadConflict` where another loader is at it, `LeaseLost` where one took over,
+    `StoreUnavailable`, and `StoreCorrupt` where the stores did not keep what they were given. In
+    every one of these cases the old knowledge stays active and whole.
+    """
+    website_id = knowledge.website.website_id
+    await documents.prepare()
+    await graph.prepare()
+    on_progress(LoadProgress("lease", 0, 0))
+    lease = await _lease(documents, website_id)
+    try:
+        generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
+        total = sum(
+            map(sum, (c.values() for c in (generation.documents, generation.vertices, generation.edges)))
+        )
+        on_progress(LoadProgress("commit", total, total))
+        replaced = await documents.commit(lease, generation)
+    except BaseException:
+        with contextlib.suppress(StoreError):  # the lease also runs out by itself
+            await documents.release(lease)
+        raise
+    on_progress(LoadProgress("collect", total, total))
+    collected = await collect(documents, graph, website_id)
+    on_progress(LoadProgress("done", total, total))
+    counts = {**generation.documents, **generation.edges}
+    if generation.vertices.get("screen_group"):
+        counts["screen_group"] = generation.vertices["screen_group"]
+    return LoadReport(website_id, lease.generation, replaced, counts, collected)
+
+
+async def collect(documents: DocumentStore, graph: GraphStore, website_id: str) -> tuple[int, ...]:
+    """Delete every generation that nobody uses; returns which.
+
+    What there is is listed *before* asking what is in use, so that a generation that comes into
+    use in between is never among the doomed. The graph goes first: documents without edges are
+    found again by the next collection, edges without documents are too.
+    """
+    present = await documents.generations(website_id) | await graph.generations(website_id)
+    doomed = tuple(sorted(present - await documents.in_use(website_id)))
+    if doomed:
+        await graph.drop(website_id, doomed)
+        await documents.drop(website_id, doomed)
+    return doomed
+
+
+async def _lease(documents: DocumentStore, website_id: str) -> Lease:
+    """The lease, taken over at once where its holder is certainly dead."""
+    owner = this_process()
+    try:
+        return await documents.begin(website_id, owner, ttl=LEASE_SECONDS)
+    except LoadConflict:
+        holder = await documents.holder(website_id)
+        if holder is not None and not certainly_dead(holder.owner):
+            raise
+        token = None if holder is None else holder.token
+        return await documents.begin(website_id, owner, ttl=LEASE_SECONDS, instead_of=token)
+
+
+async def _write(
+    documents: DocumentStore,
+    graph: GraphStore,
+    knowledge: KnowledgeBase,
+    lease: Lease,
+    on_progress: Callable[[LoadProgress], None],
+    batch: int,
+) -> Generation:
+    """Write everything under the lease's generation and check that it is all there."""
+    docs, vertices, edges = (
+        list(document_records(knowledge)),
+        list(vertex_records(knowledge)),
+        list(edge_records(knowledge)),
+    )
+    total, done = len(docs) + len(vertices) + len(edges), 0
+    on_progress(LoadProgress("documents", done, total))
+    for part in _batches(docs, batch):
+        await documents.put(lease, part)
+        done += len(part)
+        on_progress(LoadProgress("documents", done, total))
+    on_progress(LoadProgress("vertices", done, total))
+    for part in _batches(vertices, batch):
+        await documents.renew(lease, ttl=LEASE_SECONDS)
+        await graph.put_vertices(lease.website_id, lease.generation, part)
+        done += len(part)
+        on_progress(LoadProgress("vertices", done, total))
+    on_progress(LoadProgress("edges", done, total))
+    for edge_part in _batches(edges, batch):
+        await documents.renew(lease, ttl=LEASE_SECONDS)
+        await graph.put_edges(lease.website_id, lease.generation, edge_part)
+        done += len(edge_part)
+        on_progress(LoadProgress("edges", done, total))
+    generation = Generation(
+        website_id=lease.website_id,
+        generation=lease.generation,
+        loaded_at=datetime.now(UTC),
+        schema_version=knowledge.website.schema_version,
+        documents=_counted(r.kind for r in docs),
+        vertices=_counted(r.kind for r in vertices),
+        edges=_counted(r.kind for r in edges),
+    )
+    await check_whole(documents, graph, generation)
+    return generation
+
+
+async def check_whole(documents: DocumentStore, graph: GraphStore, generation: Generation) -> None:
+    """That both stores hold as many records of each kind as were written. Raises `StoreCorrupt`."""
+    website_id, number = generation.website_id, generation.generation
+    found = await documents.count(website_id, number)
+    if dict(found) != dict(generation.documents):
+        raise StoreCorrupt(documents.address, _difference(website_id, generation.documents, found))
+    vertices, edges = await graph.count(website_id, number)
+    for wanted, got in ((generation.vertices, vertices), (generation.edges, edges)):
+        if dict(wanted) != dict(got):
+            raise StoreCorrupt(graph.address, _difference(website_id, wanted, got))
+
+
+def _difference(website_id: str, wanted: Counts, found: Counts) -> str:
+    kinds = [kind for kind in sorted({*wanted, *found}) if wanted.get(kind, 0) != found.get(kind, 0)]
+    told = ", ".join(f"{found.get(kind, 0)} of {wanted.get(kind, 0)} {kind}" for kind in kinds)
+    return f"of {website_id!r} it holds {told}"
+
+
+def _counted(kinds: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(kinds).items()))
+
+
+def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
