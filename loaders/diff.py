@@ -1,0 +1,123 @@
+"""What two knowledge bases differ in, document by document, as a tree a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kb_schema import MODELS, KnowledgeBase
+from kb_schema.base import Document
+
+_NAMES = ("element_id", "step_id", "segment_id", "node_id", "overlay_id", "name")
+"""Fields by which the items of a list are told apart, whatever their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value inside a document. `before` or `after` is None where there was or is nothing."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A document only the new one has."""
+
+    kind: str
+    local_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A document only the old one has."""
+
+    kind: str
+    local_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A document both have, with every value that differs."""
+
+    kind: str
+    local_id: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeDiff:
+    """Every difference, in the order of kinds, then of ids. False where there is none."""
+
+    entries: tuple[Added | Removed | Changed, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def by_kind(self) -> dict[str, list[Added | Removed | Changed]]:
+        """The entries of each kind that has any."""
+        found: dict[str, list[Added | Removed | Changed]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.kind, []).append(entry)
+        return found
+
+
+def diff(old: KnowledgeBase | None, new: KnowledgeBase) -> KnowledgeDiff:
+    """What changes when `new` takes the place of `old` (None: there is nothing yet)."""
+    entries: list[Added | Removed | Changed] = []
+    for kind in MODELS:
+        before = {} if old is None else old.by_kind.get(kind, {})
+        after = new.by_kind.get(kind, {})
+        for local_id in sorted({*before, *after}):
+            entry = _entry(kind, local_id, before.get(local_id), after.get(local_id))
+            if entry is not None:
+                entries.append(entry)
+    return KnowledgeDiff(tuple(entries))
+
+
+def _entry(
+    kind: str, local_id: str, before: Document | None, after: Document | None
+) -> Added | Removed | Changed | None:
+    if before is None:
+        return Added(kind, local_id)
+    if after is None:
+        return Removed(kind, local_id)
+    if before == after:
+        return None
+    changes = tuple(_changes(before.to_json(), after.to_json(), "$"))
+    return Changed(kind, local_id, changes) if changes else None
+
+
+def _changes(before: Any, after: Any, path: str) -> Iterator[Change]:
+    if before == after and type(before) is type(after):
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            yield from _changes(before.get(key), after.get(key), f"{path}.{key}")
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _list_changes(before, after, path)
+    else:
+        yield Change(path, before, after)
+
+
+def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[Change]:
+    name = next((n for n in _NAMES if _named_by(n, before) and _named_by(n, after)), None)
+    if name is None:
+        for index in range(max(len(before), len(after))):
+            old = before[index] if index < len(before) else None
+            new = after[index] if index < len(after) else None
+            yield from _changes(old, new, f"{path}[{index}]")
+        return
+    olds, news = {item[name]: item for item in before}, {item[name]: item for item in after}
+    for key in dict.fromkeys([*olds, *news]):
+        yield from _changes(olds.get(key), news.get(key), f"{path}[{key}]")
+    kept_before, kept_after = [k for k in olds if k in news], [k for k in news if k in olds]
+    if kept_before != kept_after:
+        yield Change(f"{path} (order)", kept_before, kept_after)
+
+
+def _named_by(name: str, items: list[Any]) -> bool:
+    names = [item.get(name) if isinstance(item, Mapping) else None for item in items]
+    return all(isinstance(n, str) for n in names) and len(set(names)) == len(names)

@@ -1,0 +1,154 @@
+"""A knowledge base as a folder of canonical files, put in place whole.
+
+Everything is written into a new folder beside the old one, then the two are swapped: a crash
+leaves the old export or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kb_schema import MODELS, KnowledgeBase
+from kb_schema.base import Document
+from loaders.layout import FOLDER_OF, FOLDERS, SUFFIXES, WEBSITE_STEM
+from loaders.text import to_yaml
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,150}")
+_FIRST = ("type", "schema_version", "website_id")
+
+
+class FolderInTheWay(Exception):
+    """The target holds what an export would not have written. Nothing was changed."""
+
+    def __init__(self, path: Path, found: str) -> None:
+        self.path, self.found = path, found
+        super().__init__(f"{path} is not an export of a knowledge base: it holds {found}")
+
+
+def write_folder(knowledge: KnowledgeBase, path: Path, *, force: bool = False) -> int:
+    """Write a knowledge base as files; returns how many.
+
+    The folder may be missing, empty, or an earlier export, which is replaced. Anything else
+    raises `FolderInTheWay`; with `force`, what does not belong to a knowledge base is kept as it
+    is and the rest replaced. Raises `OSError` where the disk refuses.
+    """
+    path = path.resolve()
+    strangers = _strangers(path)
+    if strangers and not force:
+        raise FolderInTheWay(path, ", ".join(sorted(strangers)[:3]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = _beside(path, "new")
+    fresh.mkdir()
+    try:
+        count = _write_all(knowledge, fresh)
+        for name in strangers:
+            _copy(path / name, fresh / name)
+        if path.exists():
+            shutil.copymode(path, fresh)
+        _swap(fresh, path)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    return count
+
+
+def canonical(document: Document, knowledge: KnowledgeBase) -> dict[str, Any]:
+    """A document as its file says it: type first, free notes last.
+
+    What the website's own document already says for all (its id, the schema version) is left out.
+    """
+    body = document.to_json()
+    said = {
+        "type": body.pop("type", MODELS[document.kind].model_fields["type"].default),
+        "schema_version": document.schema_version,
+        "website_id": document.website_id,
+    }
+    if document is not knowledge.website:
+        if document.schema_version == knowledge.website.schema_version:
+            del said["schema_version"]
+        del said["website_id"]
+    metadata = body.pop("metadata", None)
+    rest = {key: value for key, value in body.items() if key not in _FIRST}
+    return {**said, **rest, **({"metadata": metadata} if metadata else {})}
+
+
+def _write_all(knowledge: KnowledgeBase, folder: Path) -> int:
+    count = 0
+    for name, document in _named(knowledge):
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        with file.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(to_yaml(canonical(document, knowledge)))
+        count += 1
+    return count
+
+
+def _named(knowledge: KnowledgeBase) -> Iterator[tuple[str, Document]]:
+    """Every document with the name of its file, which no two share even where case is ignored."""
+    taken: set[str] = set()
+    for document in knowledge.documents():
+        if document is knowledge.website:
+            yield f"{WEBSITE_STEM}.yaml", document
+            continue
+        stem = document.local_id
+        if not _SAFE_NAME.fullmatch(stem) or f"{document.kind}/{stem.casefold()}" in taken:
+            digest = hashlib.sha256(stem.encode()).hexdigest()[:12]
+            stem = f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', stem)[:100].lstrip('._-')}-{digest}"
+        taken.add(f"{document.kind}/{stem.casefold()}")
+        yield f"{FOLDER_OF[document.kind]}/{stem}.yaml", document
+
+
+def _strangers(path: Path) -> set[str]:
+    """Names in the folder that an export would not have written."""
+    if not path.exists():
+        return set()
+    if not path.is_dir():
+        raise FolderInTheWay(path, "a file")
+    entries = list(path.iterdir())
+    own = {entry.name for entry in entries if _is_ours(entry)}
+    if not any(Path(name).stem == WEBSITE_STEM for name in own):
+        return {entry.name for entry in entries}  # no website: not an export, whatever its folders are called
+    return {entry.name for entry in entries} - own
+
+
+def _is_ours(entry: Path) -> bool:
+    if entry.is_symlink():
+        return False
+    if entry.is_dir():
+        return entry.name in FOLDERS and all(_is_knowledge_file(file) for file in entry.iterdir())
+    return entry.stem == WEBSITE_STEM and entry.suffix in SUFFIXES
+
+
+def _is_knowledge_file(file: Path) -> bool:
+    return file.suffix in SUFFIXES and file.is_file() and not file.is_symlink()
+
+
+def _copy(old: Path, new: Path) -> None:
+    if old.is_dir() and not old.is_symlink():
+        shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True)
+    else:
+        shutil.copy2(old, new, follow_symlinks=False)
+
+
+def _swap(fresh: Path, path: Path) -> None:
+    if not path.exists():
+        fresh.rename(path)
+        return
+    old = _beside(path, "old")
+    path.rename(old)
+    try:
+        fresh.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _beside(path: Path, what: str) -> Path:
+    return path.with_name(f".{path.name}.{what}-{secrets.token_hex(6)}")

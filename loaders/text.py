@@ -1,0 +1,227 @@
+"""Files of YAML or JSON as plain data, and data as canonical YAML.
+
+What a file may say is what JSON can say: YAML's dates stay strings, `no` and `on` are words,
+`12:30` is not a number, keys are strings and stand once. A hostile file is refused before it can
+do harm: its size, its depth and what its aliases unfold to are bounded, and it cannot name types.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kb_schema import KnowledgeError, Problem
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 100
+MAX_NODES = 5_000_000
+"""Values in one file, with every alias counted as what it stands for."""
+
+LARGEST_INTEGER = 2**63 - 1
+"""Stores keep integers in 64 bits."""
+
+_NUMBER = "-?(?:0|[1-9][0-9]*)"
+_RESOLVERS = (
+    ("tag:yaml.org,2002:bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("tag:yaml.org,2002:null", r"^(?:null|Null|NULL|~|)$", ["n", "N", "~", ""]),
+    ("tag:yaml.org,2002:int", rf"^{_NUMBER}$", "-0123456789"),
+    (
+        "tag:yaml.org,2002:float",
+        rf"^{_NUMBER}(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)$",
+        "-0123456789",
+    ),
+)
+"""Plain scalars that are not strings: those of JSON (in YAML 1.2's spellings), and nothing else."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Safe YAML with JSON's scalars, string keys, and no key twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        mapping: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key must be a word", key_node.start_mark
+                )
+            key = str(key_node.value)
+            if key in mapping:
+                message = f"the key {key!r} stands here a second time"
+                raise yaml.constructor.ConstructorError(None, None, message, key_node.start_mark)
+            mapping[key] = self.construct_object(value_node, deep=deep)
+        return mapping
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Block style, no aliases, long texts readable."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's hook
+        return True
+
+
+_Loader.yaml_implicit_resolvers = {}
+_Loader.yaml_constructors = {
+    tag: constructor
+    for tag, constructor in yaml.CSafeLoader.yaml_constructors.items()
+    if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
+}
+for _tag, _pattern, _first in _RESOLVERS:
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+    # Beside YAML 1.1's own, so that other readers of the files get the same strings too.
+    _Dumper.add_implicit_resolver(_tag, re.compile(_pattern), list(_first))
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.Node:
+    style = "|" if "\n" in text.strip("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def read_file(path: Path, source: str) -> Any:
+    """The data of one file. Raises `KnowledgeError` with the place of the first mistake."""
+    try:
+        size = path.stat().st_size
+        raw = path.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as exc:
+        raise _problem(f"cannot be read: {exc.strerror or exc}", source) from exc
+    if size > MAX_BYTES:
+        raise _problem(f"is larger than {MAX_BYTES // 2**20} MB", source, fix="split it into several files")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise _problem(f"is not UTF-8 text (byte {exc.start})", source, fix="save it as UTF-8") from exc
+    data = _from_json(text, source) if path.suffix == ".json" else _from_yaml(text, source)
+    _check_size(data, source)
+    return data
+
+
+def to_yaml(data: Any) -> str:
+    """Canonical YAML: keys in the order given, block style; reads back as the same data."""
+    return str(
+        yaml.dump(
+            data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100
+        )
+    )
+
+
+def _from_yaml(text: str, source: str) -> Any:
+    try:
+        _check_depth(text, source)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a safe loader with less
+    except KnowledgeError:
+        raise
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        where = "" if mark is None else f" (line {mark.line + 1}, column {mark.column + 1})"
+        context = f" {exc.context}" if exc.context else ""
+        raise _problem(f"is not YAML: {exc.problem}{context}{where}", source, fix=_yaml_fix(exc)) from exc
+    except yaml.reader.ReaderError as exc:
+        line = text.count("\n", 0, exc.position) + 1
+        raise _problem(
+            f"is not YAML: {exc.reason} (line {line})", source, fix="remove the character"
+        ) from exc
+    except ValueError as exc:
+        raise _problem(f"is not YAML: {exc}", source) from exc
+
+
+def _yaml_fix(error: yaml.MarkedYAMLError) -> str | None:
+    problem = error.problem or ""
+    if "second time" in problem:
+        return "keep one of the two"
+    if "mapping values are not allowed" in problem or "while scanning a simple key" in (error.context or ""):
+        return 'put a text that contains ": " or begins with a special character in quotes'
+    if "\\t" in problem:
+        return "indent with spaces"
+    if "expected a single document" in (error.context or ""):
+        return "one file is one document, or a list of documents"
+    if "could not determine a constructor" in problem:
+        return "remove the tag: plain values only"
+    return None
+
+
+def _check_depth(text: str, source: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _problem(f"is nested more than {MAX_DEPTH} deep", source)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _from_json(text: str, source: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise _problem(f"the key {twice!r} stands twice in one object", source, fix="keep one of the two")
+        return found
+
+    def refused(name: str) -> Any:
+        raise _problem(f"{name} is no JSON number", source, fix="write a finite number")
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_constant=refused)
+    except json.JSONDecodeError as exc:
+        where = f"line {exc.lineno}, column {exc.colno}"
+        raise _problem(f"is not JSON: {exc.msg} ({where})", source) from exc
+    except RecursionError as exc:
+        raise _problem(f"is nested more than {MAX_DEPTH} deep", source) from exc
+
+
+def _check_size(data: Any, source: str) -> None:
+    """Bounds what the data unfolds to; shared parts are looked at once."""
+    sizes: dict[int, int] = {}
+    open_: set[int] = set()
+
+    def size(node: Any, depth: int) -> int:
+        if isinstance(node, int | float) and not isinstance(node, bool):
+            _check_number(node, source)
+        if isinstance(node, str) and not node.isascii():
+            _check_text(node, source)
+        if not isinstance(node, dict | list):
+            return 1
+        key = id(node)
+        if key in open_:
+            raise _problem("an alias stands inside what it names", source, fix="write it out")
+        if key not in sizes:
+            if depth > MAX_DEPTH:
+                raise _problem(f"is nested more than {MAX_DEPTH} deep", source)
+            open_.add(key)
+            items = node.values() if isinstance(node, dict) else node
+            sizes[key] = 1 + sum(size(item, depth + 1) for item in items)
+            open_.discard(key)
+            if sizes[key] > MAX_NODES:
+                raise _problem(f"holds more than {MAX_NODES:,} values", source, fix="use fewer aliases")
+        return sizes[key]
+
+    size(data, 0)
+
+
+def _check_number(number: float, source: str) -> None:
+    if isinstance(number, int):
+        if abs(number) > LARGEST_INTEGER:
+            raise _problem("a number is too large for 64 bits", source, fix="write it as text, in quotes")
+    elif not math.isfinite(number):
+        raise _problem("a number is too large", source, fix="write it as text, in quotes")
+
+
+def _check_text(text: str, source: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise _problem("a text holds half a character (a lone surrogate)", source, fix="remove it") from exc
+
+
+def _problem(message: str, source: str, *, fix: str | None = None) -> KnowledgeError:
+    return KnowledgeError([Problem(message, source=source, fix=fix, rule="syntax")])
