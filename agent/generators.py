@@ -49,7 +49,7 @@ def email(rng: random.Random) -> str:
 @generator
 def phone(rng: random.Random) -> str:
     """A number from the range kept for fiction."""
-    return f"+1555{rng.randrange(100, 200):04d}{rng.randrange(1000):03d}"
+    return f"+120255501{rng.randrange(100):02d}"
 
 
 @generator

@@ -42,6 +42,7 @@ class Knowledge:
         self.website_id = website_id
         self._base_url = base_url
         self._documents: dict[tuple[str, str], Document] = {}
+        self._no_document: set[str] = set()
         self.calls = 0
 
     async def website(self) -> Website:
@@ -64,11 +65,14 @@ class Knowledge:
 
     async def action(self, action_id: str) -> Action | None:
         """An action document, or None where the word is only an action type."""
+        if action_id in self._no_document:
+            return None
         try:
             return await self._document(
                 "get_action_definition", "action", action_id, Action, {"action_id": action_id}
             )
         except NotInKnowledge:
+            self._no_document.add(action_id)
             return None
 
     async def error_recovery(

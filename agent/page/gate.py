@@ -87,4 +87,6 @@ async def pass_gate(
                 looked=said["looked"],
             )
         if time.monotonic() - began >= timeout_s:  # the document was replaced between judging and taking
-            raise GateFailed(Point.NOT_FOUND, "its document was replaced", summary(selector), waited_s=timeout_s)
+            raise GateFailed(
+                Point.NOT_FOUND, "its document was replaced", summary(selector), waited_s=timeout_s
+            )

@@ -1,0 +1,247 @@
+"""Single action calls: an action document's recipe, or one action of the vocabulary."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agent.engine.calls import bind, fill_call, fill_conditions
+from agent.engine.companion import Companion
+from agent.errors import PersonNeeded, StepFailed
+from agent.events import ActionDone
+from agent.page.acting import perform
+from agent.page.errors import GateFailed, PageError, Point
+from agent.page.locating import fill_selector_parameters
+from agent.page.waiting import Armed, arm
+from agent.session import Session
+from kb_schema import vocabulary
+from kb_schema.actions import Action
+from kb_schema.calls import ActionCall, ExecutionStep
+from kb_schema.conditions import BaseCondition
+from kb_schema.rules.references import looks_like_css
+from kb_schema.selectors import Selector, css
+from kb_schema.templates import as_text, fill_value
+from kb_schema.triggers import ObservabilityTrigger
+from kb_schema.urls import resolve
+
+if TYPE_CHECKING:
+    from agent.engine.engine import Engine
+
+MUST_HAPPEN = frozenset({"element_visible", "element_hidden", "url_change"})
+"""Events without which a step has not done its work. That nothing in a page or network moved is
+no failure by itself: the postconditions decide."""
+
+
+class Actions:
+    """Performs calls on the session's page for one engine."""
+
+    def __init__(self, session: Session, engine: Engine, companion: Companion) -> None:
+        self._session, self._engine, self._companion = session, engine, companion
+
+    async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        """The call; its fallback actions in order where it failed without touching the page.
+
+        Raises `StepFailed`, `PersonNeeded`, or a `PageError`.
+        """
+        for candidate in (call, *call.fallback_actions):
+            try:
+                await self._perform_one(candidate, values)
+            except (GateFailed, StepFailed) as exc:
+                if candidate is (call, *call.fallback_actions)[-1] or getattr(exc, "acted", False):
+                    raise
+            else:
+                return
+
+    async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        filled = fill_call(call, values)
+        document = await self._session.knowledge.action(filled.action_type)
+        if document is not None and document.execution_steps:
+            await self._perform_document(document, filled, values)
+            return
+        armed = await self._armed(filled.observability_trigger, values)
+        await self._primitive(filled, values)
+        await _await_trigger(armed, filled.observability_trigger)
+
+    async def _perform_document(self, document: Action, call: ActionCall, values: Mapping[str, Any]) -> None:
+        """An action document's execution steps (KS 4.2), each wait armed before what causes it."""
+        bound = {**values, **bind(document, call), **call.parameters}
+        await self._require(document.preconditions, bound, f"action {document.action_id!r}")
+        steps = [s for s in sorted(document.execution_steps, key=lambda s: s.step)]
+        armed: Armed | None = None
+        for index, step in enumerate(steps):
+            if not await self._applies(step, bound):
+                continue
+            if step.canonical_type == "wait_for" and step.observability_trigger is not None:
+                armed = armed or await self._armed(step.observability_trigger, bound)
+                await _await_trigger(armed, step.observability_trigger)
+                armed = None
+                continue
+            following = steps[index + 1] if index + 1 < len(steps) else None
+            if following is not None and following.canonical_type == "wait_for":
+                armed = await self._armed(following.observability_trigger, bound)
+            await self._primitive(fill_call(step, bound), bound)
+        if call.observability_trigger is not None:
+            await _await_trigger(
+                await self._armed(call.observability_trigger, bound), call.observability_trigger
+            )
+        conditions = fill_conditions(document.postconditions, bound)
+        verdicts = await self._session.judge_until_held(conditions, bound)
+        for condition, verdict in zip(conditions, verdicts, strict=True):
+            if not verdict.held:
+                raise StepFailed(
+                    f"action {document.action_id!r}: {condition.type}: {verdict.evidence}",
+                    error="postcondition",
+                    acted=True,
+                )
+
+    async def _require(
+        self, conditions: tuple[BaseCondition, ...], values: Mapping[str, Any], what: str
+    ) -> None:
+        filled = fill_conditions(conditions, values)
+        patience = 3.0  # an action's own preconditions are about elements that may still be appearing
+        verdicts = await self._session.judge_until_held(filled, values, timeout_s=patience)
+        for condition, verdict in zip(filled, verdicts, strict=True):
+            if not verdict.held and condition.hard_dependency:
+                raise StepFailed(
+                    f"{what}: precondition {condition.type}: {verdict.evidence}", error=condition.type
+                )
+
+    async def _applies(self, step: ExecutionStep, values: Mapping[str, Any]) -> bool:
+        if step.condition is None:
+            return True
+        if isinstance(step.condition, str):
+            value = fill_value(step.condition, {**values})
+            return value not in (None, "", False, "false", "False", 0)
+        (condition,) = fill_conditions((step.condition,), values)
+        return (await self._session.judge([condition], values))[0].held
+
+    # -- one action of the vocabulary --------------------------------------------------------------
+
+    async def _primitive(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        match call.canonical_type:
+            case "navigate" if call.target_screen is not None:
+                await self._engine.guide.go_to(call.target_screen, method=call.method, url=call.url)
+            case "wait":
+                await self._wait(call)
+            case "wait_for" if call.observability_trigger is not None:
+                await _await_trigger(
+                    await self._armed(call.observability_trigger, values), call.observability_trigger
+                )
+            case "run_task" if call.task_id is not None:
+                await self._engine.sub_task(call.task_id, call.inputs, 0)
+            case "no_op" | "wait_for":
+                return
+            case name if vocabulary.canonical(name) is None:
+                raise StepFailed(f"no action {call.action_type!r}", error="unknown_action")
+            case name:
+                await self._on_page(name, call, values)
+
+    async def _wait(self, call: ActionCall) -> None:
+        """An authored pause, or a wait for a person (MA `wait(True)`)."""
+        if call.duration is None and isinstance(call.value, int | float) and call.value is not True:
+            await asyncio.sleep(min(float(call.value), 60.0))
+        elif call.duration is not None:
+            await asyncio.sleep(call.duration)
+        else:
+            raise PersonNeeded("the task waits for a person here", hint=call.narration)
+
+    async def _on_page(self, name: str, call: ActionCall, values: Mapping[str, Any]) -> None:
+        session = self._session
+        selector = await self._selector(call, values)
+        await self._companion.before_action(call, selector)
+        if selector is not None and call.value is not None and session.context.redact(call.value) != call.value:
+            session.secret_fields.append(selector)
+        before = await session.snapshot()
+        started, error = time.monotonic(), None
+        try:
+            await self._act(name, call, selector)
+        except GateFailed as exc:
+            if exc.point is not Point.NOT_SCOPED:
+                error = str(exc)
+                raise
+            await self._engine.dismiss_overlays()
+            await self._act(name, call, selector)
+        except PageError as exc:
+            error = str(exc)
+            raise
+        finally:
+            redact = session.context.redact
+            session.bus.tell(
+                ActionDone(
+                    action_type=name,
+                    target=redact(selector.to_json() if selector else call.url),
+                    args=redact({} if call.value is None else {"value": call.value}),
+                    url_before=redact(before.url),
+                    url_after=redact(session.page.url),
+                    html_before=before.html,
+                    html_after=None,
+                    duration_ms=(time.monotonic() - started) * 1000,
+                    error=redact(error),
+                    metadata={"element": call.target} if isinstance(call.target, str) else {},
+                )
+            )
+
+    async def _act(self, name: str, call: ActionCall, selector: Selector | None) -> None:
+        session = self._session
+        url = None
+        if call.url is not None:
+            url = resolve(call.url, authored_base=session.website.base_url, base=session.base_url)
+        await perform(
+            session.page,
+            name,
+            selector=selector,
+            value=_typed(call.value),
+            url=url,
+            pace=self._companion.pace(call, session.pace),
+            allowed_origins=session.allowed_origins,
+        )
+
+    async def _selector(self, call: ActionCall, values: Mapping[str, Any]) -> Selector | None:
+        """The target as a selector with its parameters filled. Raises `StepFailed`."""
+        if call.target is None:
+            return None
+        selector = call.target if isinstance(call.target, Selector) else await self._element(call.target)
+        if not selector.parameterized and not any(s.type == "dom_index" for s in selector.strategies):
+            return selector
+        return fill_selector_parameters(selector, {**values, **call.parameters})
+
+    async def _element(self, target: str) -> Selector:
+        session = self._session
+        if looks_like_css(target):
+            return css(target)
+        elements = await session.elements()
+        if target not in elements:
+            await session.look()
+            elements = await session.elements()
+        if target in elements:
+            return elements[target].selector
+        raise StepFailed(
+            f"no element {target!r} on {session.screen_id or 'this unknown screen'}", error="element_not_found"
+        )
+
+    async def _armed(
+        self, trigger: ObservabilityTrigger | None, values: Mapping[str, Any]
+    ) -> Armed | None:
+        if trigger is None:
+            return None
+        scope = await self._session.scope(values)
+        return await arm(self._session.page, trigger, scope.element)
+
+
+async def _await_trigger(armed: Armed | None, trigger: ObservabilityTrigger | None) -> None:
+    if armed is None or trigger is None:
+        return
+    outcome = await armed.wait()
+    if not outcome.fired and not outcome.fell_back and trigger.event in MUST_HAPPEN:
+        raise StepFailed(
+            f"{trigger.event} did not happen within {trigger.timeout:g} s", error="timeout", acted=True
+        )
+
+
+def _typed(value: Any) -> str | list[str] | None:
+    """A value as it is put into a page: text, or several for a list of choices."""
+    if value is None:
+        return None
+    return [as_text(item) for item in value] if isinstance(value, list | tuple) else as_text(value)

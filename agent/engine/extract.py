@@ -1,0 +1,107 @@
+"""Reading outputs and scraped inputs off the page (KS 4.3 extraction), with fallbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Locator, Page
+
+from agent.engine.inputs import MISSING
+from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.urls import compile_pattern
+from kb_schema.values import (
+    ContextExtraction,
+    DomExtraction,
+    Extraction,
+    TableExtraction,
+    UrlExtraction,
+)
+
+MAX_ROWS = 1_000
+"""Rows of a table that are read; a page with more is read by pagination."""
+
+
+async def extract(
+    rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
+) -> Any:
+    """The value, or `MISSING` where neither the rule nor its fallbacks find one.
+
+    `values` holds inputs and outputs so far; `elements` the selectors of the current screen.
+    """
+    current: Extraction | None = rule
+    while current is not None:
+        found = await _once(current, page, values, elements)
+        if found is not MISSING:
+            return found
+        current = current.fallback
+    return MISSING
+
+
+async def _once(
+    rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
+) -> Any:
+    match rule:
+        case UrlExtraction(pattern=pattern):
+            return _by_pattern(pattern, page.url)
+        case ContextExtraction(source=source):
+            name = source.removeprefix("inputs.").removeprefix("outputs.").removeprefix("context.")
+            return values.get(name, MISSING)
+        case DomExtraction():
+            text = await _read(_visible(page, rule.selector, elements).first, rule.attribute)
+            if text is None or rule.pattern is None:
+                return MISSING if text is None else text
+            return _by_pattern(rule.pattern, text)
+        case TableExtraction(columns=columns):
+            rows = await _visible(page, rule.selector, elements).all()
+            return [
+                {name: await _read(row.locator(css).first, None) for name, css in columns.items()}
+                for row in rows[:MAX_ROWS]
+            ]
+
+
+def _visible(page: Page, target: str, elements: Mapping[str, Selector]) -> Locator:
+    """Visible elements by CSS, or by the id of an element that has a CSS-like strategy."""
+    css = target
+    if target in elements:
+        css = next((as_css(s) for s in elements[target].ordered if as_css(s)), target)
+    return page.locator(css).filter(visible=True)
+
+
+def as_css(strategy: object) -> str:
+    """A strategy as CSS, or nothing where it is not expressible."""
+    if not isinstance(strategy, ValueStrategy):
+        return ""
+    quoted = strategy.value.replace("\\", "\\\\").replace('"', '\\"')
+    match strategy.type:
+        case "css" | "fallback_css" | "relational_css" | "shadow_pierce":
+            return strategy.value
+        case "id" | "data-testid" | "data-qa":
+            return f'[{strategy.type}="{quoted}"]'
+        case "aria":
+            return f'[aria-label="{quoted}"]'
+    return ""
+
+
+async def _read(locator: Locator, attribute: str | None) -> str | None:
+    """Attribute, field value or text of one element; None where there is no such element."""
+    try:
+        if await locator.count() == 0:
+            return None
+        if attribute is not None:
+            return await locator.get_attribute(attribute)
+        tag = await locator.evaluate("element => element.tagName")
+        if tag in ("INPUT", "TEXTAREA", "SELECT"):
+            return await locator.input_value()
+        return " ".join((await locator.inner_text()).split())
+    except PlaywrightError:
+        return None  # it went away between the look and the reading: not there
+
+
+def _by_pattern(pattern: str, text: str) -> Any:
+    compiled = compile_pattern(pattern)
+    match = compiled.search(text)
+    if match is None:
+        return MISSING
+    return match.group(min(compiled.groups, 1))

@@ -1,0 +1,160 @@
+"""Loops stated in the knowledge (KS 9.10), each bounded and checked for progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from agent.engine.calls import fill_condition
+from agent.errors import AgentError, PersonNeeded, StepFailed
+from agent.page.errors import PageError
+from agent.page.probing import answer_probes
+from kb_schema.conditions import ElementCount, ElementHidden
+from kb_schema.iterators import (
+    CollectionIterator,
+    ItemAction,
+    ListIterator,
+    NoIterator,
+    PaginationIterator,
+    UntilIterator,
+)
+from kb_schema.probes import ElementProbe, Facts, ProbeAnswer, probe_key
+from kb_schema.tasks import Task
+from kb_schema.templates import fill_tree, fill_value
+
+if TYPE_CHECKING:
+    from agent.engine.engine import Engine
+
+AnyIterator = CollectionIterator | ListIterator | PaginationIterator | UntilIterator
+
+
+async def run_iterator(engine: Engine, task: Task, values: Mapping[str, Any], depth: int) -> int:
+    """Run a task's iterator to its end; how often it ran.
+
+    Raises `StepFailed` where it makes no progress or too many items fail in a row.
+    """
+    spec = task.iterator_spec
+    match spec:
+        case NoIterator():
+            raise StepFailed(f"task {task.task_id!r} has no iterator to execute", error="no_iterator")
+        case ListIterator():
+            return await _Loop(engine, spec, values, depth).over_list(spec)
+        case PaginationIterator():
+            return await _Loop(engine, spec, values, depth).over_pages(spec)
+        case CollectionIterator():
+            return await _Loop(engine, spec, values, depth).over_collection(spec)
+        case UntilIterator():
+            return await _Loop(engine, spec, values, depth).until()
+
+
+class _Loop:
+    """One iterator's run."""
+
+    def __init__(self, engine: Engine, spec: AnyIterator, values: Mapping[str, Any], depth: int) -> None:
+        self._engine, self._spec, self._values, self._depth = engine, spec, dict(values), depth
+        self._done = 0
+        self._failures = 0
+
+    async def over_collection(self, spec: CollectionIterator) -> int:
+        """The first element each time while the collection shrinks, else one after the other."""
+        shrinking = isinstance(spec.termination_condition, ElementHidden)
+        while self._done < spec.max_iterations:
+            answer = await self._collection(spec.collection_selector)
+            if answer.visible == 0 or (not shrinking and self._done >= answer.visible):
+                break
+            if not shrinking and await self._finished():
+                break
+            await self._item(spec.item_action, item=answer.text or "")
+            if shrinking and not await self._shrank(spec, answer.visible):
+                raise StepFailed(
+                    f"{spec.collection_selector}: still {answer.visible} after item {self._done}: no progress",
+                    error="no_progress",
+                    acted=True,
+                )
+        return self._done
+
+    async def over_list(self, spec: ListIterator) -> int:
+        """Every item of the list, at most `max_iterations`."""
+        items = fill_value(spec.items, self._values)
+        if not isinstance(items, list | tuple):
+            raise StepFailed(f"{spec.items} is not a list", error="not_a_list")
+        for item in items[: spec.max_iterations]:
+            if await self._finished():
+                break
+            await self._item(spec.item_action, item=item, name=spec.item_name)
+        return self._done
+
+    async def over_pages(self, spec: PaginationIterator) -> int:
+        """The item action on each page, then the next page, until there is none."""
+        while True:
+            await self._item(spec.item_action, item=self._done)
+            if self._done >= spec.max_iterations or await self._finished():
+                return self._done
+            try:
+                await self._engine.actions.perform(spec.next_page, self._values)
+            except (StepFailed, PageError) as exc:
+                if getattr(exc, "acted", False):
+                    raise
+                return self._done  # nothing to go on to: this was the last page
+
+    async def until(self) -> int:
+        """Until the condition holds."""
+        while not await self._finished():
+            if self._done >= self._spec.max_iterations:
+                raise StepFailed(
+                    f"the condition did not hold after {self._done} iterations",
+                    error="max_iterations_reached",
+                    acted=True,
+                )
+            await self._item(self._spec.item_action, item=self._done)
+        return self._done
+
+    async def _item(self, action: ItemAction, *, item: Any, name: str = "item") -> None:
+        """One item; errors are counted as the iterator says."""
+        values = {**self._values, "item": item, name: item, "item_index": self._done}
+        self._done += 1
+        try:
+            if action.task_id is not None:
+                inputs = fill_tree(dict(action.inputs), values)
+                await self._engine.sub_task(action.task_id, inputs, self._depth)
+            elif action.action is not None:
+                await self._engine.actions.perform(action.action, values)
+        except PersonNeeded:
+            raise
+        except (AgentError, PageError) as exc:
+            self._failures += 1
+            rules = self._spec.error_handling
+            stop = rules.on_error == "abort" and not self._spec.continue_on_error
+            if stop or self._failures >= rules.max_consecutive_errors:
+                raise StepFailed(f"item {self._done}: {exc}", error="item_failed", acted=True) from exc
+        else:
+            self._failures = 0
+
+    async def _finished(self) -> bool:
+        condition = self._spec.termination_condition
+        if condition is None:
+            return False
+        filled = fill_condition(condition, self._values)
+        return (await self._engine.session.judge([filled], self._values, Facts(iteration=self._done)))[0].held
+
+    async def _shrank(self, spec: CollectionIterator, before: int) -> bool:
+        """Whether the collection has fewer elements than before, within the condition's time."""
+        fewer = ElementCount(type="element_count", element=spec.collection_selector, max=before - 1)
+        timeout = spec.termination_condition.timeout if spec.termination_condition else None
+        (verdict,) = await self._engine.session.judge_until_held(
+            [fewer], self._values, timeout_s=timeout or 5.0
+        )
+        return verdict.held
+
+    async def _collection(self, reference: str) -> ProbeAnswer:
+        scope = await self._engine.session.scope(self._values)
+        selector = scope.element(reference)
+        if selector is None:
+            raise StepFailed(f"no collection {reference!r} here", error="element_not_found")
+        probe = ElementProbe(selector=selector)
+        answers = await answer_probes(self._engine.session.page, [probe])
+        answer = answers[probe_key(probe)]
+        if answer.error:
+            raise StepFailed(f"{reference}: {answer.error}", error="bad_selector")
+        return answer
+

@@ -1,0 +1,188 @@
+"""Finding the way: open the site, follow transitions, recover when lost (KS 6.2, 9.8, 9.13).
+
+The guide carries out edges through a `Performer` (the engine), so that a click on the way passes
+the same gate and the same waiting as a click of a task.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from playwright.async_api import Error as PlaywrightError
+
+from agent.errors import Lost, NotInKnowledge, NoWay, SiteUnreachable, StepFailed
+from agent.events import Recovered, TransitionTaken
+from agent.page.errors import PageError
+from agent.session import SETTLE_S, Session
+from kb_schema.answers import Identification, Path, RecoveryOption
+from kb_schema.base import CURRENT_SCREEN
+from kb_schema.calls import ActionCall
+from kb_schema.graph import Transition
+from kb_schema.urls import origin_of, resolve
+
+MAX_RECOVERIES = 3
+"""Ways out tried before giving up as lost."""
+MAX_REPLANS = 3
+"""New paths looked for on the way to one screen (WR: replans per step)."""
+
+
+class Performer(Protocol):
+    """Carries out one action call on the session's page."""
+
+    async def perform_call(self, call: ActionCall, values: dict[str, object]) -> None:
+        """Raises `StepFailed` or a `PageError`."""
+
+
+class Guide:
+    """Gets a session's page to screens."""
+
+    def __init__(self, session: Session, performer: Performer) -> None:
+        self._session = session
+        self._performer = performer
+
+    async def arrive(self) -> None:
+        """Open the website if the page is not on it. Raises `SiteUnreachable`."""
+        session = self._session
+        if origin_of(session.page.url) in session.allowed_origins:
+            return
+        await self._open(session.base_url)
+        await session.look_for(timeout_s=SETTLE_S)
+
+    async def go_to(self, screen_id: str, *, method: str | None = None, url: str | None = None) -> Identification:
+        """Get to a screen along transitions, or by its URL where there is no way (or `method` says
+        `direct_url`). Being there already is enough.
+
+        Raises `NotInKnowledge`, `NoWay`, `Lost`, `SiteUnreachable`.
+        """
+        session = self._session
+        await self.arrive()
+        here = await session.look_for(timeout_s=1.0)
+        if here.screen_id == screen_id:
+            return here
+        screen = await session.knowledge.screen(screen_id)
+        direct = url or screen.url
+        if method == "direct_url" and direct is not None:
+            return await self._open_screen(screen_id, direct)
+        avoid: set[str] = set()
+        for _ in range(MAX_REPLANS):
+            start = session.screen_id
+            if start is None:
+                start = (await self.recover()).screen_id
+            if start == screen_id:
+                break
+            path = await self._path(start, screen_id, avoid) if start else None
+            if path is None:
+                if direct is None or method == "path":
+                    raise NoWay(start, screen_id)
+                return await self._open_screen(screen_id, direct)
+            failed = await self._follow(path)
+            if failed is None:
+                break
+            avoid.add(failed)
+        if session.screen_id != screen_id and direct is not None and method != "path":
+            return await self._open_screen(screen_id, direct)
+        if session.screen_id != screen_id or session.current is None:
+            raise NoWay(session.screen_id, screen_id)
+        return session.current
+
+    async def recover(self) -> Identification:
+        """From an unknown page back to a known screen, by the recovery edges of where one was last.
+
+        Raises `Lost`.
+        """
+        session = self._session
+        tried: list[str] = []
+        found = await session.look_for(timeout_s=1.0)
+        if found.screen_id is not None:
+            return found
+        options = found.recovery or await session.knowledge.recoveries(
+            session.last_known, await session.facts()
+        )
+        for option in options[:MAX_RECOVERIES]:
+            tried.append(option.recovery_id)
+            found = await self._try_recovery(option)
+            session.bus.tell(Recovered(option.recovery_id, option.to_screen, found.screen_id is not None))
+            if found.screen_id is not None:
+                return found
+        raise Lost(session.page.url, tuple(tried))
+
+    async def _try_recovery(self, option: RecoveryOption) -> Identification:
+        """The edge's action, then its fallbacks, until the page is known again."""
+        session = self._session
+        call = ActionCall.model_validate(option.action)
+        stays = option.to_screen == CURRENT_SCREEN
+        found = session.current
+        for attempt in (call, *call.fallback_actions):
+            try:
+                await self._performer.perform_call(attempt, {})
+            except (StepFailed, PageError):
+                continue
+            found = await session.look_for(None if stays else [option.to_screen], timeout_s=SETTLE_S)
+            if found.screen_id is not None:
+                return found
+        return found or await session.look()
+
+    async def _path(self, start: str, goal: str, avoid: set[str]) -> Path | None:
+        session = self._session
+        try:
+            answer = await session.knowledge.paths(
+                start,
+                goal,
+                avoid={"transitions": sorted(avoid)} if avoid else None,
+                facts=await session.facts(),
+            )
+        except NotInKnowledge:
+            return None
+        return answer.paths[0] if answer.paths else None
+
+    async def _follow(self, path: Path) -> str | None:
+        """Carry out a path; the id of the transition that failed, or None on arrival."""
+        session = self._session
+        for step in path.steps:
+            transition = Transition.model_validate(
+                {k: v for k, v in step.transition.items() if k not in ("_id", "_key", "_rev")}
+            )
+            started = time.monotonic()
+            arrived = False
+            try:
+                await self._performer.perform_call(transition.triggered_by, {})
+                found = await session.look_for([step.to_screen], timeout_s=_patience(transition))
+                arrived = found.screen_id == step.to_screen
+            except (StepFailed, PageError):
+                await session.look()
+            session.bus.tell(
+                TransitionTaken(
+                    step.transition_id,
+                    step.from_screen,
+                    step.to_screen,
+                    arrived,
+                    (time.monotonic() - started) * 1000,
+                )
+            )
+            if not arrived:
+                return step.transition_id
+        return None
+
+    async def _open_screen(self, screen_id: str, url: str) -> Identification:
+        await self._open(url)
+        found = await self._session.look_for([screen_id])
+        if found.screen_id != screen_id:
+            raise NoWay(found.screen_id, screen_id)
+        return found
+
+    async def _open(self, url: str) -> None:
+        session = self._session
+        target = resolve(url, authored_base=session.website.base_url, base=session.base_url)
+        try:
+            await session.page.goto(target, wait_until="domcontentloaded")
+        except PlaywrightError as exc:
+            reason = exc.message.splitlines()[0].removeprefix("Page.goto: ")
+            raise SiteUnreachable(target, reason) from exc
+
+
+def _patience(transition: Transition) -> float:
+    """Seconds to wait for arrival: the edge's own maximum, at least the usual."""
+    return max(transition.duration.max or 0.0, SETTLE_S)
+
+

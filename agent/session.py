@@ -1,0 +1,194 @@
+"""One page being guided: what it shows, which screen it is, whether conditions hold.
+
+Everything the engine, the guide and the player share about a page lives here; how to get
+somewhere is `agent.guide`, how to do work is `agent.engine`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from playwright.async_api import Page
+
+from agent.context import Context
+from agent.events import Bus, ScreenSeen
+from agent.knowledge import Knowledge
+from agent.page.acting import Pace
+from agent.page.evaluating import evaluate
+from agent.page.locating import fill_selector_parameters
+from agent.page.snapshot import take_snapshot
+from agent.page.changing import wait_for_change
+from kb_schema.answers import Identification
+from kb_schema.conditions import Authenticated, BaseCondition
+from kb_schema.probes import Facts, Status, Verdict
+from kb_schema.rules.references import looks_like_css
+from kb_schema.screens import UIElement
+from kb_schema.selectors import Selector, css
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.urls import origin_of
+from kb_schema.websites import Website
+
+SETTLE_S = 5.0
+"""How long a page may take to become the screen one expects (KS 4.7 `validation_timeout`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementScope:
+    """Looks up the elements of one screen for conditions (`kb_schema.probes.Scope`)."""
+
+    elements: Mapping[str, UIElement]
+    signed_in_when: tuple[Any, ...]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def element(self, reference: str | Selector) -> Selector | None:
+        """By id, else as CSS; parameters are filled from the run's values."""
+        if isinstance(reference, Selector):
+            selector = reference
+        elif reference in self.elements:
+            selector = self.elements[reference].selector
+        elif looks_like_css(reference):
+            selector = css(reference)
+        else:
+            return None
+        if not selector.parameterized:
+            return selector
+        if not selector.required_context <= self.values.keys():
+            return None
+        return fill_selector_parameters(selector, self.values)
+
+
+@dataclass
+class Session:
+    """A page, the knowledge about its website, and the values of the run."""
+
+    page: Page
+    knowledge: Knowledge
+    website: Website
+    base_url: str
+    context: Context = field(default_factory=Context)
+    bus: Bus = field(default_factory=Bus)
+    pace: Pace = field(default_factory=Pace)
+    secret_fields: list[Selector] = field(default_factory=list)
+    """Fields that were given a secret: their values are left out of snapshots."""
+    last_known: str | None = None
+    """The last screen that was recognised: where recovery starts."""
+    current: Identification | None = None
+
+    def on(self, page: Page) -> Session:
+        """The same session on another page (a tab)."""
+        return replace(self, page=page, last_known=None, current=None)
+
+    @property
+    def screen_id(self) -> str | None:
+        """The screen of the last look; it may be out of date after an action."""
+        return self.current.screen_id if self.current else None
+
+    @property
+    def allowed_origins(self) -> frozenset[str]:
+        """Where the agent may act."""
+        return frozenset({origin_of(self.base_url), *(origin_of(o) for o in self.website.allowed_origins)})
+
+    async def snapshot(self) -> PageSnapshot:
+        """The page as it is, without secrets."""
+        return await take_snapshot(self.page, self.secret_fields)
+
+    async def look(self) -> Identification:
+        """Ask the desk which screen the page is."""
+        found = await self.knowledge.identify(await self.snapshot(), self.last_known)
+        changed = self.current is None or self.current.screen_id != found.screen_id
+        self.current = found
+        if found.screen_id is not None:
+            self.last_known = found.screen_id
+        if changed:
+            self.bus.tell(ScreenSeen(found.screen_id, found.name, found.confidence, self.page.url))
+        return found
+
+    async def look_for(self, screens: Iterable[str] | None = None, timeout_s: float = SETTLE_S) -> Identification:
+        """Look until the page is one of `screens` (None: any known screen), at most `timeout_s`.
+
+        Returns the last identification, whatever it is.
+        """
+        wanted = frozenset(screens) if screens is not None else None
+        deadline = time.monotonic() + timeout_s
+        while True:
+            found = await self.look()
+            if found.screen_id is not None and (wanted is None or found.screen_id in wanted):
+                return found
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return found
+            await wait_for_change(self.page, remaining)
+
+    async def elements(self) -> dict[str, UIElement]:
+        """The elements of the current screen, by id; empty where it is unknown."""
+        if self.screen_id is None:
+            return {}
+        screen = await self.knowledge.screen(self.screen_id)
+        return {element.element_id: element for element in screen.ui_elements}
+
+    async def scope(self, values: Mapping[str, Any] | None = None) -> ElementScope:
+        """How conditions look elements up right now."""
+        return ElementScope(await self.elements(), self.website.authenticated_when, values or {})
+
+    async def judge(
+        self,
+        conditions: Sequence[BaseCondition],
+        values: Mapping[str, Any] | None = None,
+        facts: Facts | None = None,
+    ) -> list[Verdict]:
+        """How conditions come out now: one round trip to the page, and one to the desk where a
+        condition asks for the screen. `facts` carries what neither can say."""
+        if not conditions:
+            return []
+        known = replace(
+            facts or Facts(),
+            path_base=self.base_url,
+            authored_base=self.website.base_url,
+            context={**self.context.session, **(values or {})},
+        )
+        if any(condition.needs_screen for condition in conditions):
+            await self.look()
+            known = replace(known, screen_known=True, screen_id=self.screen_id)
+        return await evaluate(self.page, conditions, await self.scope(values), known)
+
+    async def judge_until_held(
+        self,
+        conditions: Sequence[BaseCondition],
+        values: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float = SETTLE_S,
+    ) -> list[Verdict]:
+        """Judge again whenever the page changes, until all hold or the time is up.
+
+        A condition with `success: false` is evidence of failure: it is judged too, and ends the
+        waiting as soon as it holds.
+        """
+        longest = max([timeout_s, *(c.timeout for c in conditions if c.timeout is not None)])
+        deadline = time.monotonic() + longest
+        while True:
+            verdicts = await self.judge(conditions, values)
+            done = all(
+                verdict.held for condition, verdict in zip(conditions, verdicts, strict=True)
+                if condition.success is not False
+            )  # fmt: skip
+            failed = any(
+                verdict.held for condition, verdict in zip(conditions, verdicts, strict=True)
+                if condition.success is False
+            )  # fmt: skip
+            remaining = deadline - time.monotonic()
+            if done or failed or remaining <= 0:
+                return verdicts
+            await wait_for_change(self.page, remaining)
+
+    async def signed_in(self) -> bool | None:
+        """Whether the website's own conditions say so; None where they cannot tell."""
+        (verdict,) = await self.judge([Authenticated(type="authenticated")])
+        return None if verdict.status is Status.UNKNOWN else verdict.held
+
+    async def facts(self) -> dict[str, bool]:
+        """What is known for path finding and recovery."""
+        signed_in = await self.signed_in()
+        return {} if signed_in is None else {"authenticated": signed_in}
