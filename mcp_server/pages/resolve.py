@@ -1,0 +1,250 @@
+"""From a selector to elements of a stored page: one entry per strategy, the same as live.
+
+The live twin is `agent/page/js/4_resolve.js`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from kb_schema.selectors import (
+    DomIndexStrategy,
+    NameStrategy,
+    Selector,
+    SemanticStrategy,
+    SessionStrategy,
+    Strategy,
+    TemplateStrategy,
+    ValueStrategy,
+)
+from kb_schema.templates import css_string
+from mcp_server.pages.css import CssQueries, SelectorError
+from mcp_server.pages.names import is_control, is_interactive, label_text, name_of, role_of
+from mcp_server.pages.tree import Element, Root, fold, is_editing_host, squeeze, text_of, visible
+from mcp_server.pages.xpath import XPathQueries
+
+
+@dataclass(slots=True)
+class Queries:
+    """The query engines of one page."""
+
+    css: CssQueries = field(default_factory=CssQueries)
+    xpath: XPathQueries = field(default_factory=XPathQueries)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a selector finds; `element` where it finds exactly one."""
+
+    found: tuple[Element, ...] = ()
+    element: Element | None = None
+    strategy: Strategy | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    roots: tuple[Root, ...]
+    queries: Queries
+
+    def css(self, selector: str, *, pierce: bool = False) -> list[Element]:
+        return [e for root in self.roots for e in self.queries.css.select(root, selector, pierce=pierce)]
+
+    def every(self) -> Iterator[Element]:
+        return (element for root in self.roots for element in root.elements)
+
+
+def resolve(selector: Selector, roots: list[Root], queries: Queries) -> Resolved:
+    """Try the strategies in order; the first that finds exactly one visible element wins.
+
+    Else the first that found exactly one; else what the first that found anything found.
+    """
+    try:
+        where = _Where(_scope(selector, roots, queries), queries)
+    except SelectorError as error:
+        return Resolved(error=f"frame {selector.frame}: {error}")
+    here = tuple(s for s in selector.ordered if not isinstance(s, SessionStrategy))
+    usable: tuple[Strategy, ...] = here or selector.ordered
+    tried: list[tuple[Strategy, tuple[Element, ...]]] = []
+    errors: list[str] = []
+    for strategy in usable:
+        try:
+            found = tuple(dict.fromkeys(_FINDERS[strategy.type](strategy, where)))
+        except SelectorError as error:
+            errors.append(f"{strategy.type}: {error}")
+            continue
+        seen = [element for element in found if visible(element)]
+        if len(seen) == 1:
+            return Resolved(found, seen[0], strategy)
+        tried.append((strategy, found))
+    for strategy, found in tried:
+        if len(found) == 1:
+            return Resolved(found, found[0], strategy)
+    best = next(((strategy, found) for strategy, found in tried if found), None)
+    if best is None:
+        return Resolved(error="; ".join(errors) or None)
+    return Resolved(best[1], None, best[0])
+
+
+def _scope(selector: Selector, roots: list[Root], queries: Queries) -> tuple[Root, ...]:
+    if selector.frame is None:
+        return tuple(roots)
+    frames = [e for root in roots for e in queries.css.select(root, selector.frame)]
+    inside = {id(frame.frame_document) for frame in frames if frame.frame_document is not None}
+    kept: list[Root] = []
+    for root in roots:  # outermost first, so a root's own host comes before it
+        if id(root) in inside or (root.host is not None and any(root.host.root is each for each in kept)):
+            kept.append(root)
+    return tuple(kept)
+
+
+_Finder = Callable[..., list[Element]]
+_FINDERS: dict[str, _Finder] = {}
+
+
+def _finder(*types: str) -> Callable[[_Finder], _Finder]:
+    def register(function: _Finder) -> _Finder:
+        _FINDERS.update(dict.fromkeys(types, function))
+        return function
+
+    return register
+
+
+@_finder("data-qa", "data-testid", "id")
+def _by_attribute(strategy: ValueStrategy, where: _Where) -> list[Element]:
+    return where.css(f"[{strategy.type}={css_string(strategy.value)}]")
+
+
+@_finder("aria")
+def _by_aria(strategy: ValueStrategy, where: _Where) -> list[Element]:
+    found = where.css(f"[aria-label={css_string(strategy.value)}]")
+    return [element for element in found if not strategy.role or role_of(element) == strategy.role]
+
+
+@_finder("css", "relational_css", "fallback_css")
+def _by_css(strategy: ValueStrategy, where: _Where) -> list[Element]:
+    return where.css(strategy.value)
+
+
+@_finder("shadow_pierce")
+def _by_piercing(strategy: ValueStrategy, where: _Where) -> list[Element]:
+    steps = [step.strip() for step in strategy.value.split(">>>")]
+    if len(steps) == 1:
+        return where.css(strategy.value, pierce=True)
+    roots = where.roots
+    for step in steps[:-1]:
+        hosts = [e for root in roots for e in where.queries.css.select(root, step)]
+        inner = {id(host.shadow) for host in hosts if host.shadow is not None}
+        roots = tuple(root for root in where.roots if _within(root, inner))
+    return [e for root in roots for e in where.queries.css.select(root, steps[-1])]
+
+
+def _within(root: Root, outer: set[int]) -> bool:
+    at: Root | None = root
+    while at is not None and at.kind == "shadow":
+        if id(at) in outer:
+            return True
+        at = at.host.root if at.host else None
+    return False
+
+
+@_finder("xpath", "xpath-text", "xpath-class")
+def _by_xpath(strategy: ValueStrategy, where: _Where) -> list[Element]:
+    return [e for root in where.roots for e in where.queries.xpath.select(root, strategy.value)]
+
+
+@_finder("label")
+def _by_label(strategy: NameStrategy, where: _Where) -> list[Element]:
+    return [e for e in where.every() if is_control(e) and _named(strategy, label_text(e), e)]
+
+
+@_finder("placeholder")
+def _by_placeholder(strategy: NameStrategy, where: _Where) -> list[Element]:
+    return [
+        e
+        for e in where.every()
+        if (placeholder := e.get("placeholder")) is not None and _named(strategy, placeholder, e)
+    ]
+
+
+@_finder("role_name")
+def _by_role_and_name(strategy: NameStrategy, where: _Where) -> list[Element]:
+    return [e for e in where.every() if role_of(e) == strategy.role and _named(strategy, name_of(e), e)]
+
+
+def _named(strategy: NameStrategy, text: str, element: Element) -> bool:
+    if strategy.role and role_of(element) != strategy.role:
+        return False
+    if strategy.exact:
+        return squeeze(text) == squeeze(strategy.name)
+    return fold(strategy.name) in fold(text)
+
+
+@_finder("dom_index")
+def _by_index(strategy: DomIndexStrategy, where: _Where) -> list[Element]:
+    if not isinstance(strategy.index, int):
+        raise SelectorError(f"{strategy.index} has no value")
+    operable = [element for element in where.every() if is_interactive(element) and visible(element)]
+    return operable[strategy.index : strategy.index + 1]
+
+
+@_finder("parameterized", "parameterized_css", "parameterized_xpath")
+def _unfilled(strategy: TemplateStrategy, _where: _Where) -> list[Element]:
+    raise SelectorError(f"the parameters of {strategy.template} have no values")
+
+
+@_finder("framework_id", "agent")
+def _elsewhere(strategy: SessionStrategy, _where: _Where) -> list[Element]:
+    raise SelectorError(f"{strategy.type} cannot be resolved on a page")
+
+
+# -- semantic ------------------------------------------------------------------------------------
+
+
+@_finder("semantic")
+def _by_semantics(strategy: SemanticStrategy, where: _Where) -> list[Element]:
+    every = list(where.every())
+    if strategy.label_contains or strategy.placeholder_contains or strategy.field_type:
+        return [e for e in every if is_control(e) and _semantic_fit(strategy, e)]
+    operable = [e for e in every if is_interactive(e) and _semantic_fit(strategy, e)]
+    if operable or (strategy.text_contains and strategy.button_type):
+        return operable
+    if not strategy.text_contains:
+        return [e for e in every if _semantic_fit(strategy, e)]
+    saying = [e for e in every if visible(e) and _semantic_fit(strategy, e)]
+    outer = {id(up) for e in saying for up in e.ancestors()}
+    return [e for e in saying if id(e) not in outer]
+
+
+def _semantic_fit(strategy: SemanticStrategy, element: Element) -> bool:
+    if strategy.field_type and strategy.field_type.lower() not in _field_kinds(element):
+        return False
+    if strategy.button_type and _button_type(element) != strategy.button_type.lower():
+        return False
+    if strategy.role and role_of(element) != strategy.role:
+        return False
+    wanted_label, wanted_text = strategy.label_contains, strategy.text_contains
+    if wanted_label and fold(wanted_label) not in fold(label_text(element)):
+        return False
+    wanted_hint = strategy.placeholder_contains
+    if wanted_hint and fold(wanted_hint) not in fold(element.get("placeholder") or ""):
+        return False
+    return not wanted_text or fold(wanted_text) in fold(text_of(element))
+
+
+def _field_kinds(element: Element) -> tuple[str | None, ...]:
+    if element.tag == "input":
+        return (element.input_type, "input")
+    if is_editing_host(element):
+        return (element.tag, "contenteditable", role_of(element))
+    return (element.tag,)
+
+
+def _button_type(element: Element) -> str | None:
+    if element.tag == "input":
+        return element.input_type
+    if element.tag != "button":
+        return None
+    given = (element.get("type") or "").lower()
+    return given if given in ("reset", "button") else "submit"
