@@ -1,0 +1,6 @@
+"""`python -m periplus`."""
+
+from periplus.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,409 @@
+"""`periplus kb`: knowledge bases as files in version control <-> the stores."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.tree import Tree
+
+from kb_schema import MODELS, KnowledgeBase, KnowledgeError, Problem
+from kb_schema.documents import did_you_mean
+from kb_schema.export import json_schema
+from kb_store import (
+    LoadProgress,
+    LoadReport,
+    NoSuchWebsite,
+    StoreStatus,
+    WebsiteStatus,
+    load_knowledge,
+    open_stores,
+    read_knowledge,
+    store_status,
+)
+from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
+from loaders.diff import Added, Change, Changed, Removed
+from periplus.errors import EXIT_USER, UserError, print_problems
+from periplus.settings import load_settings
+
+app = typer.Typer(
+    help="Knowledge bases: check, load, export and compare them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="A folder with [bold]website.yaml[/] and [bold]screens/[/], [bold]tasks/[/], ...",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+
+out = Console()
+err = Console(stderr=True)
+
+
+@app.command()
+def load(folder: Folder, *, as_json: AsJson = False) -> None:
+    """Check a folder of knowledge and load it into the store, all at once or not at all.
+
+    Example: [cyan]periplus kb load seeds/spadeworks/kb[/]
+
+    Whoever reads meanwhile sees the old knowledge until the new is complete.
+    Wrong knowledge is refused with every problem in it, and changes nothing.
+    """
+    knowledge, warnings = read_knowledge_folder(folder)
+    report = asyncio.run(_load(knowledge, quiet=as_json))
+    if as_json:
+        _print_json({"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
+        return
+    _tell_warnings(warnings)
+    what = ", ".join(f"{number} {_plural(kind, number)}" for kind, number in report.counts.items())
+    instead = "" if report.replaced is None else f" (in place of {report.replaced})"
+    out.print(
+        f"[green]loaded[/] [bold]{escape(report.website_id)}[/], generation {report.generation}{instead}: {what}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+@app.command()
+def validate(folder: Folder, *, as_json: AsJson = False) -> None:
+    """Check a folder of knowledge without loading it.
+
+    Example: [cyan]periplus kb validate seeds/spadeworks/kb[/]
+
+    Checked are the files, every document, every name that refers to another,
+    and the rules: task steps are linear, every variable is provided,
+    similar screens can be told apart.
+    """
+    try:
+        knowledge, warnings = read_knowledge_folder(folder)
+    except KnowledgeError as exc:
+        if not as_json:
+            raise
+        _print_json({"valid": False, "problems": [_problem_json(problem) for problem in exc.problems]})
+        raise typer.Exit(EXIT_USER) from exc
+    if as_json:
+        counts = {kind: len(documents) for kind, documents in knowledge.by_kind.items()}
+        _print_json({"valid": True, "documents": counts, "warnings": [_problem_json(w) for w in warnings]})
+        return
+    _tell_warnings(warnings)
+    total = sum(len(documents) for documents in knowledge.by_kind.values())
+    out.print(f"[green]valid[/]: {total} documents of [bold]{escape(knowledge.website.website_id)}[/]")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write.", show_default=False)],
+    *,
+    website: Annotated[str, typer.Option("--website", "-w", metavar="ID", help="Which website to write.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Write even where the folder holds other things; they are kept.")
+    ] = False,
+) -> None:
+    """Write what is in the store as files, ready for version control.
+
+    Example: [cyan]periplus kb export --website spadeworks kb/[/]
+
+    An earlier export is replaced whole. Loading the files again changes nothing.
+    """
+    knowledge, generation = asyncio.run(_read(website))
+    try:
+        count = write_folder(knowledge, folder, force=force)
+    except FolderInTheWay as exc:
+        fix = "name an empty folder, or use --force: what does not belong to the knowledge is kept"
+        raise UserError(str(exc), fix=fix) from exc
+    except OSError as exc:
+        raise UserError(
+            f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"
+        ) from exc
+    out.print(
+        f"[green]wrote[/] {count} files of [bold]{escape(website)}[/], generation {generation}, "
+        f"to {escape(str(folder))}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show what is in the store: websites, counts, generations, health.
+
+    Example: [cyan]periplus kb status[/]
+    """
+    found = asyncio.run(_status())
+    if as_json:
+        _print_json(_status_json(found))
+    else:
+        _print_status(found)
+    if not found.healthy:
+        raise typer.Exit(EXIT_USER)
+
+
+@app.command()
+def schema(
+    kind: Annotated[str | None, typer.Argument(help="Of which kind; all where none is named.")] = None,
+    *,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write one file per kind.")
+    ] = None,
+) -> None:
+    """Show the JSON Schema of documents, for editors and other tools.
+
+    Example: [cyan]periplus kb schema screen[/]
+    """
+    if kind is not None and kind not in MODELS:
+        fix = did_you_mean(kind, MODELS) or f"one of {', '.join(MODELS)}"
+        raise UserError(f"no kind of document {kind!r}", fix=fix)
+    schemas = {name: json_schema(name) for name in ([kind] if kind else MODELS)}
+    if folder is None:
+        _print_json(schemas[kind] if kind else schemas)
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in schemas.items():
+            text = json.dumps(content, indent=2, ensure_ascii=False)
+            (folder / f"{name}.schema.json").write_text(f"{text}\n", encoding="utf-8")
+    except OSError as exc:
+        raise UserError(
+            f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"
+        ) from exc
+    out.print(f"[green]wrote[/] {len(schemas)} schemas to {escape(str(folder))}", highlight=False)
+
+
+@app.command("diff")
+def diff_(folder: Folder, *, as_json: AsJson = False) -> None:
+    """Show what loading a folder would change in the store.
+
+    Example: [cyan]periplus kb diff seeds/spadeworks/kb[/]
+    """
+    new, _ = read_knowledge_folder(folder)
+    website_id = new.website.website_id
+    try:
+        old: KnowledgeBase | None = asyncio.run(_read(website_id))[0]
+    except NoSuchWebsite:
+        old = None
+    found = diff(old, new)
+    if as_json:
+        _print_json(_diff_json(website_id, found))
+    elif not found:
+        out.print(f"[green]no difference[/]: the store has this knowledge of [bold]{escape(website_id)}[/]")
+    else:
+        out.print(_diff_tree(website_id, found, new_website=old is None), soft_wrap=True, highlight=False)
+
+
+# -- the stores ----------------------------------------------------------------------------------
+
+
+async def _load(knowledge: KnowledgeBase, *, quiet: bool) -> LoadReport:
+    async with open_stores(load_settings().data_dir) as stores:
+        with _progress(quiet=quiet) as on_progress:
+            return await load_knowledge(stores.documents, stores.graph, knowledge, on_progress=on_progress)
+
+
+async def _read(website_id: str) -> tuple[KnowledgeBase, int]:
+    async with open_stores(load_settings().data_dir) as stores:
+        return await read_knowledge(stores.documents, stores.graph, website_id)
+
+
+async def _status() -> StoreStatus:
+    async with open_stores(load_settings().data_dir) as stores:
+        return await store_status(stores.documents, stores.graph)
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Any]:
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
+               TimeElapsedColumn())  # fmt: skip
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+        task = bar.add_task("loading", total=None)
+
+        def on_progress(progress: LoadProgress) -> None:
+            bar.update(
+                task, description=progress.stage, completed=progress.written, total=progress.total or None
+            )
+
+        yield on_progress
+
+
+# -- showing -------------------------------------------------------------------------------------
+
+
+def _tell_warnings(warnings: tuple[Problem, ...]) -> None:
+    if warnings:
+        err.print(f"[yellow]{len(warnings)} warning{'' if len(warnings) == 1 else 's'}[/]")
+        print_problems(err, warnings)
+
+
+def _print_json(data: Any) -> None:
+    out.print_json(json.dumps(data, ensure_ascii=False)) if out.is_terminal else typer.echo(
+        json.dumps(data, ensure_ascii=False, indent=2)
+    )
+
+
+def _plural(kind: str, number: int) -> str:
+    name = kind.replace("_", " ")
+    if number == 1:
+        return name
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def _problem_json(problem: Problem) -> dict[str, Any]:
+    return {
+        "source": problem.source,
+        "document": problem.document,
+        "path": problem.path,
+        "message": problem.message,
+        "fix": problem.fix,
+        "rule": problem.rule,
+        "severity": problem.severity.value,
+    }
+
+
+def _report_json(report: LoadReport) -> dict[str, Any]:
+    return {
+        "website_id": report.website_id,
+        "generation": report.generation,
+        "replaced": report.replaced,
+        "counts": dict(report.counts),
+        "collected": list(report.collected),
+    }
+
+
+def _website_counts(status: WebsiteStatus) -> dict[str, int]:
+    active = status.active
+    groups = active.vertices.get("screen_group", 0)
+    return {**active.documents, **({"screen_group": groups} if groups else {}), **active.edges}
+
+
+def _status_json(status: StoreStatus) -> dict[str, Any]:
+    return {
+        "healthy": status.healthy,
+        "schema_version": status.schema_version,
+        "stores": {
+            name: {"address": health.address, "ok": health.ok, "detail": health.detail}
+            for name, health in (("documents", status.documents), ("graph", status.graph))
+        },
+        "websites": [
+            {
+                "website_id": website.active.website_id,
+                "generation": website.active.generation,
+                "loaded_at": website.active.loaded_at.isoformat(),
+                "schema_version": website.active.schema_version,
+                "counts": _website_counts(website),
+                "whole": website.whole,
+                "problem": website.problem or None,
+                "leftovers": list(website.leftovers),
+                "pinned": list(website.pinned),
+                "loading": None if website.loading is None else str(website.loading.owner),
+            }
+            for website in status.websites
+        ],
+    }
+
+
+def _print_status(status: StoreStatus) -> None:
+    for name, health in (("documents", status.documents), ("graph", status.graph)):
+        state = "[green]ok[/]  " if health.ok else "[red]down[/]"
+        out.print(
+            f"{state} {name:<9} {escape(health.address)}  [dim]{escape(health.detail)}[/]",
+            soft_wrap=True,
+            highlight=False,
+        )
+    if not status.documents.ok or not status.graph.ok:
+        return
+    if not status.websites:
+        out.print("nothing is loaded yet: [cyan]periplus kb load DIR[/]")
+        return
+    table = Table("website", "generation", "loaded", "schema", "what", "state", header_style="bold")
+    for website in status.websites:
+        active = website.active
+        what = ", ".join(
+            f"{n} {_plural(k, n)}" for k, n in _website_counts(website).items() if k != "website"
+        )
+        loaded = f"{active.loaded_at.astimezone():%Y-%m-%d %H:%M:%S}"
+        table.add_row(
+            escape(active.website_id), str(active.generation), loaded, str(active.schema_version), what,
+            _state(website),
+        )  # fmt: skip
+    out.print(table)
+
+
+def _state(website: WebsiteStatus) -> str:
+    told = ["[green]whole[/]" if website.whole else f"[red]damaged[/]: {escape(website.problem)}"]
+    if website.loading:
+        told.append(f"[yellow]being loaded by {escape(str(website.loading.owner))}[/]")
+    if website.pinned:
+        told.append(f"older generations being read: {', '.join(map(str, website.pinned))}")
+    if website.leftovers:
+        told.append(f"left over, the next load collects: {', '.join(map(str, website.leftovers))}")
+    return "\n".join(told)
+
+
+def _diff_json(website_id: str, found: KnowledgeDiff) -> dict[str, Any]:
+    return {
+        "website_id": website_id,
+        "entries": [
+            {
+                "change": type(entry).__name__.lower(),
+                "kind": entry.kind,
+                "id": entry.local_id,
+                **(
+                    {
+                        "changes": [
+                            {"path": c.path, "before": c.before, "after": c.after} for c in entry.changes
+                        ]
+                    }
+                    if isinstance(entry, Changed)
+                    else {}
+                ),
+            }
+            for entry in found.entries
+        ],
+    }
+
+
+def _diff_tree(website_id: str, found: KnowledgeDiff, *, new_website: bool) -> Tree:
+    tree = Tree(f"[bold]{escape(website_id)}[/]{' (not in the store yet)' if new_website else ''}")
+    for kind, entries in found.by_kind().items():
+        branch = tree.add(f"{kind} ({len(entries)})")
+        for entry in entries:
+            match entry:
+                case Added():
+                    branch.add(f"[green]+ {escape(entry.local_id)}[/]")
+                case Removed():
+                    branch.add(f"[red]- {escape(entry.local_id)}[/]")
+                case Changed():
+                    leaf = branch.add(f"[yellow]~ {escape(entry.local_id)}[/]")
+                    for change in entry.changes:
+                        leaf.add(_change_line(change))
+    return tree
+
+
+def _change_line(change: Change) -> str:
+    before, after = (
+        "[dim]nothing[/]" if value is None else escape(_short(value))
+        for value in (change.before, change.after)
+    )
+    return f"[cyan]{escape(change.path)}[/] {before} [dim]->[/] {after}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,0 +1,42 @@
+"""What the environment may set. Every name begins with `PERIPLUS_` (DESIGN 11)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from periplus.errors import UserError
+
+
+class Settings(BaseSettings):
+    """Read once per command with `load_settings`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PERIPLUS_", env_ignore_empty=True, frozen=True, extra="ignore"
+    )
+
+    data_dir: Path = Path(".periplus")
+    """Where the embedded stores, logs and runs are."""
+    mongodb_url: SecretStr | None = None
+    """Documents in MongoDB instead of the embedded store; may hold a password."""
+    arangodb_url: SecretStr | None = None
+    """The graph in ArangoDB; may hold a password."""
+    chromium: Path | None = None
+    """The browser to drive, where the one that is found is not the one wanted."""
+
+    @property
+    def log_dir(self) -> Path:
+        """Where tracebacks and logs go."""
+        return self.data_dir / "logs"
+
+
+def load_settings() -> Settings:
+    """The settings of the environment. Raises `UserError` naming the variable that is wrong."""
+    try:
+        return Settings()
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+        name = f"PERIPLUS_{'_'.join(str(part) for part in first['loc']).upper()}"
+        raise UserError(f"{name}: {first['msg']}", fix=f"correct or unset {name}") from exc
