@@ -450,7 +450,9 @@ def _gather(element: Element, out: list[str], stack: list[Element | str | None],
         return
     if parts:
         stack.append(None)
-    stack.extend(child for child in reversed(element.children) if shown or isinstance(child, Element))
+    folded = element.tag == "details" and "open" not in element.attributes
+    texts = everything or (shown and not folded)
+    stack.extend(child for child in reversed(element.children) if texts or isinstance(child, Element))
 
 
 def _spoken_attributes(element: Element) -> Iterator[str]:

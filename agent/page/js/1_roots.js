@@ -154,8 +154,17 @@ function pushChildren(node, look, stack, seen = true) {
   const children = node.childNodes;
   for (let i = children.length - 1; i >= 0; i -= 1) {
     const child = children[i];
-    if (isElement(child) || (child.nodeType === 3 && seen)) stack.push([child, 0]);
+    if (isElement(child) || (child.nodeType === 3 && seen && (look === null || textRendered(child)))) {
+      stack.push([child, 0]);
+    }
   }
+}
+
+/** Text right below a shadow host without a slot, or in closed details, is not painted. */
+function textRendered(text) {
+  const parent = text.parentNode;
+  if (tagOf(parent) === "details") return parent.open;
+  return !parent.shadowRoot || text.assignedSlot !== null;
 }
 
 function gatherAttributes(el, out) {

@@ -33,7 +33,9 @@ function rootHtml(root, look, secrets) {
   while (stack.length) {
     const node = stack.pop();
     if (typeof node === "string") out.push(node);
-    else if (node.nodeType === 3) out.push(escapeText(node.data));
+    else if (node.nodeType === 3) {
+      if (!node.parentNode.shadowRoot || textRendered(node)) out.push(escapeText(node.data));
+    }
     else if (node.nodeType === 10) out.push(`<!DOCTYPE ${node.name}>`);
     else if (isElement(node)) writeElement(node, look, secrets, out, stack);
   }

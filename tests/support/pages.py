@@ -1,0 +1,47 @@
+"""Small pages for tests: served under a name of their own, without a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kb_schema.selectors import Selector, css
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page, Route
+
+SITE = "http://app.test"
+
+
+async def show(page: Page, html: str, path: str = "/", *, pages: dict[str, str] | None = None) -> None:
+    """Open `html` at a path of `SITE`; `pages` are further paths. `/never` never answers."""
+    site = {path: html, **(pages or {})}
+
+    async def answer(route: Route) -> None:
+        asked = route.request.url.removeprefix(SITE)
+        if asked.startswith("/never"):
+            return
+        known = asked in site
+        await route.fulfill(
+            status=200 if known else 404, content_type="text/html; charset=utf-8", body=site.get(asked, "")
+        )
+
+    await page.route(f"{SITE}/**", answer)
+    await page.goto(SITE + path, wait_until="domcontentloaded" if "/never" in html else "load")
+
+
+class NamedElements:
+    """A scope of elements by id; whatever is no id is CSS."""
+
+    def __init__(
+        self, elements: dict[str, Selector] | None = None, signed_in_when: tuple[Any, ...] = ()
+    ) -> None:
+        self.elements, self._signed_in_when = elements or {}, signed_in_when
+
+    def element(self, reference: str | Selector) -> Selector | None:
+        if isinstance(reference, Selector):
+            return reference
+        return self.elements.get(reference) or css(reference)
+
+    @property
+    def signed_in_when(self) -> tuple[Any, ...]:
+        return self._signed_in_when
