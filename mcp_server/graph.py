@@ -1,0 +1,91 @@
+"""The transitions as a multigraph with what each costs: parallel ones are different actions."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kb_schema.answers import Objective
+from kb_schema.conditions import BaseCondition
+from kb_schema.effects import FactEffect
+from kb_schema.graph import Transition
+
+LEAST_RELIABILITY = 0.01
+"""Reliabilities are clipped to [this, 1], so that every edge has a finite weight."""
+NO_RECOVERY_MS = 5_000.0
+"""What getting back from a failure takes where no recovery edge says (DESIGN 5)."""
+
+Weight = tuple[float, float]
+"""What an objective minimises, then what decides between equals. Added part by part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One transition as paths use it."""
+
+    transition: Transition
+    source: str
+    target: str
+    transition_id: str
+    action_type: str
+    expected_ms: float
+    reliability: float
+    required: tuple[BaseCondition, ...]
+    sets: tuple[tuple[str, str], ...]
+    """Facts it makes known: (name, value as JSON)."""
+    weights: Mapping[Objective, Weight]
+
+
+def compile_way(transition: Transition, recovery_ms: float) -> Way:
+    """A transition with its weights, `recovery_ms` being what a failure on its screen costs.
+
+    Learned numbers, once there are any, come in here and nowhere else.
+    """
+    ms, reliability = transition.expected_ms, transition.reliability
+    return Way(
+        transition=transition,
+        source=transition.from_screen,
+        target=transition.to_screen,
+        transition_id=transition.local_id,
+        action_type=transition.triggered_by.canonical_type,
+        expected_ms=ms,
+        reliability=reliability,
+        required=transition.conditions.required,
+        sets=tuple(
+            (effect.fact, json.dumps(effect.value, sort_keys=True))
+            for effect in transition.effects
+            if isinstance(effect, FactEffect)
+        ),
+        weights=weights(ms, reliability, recovery_ms),
+    )
+
+
+def weights(ms: float, reliability: float, recovery_ms: float) -> dict[Objective, Weight]:
+    """An edge's weight for each objective (DESIGN 5).
+
+    `balanced` is the expected time to arrive: `d + (1 - r) / r * (d + recovery)`, which is exact
+    for edges that may be retried with independent attempts and a stand-in for the others.
+    """
+    r = min(1.0, max(LEAST_RELIABILITY, reliability))
+    balanced = ms + (1 - r) / r * (ms + recovery_ms)
+    return {
+        "fewest": (1.0, balanced),
+        "fastest": (ms, balanced),
+        "reliable": (-math.log(r), balanced),
+        "balanced": (balanced, ms),
+    }
+
+
+def adjacency(
+    transitions: Iterable[Transition], screens: Mapping[str, object], recovery_ms: Mapping[str, float]
+) -> dict[str, tuple[Way, ...]]:
+    """The ways out of every screen by id; edges to or from no known screen are left out."""
+    found: dict[str, list[Way]] = defaultdict(list)
+    for edge in transitions:
+        if edge.from_screen in screens and edge.to_screen in screens:
+            way = compile_way(edge, recovery_ms.get(edge.from_screen, NO_RECOVERY_MS))
+            found[edge.from_screen].append(way)
+    return {screen: tuple(sorted(ways, key=lambda way: way.transition_id)) for screen, ways in found.items()}

@@ -1,0 +1,126 @@
+"""Full-text search over the words of one website's knowledge, without a store's help.
+
+A word of the query is looked for as it is, as a beginning, and with a typing mistake; rare words
+count more, and so do those in a name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from rapidfuzz import fuzz, process
+
+from kb_schema.answers import SearchHit
+from kb_schema.base import Document
+from kb_schema.graph import GlobalRecovery, Transition
+from kb_schema.knowledge import KnowledgeBase
+from kb_schema.rules.references import walk
+from kb_schema.screens import UIElement
+
+NAME_WEIGHT = 3.0
+BEGINNING = 0.7
+MISTYPED = 0.5
+LEAST_ALIKE = 84.0
+"""rapidfuzz ratio (0-100) at which two words are one with a typing mistake."""
+MOST_ALIKE = 8
+MOST_WORDS = 32
+"""Of a query; the rest is not looked at."""
+
+_WORD = re.compile(r"[^\W_]+")
+_SPOKEN = ("description", "title", "narration_template", "narration", "prompt", "goal")
+_EXCERPT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    document: Document
+    name: str
+    texts: tuple[str, ...]
+
+
+class SearchIndex:
+    """Built once per view."""
+
+    def __init__(self, knowledge: KnowledgeBase) -> None:
+        self._entries = [_entry(document) for document in knowledge.documents()]
+        self._found: dict[str, dict[int, float]] = defaultdict(dict)
+        for number, entry in enumerate(self._entries):
+            for weight, text in ((NAME_WEIGHT, entry.name), *((1.0, text) for text in entry.texts)):
+                for word in words(text):
+                    self._found[word][number] = max(weight, self._found[word].get(number, 0.0))
+        self._vocabulary = sorted(self._found)
+
+    def hits(self, query: str, limit: int) -> tuple[SearchHit, ...]:
+        """Best first; equals by kind and id."""
+        asked = list(dict.fromkeys(words(query)))[:MOST_WORDS]
+        scores: dict[int, float] = defaultdict(float)
+        for word in asked:
+            best: dict[int, float] = {}
+            for known, likeness in self._alike(word):
+                rarity = math.log(1 + len(self._entries) / len(self._found[known]))
+                for number, weight in self._found[known].items():
+                    best[number] = max(best.get(number, 0.0), likeness * rarity * weight)
+            for number, score in best.items():
+                scores[number] += score
+        found = [self._hit(number, score, asked) for number, score in scores.items()]
+        return tuple(sorted(found, key=lambda hit: (-hit.score, hit.kind, hit.id))[:limit])
+
+    def _alike(self, word: str) -> Iterator[tuple[str, float]]:
+        if word in self._found:
+            yield word, 1.0
+        if len(word) >= 3:
+            yield from (
+                (known, BEGINNING) for known in self._vocabulary if known.startswith(word) and known != word
+            )
+        if word not in self._found and len(word) >= 4:
+            close = process.extract(
+                word, self._vocabulary, scorer=fuzz.ratio, score_cutoff=LEAST_ALIKE, limit=MOST_ALIKE
+            )
+            yield from ((known, MISTYPED) for known, _, _ in close)
+
+    def _hit(self, number: int, score: float, asked: list[str]) -> SearchHit:
+        entry = self._entries[number]
+        return SearchHit(
+            kind=entry.document.kind,
+            id=entry.document.local_id,
+            name=entry.name,
+            excerpt=_excerpt(entry.texts, asked),
+            score=round(score, 3),
+        )
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words; `create_agent` is two."""
+    return _WORD.findall(text.lower())
+
+
+def _entry(document: Document) -> _Entry:
+    name = str(getattr(document, "name", "") or document.local_id)
+    texts = [document.local_id, *(text for _, node in walk(document) for text in _texts(node))]
+    return _Entry(document, name, tuple(dict.fromkeys(text for text in texts if text)))
+
+
+def _texts(node: BaseModel) -> Iterator[str]:
+    for field in _SPOKEN:
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            yield value
+    if isinstance(node, UIElement):
+        yield node.label
+    if isinstance(node, Transition | GlobalRecovery):
+        yield from node.use_cases
+
+
+def _excerpt(texts: tuple[str, ...], asked: list[str]) -> str:
+    """The text with most of the words asked for, around the first of them."""
+    said = max(texts, key=lambda text: len(set(words(text)) & set(asked)), default="")
+    if len(said) <= _EXCERPT:
+        return said
+    places = [place for word in asked if (place := said.lower().find(word)) >= 0]
+    begin = max(0, min(places, default=0) - _EXCERPT // 4)
+    return ("..." if begin else "") + said[begin : begin + _EXCERPT] + "..."

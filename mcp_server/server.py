@@ -1,0 +1,62 @@
+"""The MCP server: the tools, resources and prompts of one desk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.tools import Tool
+
+from mcp_server.desk import Desk
+from mcp_server.identify import Prober
+from mcp_server.pages.stored import answer_probes
+from mcp_server.prompts import INSTRUCTIONS, add_prompts
+from mcp_server.resources import add_resources
+from mcp_server.source import KnowledgeSource
+from mcp_server.tools import WEBSITE_TOOLS
+from mcp_server.tools.binding import list_websites_tool, website_tool
+from mcp_server.views import Views
+
+
+def create_server(
+    source: KnowledgeSource,
+    *,
+    base_urls: Mapping[str, str] | None = None,
+    read_only: bool = False,
+    prober: Prober = answer_probes,
+) -> MCPServer:
+    """A server over a source of knowledge; run it over any transport of the SDK, or in memory.
+
+    `base_urls` says where websites run that do not run at their authored base URL. `read_only`
+    leaves out tools that change anything. `prober` answers probes on stored pages.
+    """
+    desk = Desk(Views(source), prober, dict(base_urls or {}))
+    server: MCPServer = MCPServer(
+        "periplus",
+        title="Periplus",
+        description="A knowledge base of web applications: where am I, how do I get there, what can I do",
+        instructions=INSTRUCTIONS,
+        version=_version(),
+        tools=[tool for tool in tools(desk) if not read_only or _only_reads(tool)],
+        log_level="WARNING",
+    )
+    add_resources(server, desk)
+    add_prompts(server)
+    return server
+
+
+def tools(desk: Desk) -> list[Tool]:
+    """Every tool, always in the same order."""
+    return [list_websites_tool(desk), *(website_tool(tool, desk) for tool in WEBSITE_TOOLS)]
+
+
+def _only_reads(tool: Tool) -> bool:
+    return tool.annotations is not None and tool.annotations.read_only_hint is True
+
+
+def _version() -> str:
+    try:
+        return version("periplus")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "0"

@@ -1,0 +1,120 @@
+"""From plain functions to MCP tools: arguments in, typed answers, texts and refusals out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, get_args, get_type_hints
+
+import anyio.to_thread
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+
+from kb_schema.answers import Websites
+from mcp_server import rendering
+from mcp_server.desk import Desk
+from mcp_server.errors import DeskError
+from mcp_server.tools.parameters import WebsiteId
+from mcp_server.tools.reply import Reply, WebsiteTool
+
+Answering = Callable[..., Awaitable[CallToolResult]]
+
+
+def website_tool(tool: WebsiteTool, desk: Desk) -> Tool:
+    """A tool over one website: `website_id` takes the place of the function's `visit`."""
+    hints = get_type_hints(tool.function, include_extras=True)
+    (answer_model,) = get_args(hints["return"])
+    visit, *own = inspect.signature(tool.function).parameters.values()
+    parameters = [
+        visit.replace(name="website_id", annotation=WebsiteId),
+        *(parameter.replace(annotation=hints[parameter.name]) for parameter in own),
+    ]
+
+    async def answering(website_id: str, **arguments: Any) -> CallToolResult:
+        try:
+            visit, note = await desk.visit(website_id)
+            work = partial(tool.function, visit, **arguments)
+            reply = await anyio.to_thread.run_sync(work) if tool.in_thread else work()
+        except DeskError as exc:
+            return refusal(exc)
+        return told(reply, note)
+
+    return _registered(answering, tool.function, tool.title, parameters, answer_model)
+
+
+def list_websites_tool(desk: Desk) -> Tool:
+    """The one tool that is not about one website."""
+
+    async def list_websites() -> CallToolResult:
+        """The websites there is knowledge of; every other tool takes one of their ids."""
+        try:
+            answer = Websites(websites=await desk.summaries())
+        except DeskError as exc:
+            return refusal(exc)
+        return told(Reply(answer, rendering.websites(answer)))
+
+    return _registered(list_websites, list_websites, "Websites", [], Websites)
+
+
+def told(reply: Reply[Any], note: str | None = None) -> CallToolResult:
+    """An answer as structured content and as text; a note goes before the text."""
+    text = reply.text if note is None else f"({note})\n{reply.text}"
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=reply.answer.to_json()
+    )
+
+
+def refusal(error: DeskError) -> CallToolResult:
+    """A refusal as an MCP tool error: what is wrong, what was meant, what to call next."""
+    return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+
+
+def _registered(
+    answering: Answering,
+    function: Callable[..., Any],
+    title: str,
+    parameters: list[inspect.Parameter],
+    answer_model: type,
+) -> Tool:
+    """The SDK reads parameters and output schema off the signature, so it gets one."""
+    returns = Annotated[CallToolResult, answer_model]
+    answering.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
+    answering.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returns}
+    tool = Tool.from_function(
+        answering,
+        name=function.__name__,
+        title=title,
+        description=inspect.getdoc(function),
+        annotations=ToolAnnotations(
+            read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False
+        ),
+    )
+    tool.parameters = slim(tool.parameters, keep_descriptions=True)
+    output = tool.fn_metadata.output_schema
+    tool.fn_metadata.output_schema = None if output is None else slim(output)
+    return tool
+
+
+def slim(schema: Mapping[str, Any], *, keep_descriptions: bool = False) -> dict[str, Any]:
+    """A JSON schema without titles and, but for its own properties if they are kept, descriptions.
+
+    Models read the tool list in every conversation.
+    """
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in ("title", "description") and isinstance(value, str):
+            continue
+        if key in ("properties", "$defs"):
+            found[key] = {name: slim(part) for name, part in value.items()}
+        elif isinstance(value, Mapping):
+            found[key] = slim(value)
+        elif isinstance(value, list):
+            found[key] = [slim(part) if isinstance(part, Mapping) else part for part in value]
+        else:
+            found[key] = value
+    if keep_descriptions:
+        for name, part in schema.get("properties", {}).items():
+            if "description" in part:
+                found["properties"][name]["description"] = part["description"]
+    return found

@@ -1,0 +1,40 @@
+"""The parameters tools share, as clients see them described, and the lookups they begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeVar
+
+from pydantic import Field, JsonValue
+
+from kb_schema.answers import Detail
+from mcp_server.compiled import View
+from mcp_server.errors import UnknownName
+
+DocumentT = TypeVar("DocumentT")
+
+Id = Annotated[str, Field(min_length=1, max_length=200)]
+WebsiteId = Annotated[Id, Field(description="From list_websites")]
+DetailLevel = Annotated[
+    Detail, Field(description="summary: to choose; working: to do it; full: everything authored")
+]
+FactsKnown = Annotated[
+    dict[str, JsonValue] | None,
+    Field(description='What is known to be so, e.g. {"authenticated": true}; the rest is unknown'),
+]
+
+
+def screen_of(view: View, screen_id: str) -> str:
+    """The id, if there is such a screen."""
+    if screen_id not in view.knowledge.screens:
+        hint = "call identify_current_screen or search_knowledge"
+        raise UnknownName("screen", screen_id, view.knowledge.screens, hint=hint)
+    return screen_id
+
+
+def named(kind: str, local_id: str, documents: Mapping[str, DocumentT], hint: str) -> DocumentT:
+    """The document of that id. Raises `UnknownName`."""
+    try:
+        return documents[local_id]
+    except KeyError:
+        raise UnknownName(kind, local_id, documents, hint=hint) from None

@@ -1,0 +1,54 @@
+"""Where am I, and what can I do here?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kb_schema.answers import AvailableActions, DocumentAnswer, Identification
+from kb_schema.snapshots import PageSnapshot
+from mcp_server import describe, rendering
+from mcp_server.identify import identify
+from mcp_server.snapshots import admitted
+from mcp_server.tools.parameters import DetailLevel, Id, screen_of
+from mcp_server.tools.reply import Reply, Visit, WebsiteTool
+
+
+def identify_current_screen(
+    visit: Visit,
+    snapshot: Annotated[PageSnapshot, Field(description="The page: `url` with `html`, or with `text`")],
+    last_known_screen_id: Annotated[Id | None, Field(description="Gives the ways out if lost")] = None,
+    base_url: Annotated[str | None, Field(description="Where the site runs, if not at its own")] = None,
+) -> Reply[Identification]:
+    """Which known screen a page is, with evidence; the ways out if it is none."""
+    if last_known_screen_id is not None:
+        screen_of(visit.view, last_known_screen_id)
+    answer = identify(
+        visit.view,
+        admitted(snapshot),
+        visit.prober,
+        base_url=base_url or visit.base_url,
+        last_known=last_known_screen_id,
+    )
+    return Reply(answer, rendering.identification(answer))
+
+
+def get_screen(visit: Visit, screen_id: Id, detail: DetailLevel = "working") -> Reply[DocumentAnswer]:
+    """A screen: its elements, those of its layouts among them, and how to find each."""
+    screen = visit.view.knowledge.screens[screen_of(visit.view, screen_id)]
+    answer = describe.document(visit.view, screen, detail)
+    return Reply(answer, rendering.document(answer))
+
+
+def get_available_actions(visit: Visit, screen_id: Id) -> Reply[AvailableActions]:
+    """What one can do on a screen, where it leads, and the tasks that use the screen."""
+    answer = describe.available_actions(visit.view, screen_of(visit.view, screen_id))
+    return Reply(answer, rendering.actions(answer))
+
+
+TOOLS = (
+    WebsiteTool(identify_current_screen, "Where am I?", in_thread=True),
+    WebsiteTool(get_screen, "A screen"),
+    WebsiteTool(get_available_actions, "What can I do here?"),
+)

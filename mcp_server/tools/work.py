@@ -1,0 +1,81 @@
+"""What can be done with the website: tasks, actions, demos."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kb_schema import vocabulary
+from kb_schema.answers import DocumentAnswer, NextStep, TaskList
+from mcp_server import describe, rendering
+from mcp_server.errors import BadRequest
+from mcp_server.tools.parameters import DetailLevel, Id, named, screen_of
+from mcp_server.tools.reply import Reply, Visit, WebsiteTool
+
+
+def list_tasks(
+    visit: Visit, cursor: Annotated[Id | None, Field(description="`next_cursor` of the page before")] = None
+) -> Reply[TaskList]:
+    """The website's tasks with their inputs, a page at a time."""
+    answer = describe.task_list(visit.view, cursor)
+    return Reply(answer, rendering.tasks(answer))
+
+
+def get_task_definition(visit: Visit, task_id: Id, detail: DetailLevel = "working") -> Reply[DocumentAnswer]:
+    """A task: inputs, outputs, steps, how to tell it succeeded."""
+    task = named("task", task_id, visit.view.knowledge.tasks, "call list_tasks")
+    answer = describe.document(visit.view, task, detail)
+    return Reply(answer, rendering.document(answer))
+
+
+def get_next_step(
+    visit: Visit,
+    task_id: Id,
+    after_step: Annotated[Id | None, Field(description="Step id done last; none: the first step")] = None,
+) -> Reply[NextStep]:
+    """The step of a task that comes next."""
+    task = named("task", task_id, visit.view.knowledge.tasks, "call list_tasks")
+    answer = describe.next_step(visit.view, task, after_step)
+    return Reply(answer, rendering.step(answer))
+
+
+def find_tasks_for_screen(visit: Visit, screen_id: Id) -> Reply[TaskList]:
+    """The tasks that use a screen."""
+    answer = describe.tasks_for_screen(visit.view, screen_of(visit.view, screen_id))
+    return Reply(answer, rendering.tasks(answer))
+
+
+def get_action_definition(
+    visit: Visit, action_id: Id, detail: DetailLevel = "working"
+) -> Reply[DocumentAnswer]:
+    """A reusable action of the website: parameters, steps, what can go wrong."""
+    actions = visit.view.knowledge.actions
+    basic = None if action_id in actions else vocabulary.action_type(action_id)
+    if basic is not None:
+        raise BadRequest(
+            f"{action_id!r} is the basic action type {basic.name!r} ({basic.summary.lower()}), no action of the website",
+            hint="it is carried out as it is; get_available_actions says on which elements",
+        )
+    action = named("action", action_id, actions, "call search_knowledge")
+    answer = describe.document(visit.view, action, detail)
+    return Reply(answer, rendering.document(answer))
+
+
+def get_presentation_flow(
+    visit: Visit, flow_id: Id, detail: DetailLevel = "working"
+) -> Reply[DocumentAnswer]:
+    """A demo: its segments in order, what is said, and what to do when time runs short."""
+    flow = named("presentation flow", flow_id, visit.view.knowledge.flows, "call list_websites")
+    answer = describe.document(visit.view, flow, detail)
+    return Reply(answer, rendering.document(answer))
+
+
+TOOLS = (
+    WebsiteTool(list_tasks, "Tasks"),
+    WebsiteTool(get_task_definition, "A task"),
+    WebsiteTool(get_next_step, "What is next?"),
+    WebsiteTool(find_tasks_for_screen, "Tasks that use a screen"),
+    WebsiteTool(get_action_definition, "An action"),
+    WebsiteTool(get_presentation_flow, "A demo"),
+)
