@@ -21,6 +21,7 @@ from kb_schema.answers import (
     Paths,
     RecoveryOption,
     RecoveryPaths,
+    SiteMap,
 )
 from kb_schema.base import Document, Model
 from kb_schema.handling import ErrorRecovery
@@ -48,6 +49,10 @@ class Knowledge:
     async def website(self) -> Website:
         """The website's own document."""
         return await self._document("get_website", "website", self.website_id, Website, {})
+
+    async def site_map(self) -> SiteMap:
+        """Every screen and every way between two."""
+        return await self._ask("get_site_map", SiteMap, {})
 
     async def screen(self, screen_id: str) -> Screen:
         """A screen with the elements of its layouts. Raises `NotInKnowledge`."""

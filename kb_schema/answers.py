@@ -220,3 +220,29 @@ class SearchResults(Model):
     website_id: str
     query: str
     hits: tuple[SearchHit, ...]
+
+
+class MapScreen(Model):
+    """A screen as a place on the map."""
+
+    screen_id: str
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+class MapEdge(Model):
+    """A transition as a line on the map."""
+
+    transition_id: str
+    from_screen: str
+    to_screen: str
+    reliability: float
+
+
+class SiteMap(Model):
+    """Every screen and every way between two, without details."""
+
+    website_id: str
+    name: str
+    screens: tuple[MapScreen, ...]
+    transitions: tuple[MapEdge, ...]

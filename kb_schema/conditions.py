@@ -39,6 +39,7 @@ ElementRef = str | Selector
 class BaseCondition(Model):
     """Fields every condition may carry, and the two questions every type answers."""
 
+    type: str
     reason: str | None = None
     weight: float | None = Field(default=None, gt=0, le=1_000, allow_inf_nan=False)
     """Share in a signature's confidence; see DESIGN 5 for the defaults."""

@@ -23,6 +23,8 @@ class Lazy:
 
 COMMANDS: dict[str, Lazy] = {
     # One line per command, in the order in which `periplus --help` shows them.
+    "demo": Lazy("periplus.commands.demo", "Watch a narrated demo in a real browser."),
+    "run": Lazy("periplus.commands.run", "Do a task in a real browser."),
     "kb": Lazy("periplus.commands.kb", "Knowledge bases: check, load, export and compare them."),
 }
 
@@ -68,7 +70,7 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def _options(
     *,
-    version: Annotated[  # noqa: ARG001 - the callback answers
+    version: Annotated[
         bool,
         typer.Option("--version", help="Show the version and stop.", is_eager=True, callback=_show_version),
     ] = False,

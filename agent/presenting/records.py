@@ -79,3 +79,8 @@ class Presentation:
         return not self.interrupted and all(
             s.status is SegmentStatus.SHOWN for s in self.segments if s.required
         )
+
+    @property
+    def step_count(self) -> int:
+        """Steps carried out in all segments."""
+        return sum(len(s.run.steps) for s in self.segments if s.run is not None)

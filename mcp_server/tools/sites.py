@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kb_schema.answers import DocumentAnswer, SearchResults
-from mcp_server import describe, rendering
+from kb_schema.answers import DocumentAnswer, SearchResults, SiteMap
+from mcp_server import describe, rendering, site_map
 from mcp_server.tools.parameters import DetailLevel
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
@@ -20,6 +20,12 @@ def get_website(visit: Visit, detail: DetailLevel = "working") -> Reply[Document
     return Reply(answer, rendering.document(answer))
 
 
+def get_site_map(visit: Visit) -> Reply[SiteMap]:
+    """Every screen of the site and every transition between two, without details."""
+    answer = site_map.site_map(visit.view)
+    return Reply(answer, site_map.as_text(answer))
+
+
 def search_knowledge(
     visit: Visit, query: Annotated[str, Field(min_length=1, max_length=500)]
 ) -> Reply[SearchResults]:
@@ -29,4 +35,8 @@ def search_knowledge(
     return Reply(answer, rendering.search(answer))
 
 
-TOOLS = (WebsiteTool(get_website, "A website"), WebsiteTool(search_knowledge, "Search", in_thread=True))
+TOOLS = (
+    WebsiteTool(get_website, "A website"),
+    WebsiteTool(get_site_map, "The map of a site"),
+    WebsiteTool(search_knowledge, "Search", in_thread=True),
+)

@@ -1,0 +1,119 @@
+"""The map of a site as a drawing: screens in columns by distance, ways as curves, the route on top.
+
+Pure: from an answer of the desk and the screens visited to SVG.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from kb_schema.answers import SiteMap
+
+COLUMN, ROW = 186, 58
+WIDTH, HEIGHT = 148, 38
+MARGIN = 26
+MAX_ROWS = 7
+"""Screens in one column; more go into a further column of the same distance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a screen is drawn: the upper left corner of its box."""
+
+    x: float
+    y: float
+
+
+def draw(site: SiteMap, visited: Sequence[str]) -> str:
+    """SVG of the whole site; `visited` screens in order, the first one is the start."""
+    places = layout(site, visited[0] if visited else None)
+    if not places:
+        return ""
+    width = max(p.x for p in places.values()) + WIDTH + MARGIN
+    height = max(p.y for p in places.values()) + HEIGHT + MARGIN
+    route = [(a, b) for a, b in zip(visited, visited[1:], strict=False) if a != b and a in places and b in places]
+    taken = set(route)
+    lines = [
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="Map of {escape(site.name)}: '
+        f'{len(places)} screens, {len(set(visited))} of them visited" xmlns="http://www.w3.org/2000/svg">'
+    ]
+    drawn: set[tuple[str, str]] = set()
+    for edge in site.transitions:
+        ends = (edge.from_screen, edge.to_screen)
+        if ends[0] == ends[1] or ends in drawn or ends in taken or not set(ends) <= places.keys():
+            continue
+        drawn.add(ends)
+        lines.append(f'<path class="way" d="{_curve(places[ends[0]], places[ends[1]])}"/>')
+    for number, ends in enumerate(dict.fromkeys(route), start=1):
+        title = f"{number}: {escape(ends[0])} to {escape(ends[1])}"
+        lines.append(
+            f'<path class="route" d="{_curve(places[ends[0]], places[ends[1]])}"><title>{title}</title></path>'
+        )
+    order = {screen: index for index, screen in reversed(list(enumerate(dict.fromkeys(visited), start=1)))}
+    for screen in site.screens:
+        place = places[screen.screen_id]
+        seen = screen.screen_id in order
+        lines.append(
+            f'<g class="{"screen seen" if seen else "screen"}" transform="translate({place.x:.0f} {place.y:.0f})">'
+            f"<title>{escape(screen.screen_id)}</title>"
+            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="9"/>'
+            f'<text x="{WIDTH / 2:.0f}" y="{HEIGHT / 2 + 4:.0f}">{escape(_short(screen.name))}</text>'
+        )
+        if seen:
+            lines.append(f'<circle r="10"/><text class="number" y="4">{order[screen.screen_id]}</text>')
+        lines.append("</g>")
+    lines.append("</svg>")
+    return "\n".join(lines)
+
+
+def layout(site: SiteMap, start: str | None) -> dict[str, Place]:
+    """A place for every screen: columns by distance from `start`, unreachable ones last."""
+    following: dict[str, list[str]] = {screen.screen_id: [] for screen in site.screens}
+    if not following:
+        return {}
+    for edge in site.transitions:
+        if edge.from_screen in following and edge.to_screen in following:
+            following[edge.from_screen].append(edge.to_screen)
+    first = start if start in following else next(iter(following))
+    distance = {first: 0}
+    queue = deque([first])
+    while queue:
+        here = queue.popleft()
+        for screen in following[here]:
+            if screen not in distance:
+                distance[screen] = distance[here] + 1
+                queue.append(screen)
+    furthest = max(distance.values())
+    columns: dict[int, list[str]] = {}
+    for screen in following:
+        columns.setdefault(distance.get(screen, furthest + 1), []).append(screen)
+    places: dict[str, Place] = {}
+    x = float(MARGIN)
+    for _, screens in sorted(columns.items()):
+        for begin in range(0, len(screens), MAX_ROWS):
+            part = screens[begin : begin + MAX_ROWS]
+            offset = (MAX_ROWS - len(part)) * ROW / 2 if len(following) > MAX_ROWS else 0.0
+            for row, screen in enumerate(part):
+                places[screen] = Place(x, MARGIN + offset + row * ROW)
+            x += COLUMN
+    lowest = min(place.y for place in places.values())
+    return {screen: Place(p.x, p.y - lowest + MARGIN) for screen, p in places.items()}
+
+
+def _curve(a: Place, b: Place) -> str:
+    forward = b.x > a.x
+    x1 = a.x + (WIDTH if forward else 0)
+    x2 = b.x + (0 if forward else WIDTH)
+    y1, y2 = a.y + HEIGHT / 2, b.y + HEIGHT / 2
+    if a.x == b.x:  # same column: around the right side
+        x1 = x2 = a.x + WIDTH
+        return f"M{x1:.0f} {y1:.0f} C{x1 + 40:.0f} {y1:.0f} {x2 + 40:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
+    bend = (x2 - x1) / 2
+    return f"M{x1:.0f} {y1:.0f} C{x1 + bend:.0f} {y1:.0f} {x2 - bend:.0f} {y2:.0f} {x2:.0f} {y2:.0f}"
+
+
+def _short(name: str, longest: int = 21) -> str:
+    return name if len(name) <= longest else name[: longest - 1].rstrip() + "…"

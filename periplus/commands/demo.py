@@ -1,0 +1,88 @@
+"""`periplus demo`: a narrated demo in a real browser, on embedded stores."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from periplus.demo import DemoResult, DemoSettings, run_demo
+from periplus.errors import EXIT_INTERRUPTED, UserError
+from periplus.seeds import Seed, find_seed
+from periplus.settings import load_settings
+
+EXIT_INCOMPLETE = 1
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def demo(
+    name: Annotated[str, typer.Argument(help="A demo that comes with Periplus, or a folder with a seed.yaml.")] = "spadeworks",
+    *,
+    flow: Annotated[str | None, typer.Option(help="Which flow to play; the demo's default without it.")] = None,
+    speed: Annotated[
+        float, typer.Option(min=0, max=10, help="2 is twice as fast; 0 as fast as it goes, without speech.")
+    ] = 1.0,
+    headed: Annotated[
+        bool | None, typer.Option("--headed/--headless", help="Show the browser; by default where there is a display.")
+    ] = None,
+    no_voice: Annotated[bool, typer.Option("--no-voice", help="Captions only, even where espeak-ng is there.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for film, captions, report and trace.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Drive a site that runs already instead of starting the demo's own.")
+    ] = None,
+) -> None:
+    """Watch the product work: a site, its knowledge, a browser, and someone who talks you through it.
+
+    [bold]periplus demo[/]                                 the one-minute tour
+    [bold]periplus demo --flow spadeworks_demo[/]          the whole five minutes
+    [bold]periplus demo --speed 0 --out out/quick[/]       only the work, no words
+
+    Leaves a folder with demo.mp4, captions.vtt, report.html (open it) and the session's trace.
+    Ctrl-C ends it in good order and keeps what there is.
+    """
+    console = Console()
+    seed = find_seed(name)
+    settings = DemoSettings(flow, speed, headed, not no_voice, base_url)
+    folder = out or _fresh_folder(seed, flow)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file", fix="name a folder with --out")
+    data_dir = load_settings().data_dir
+    console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
+    result = asyncio.run(run_demo(seed, settings, data_dir=data_dir, out=folder, console=console))
+    _tell(console, result)
+    if result.presentation.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if not result.presentation.succeeded:
+        raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _fresh_folder(seed: Seed, flow: str | None) -> Path:
+    now = datetime.now().astimezone()
+    return Path("out") / f"{flow or seed.default_flow or seed.name}-{now:%Y%m%d-%H%M%S}"
+
+
+def _tell(console: Console, result: DemoResult) -> None:
+    presentation = result.presentation
+    shown = [s for s in presentation.segments if s.status == "shown"]
+    word = "[yellow]stopped[/]" if presentation.interrupted else (
+        "[green]done[/]" if presentation.succeeded else "[red]incomplete[/]"
+    )
+    console.print(
+        f"{word}: {len(shown)} of {len(presentation.segments)} segments shown, "
+        f"{presentation.step_count} steps, {presentation.duration_s:.0f} s"
+    )
+    for segment in presentation.segments:
+        if segment.status != "shown":
+            style = "red" if segment.required else "yellow"
+            console.print(f"  [{style}]{segment.segment_id} {segment.status}[/]: {escape(segment.reason or '')}")
+    for note in result.notes:
+        console.print(f"  [yellow]{escape(note)}[/]")
+    for name in result.files:
+        console.print(f"  {escape(str(result.folder / name))}", soft_wrap=True, highlight=False)

@@ -1,0 +1,160 @@
+"""`periplus run`: one task of the knowledge base, done in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import json
+import sys
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from agent.engine.engine import Engine
+from agent.errors import AgentError
+from agent.trace import SessionTrace
+from kb_schema.runs import RunResult, RunStatus
+from kb_store import open_stores
+from periplus.errors import UserError
+from periplus.live import LiveView
+from periplus.settings import load_settings
+from periplus.voyage import browser_context, open_session, user_error
+
+EXIT_FAILED = 1
+EXIT_NEEDS_PERSON = 3
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="The task's id, as in `periplus kb` and in the files.")],
+    *,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", "-i", metavar="NAME=VALUE", help="An input; may be repeated.")
+    ] = None,
+    website: Annotated[str | None, typer.Option(help="Which website; needed where the store has several.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Where the site is, if not where it was authored.")] = None,
+    headed: Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for result and trace.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+) -> None:
+    """Do a task in a real browser and say what the result rests on.
+
+    [bold]periplus kb load seeds/spadeworks/kb[/]
+    [bold]python -m seeds.spadeworks.site --port 8080[/]
+    [bold]periplus run create_agent --base-url http://127.0.0.1:8080 -i agent_name="Ada" \\\\
+        -i email=demo@spadeworks.example -i password=spadeworks-demo[/]
+
+    Inputs the task itself does not take are there for the tasks it calls (signing in).
+    Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed.
+    """
+    console = Console(stderr=as_json)
+    folder = out or Path("out") / f"run-{task}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    result = asyncio.run(_run(task, _parsed(inputs or []), website, base_url, headed, folder, console))
+    (folder / "result.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
+    if as_json:
+        typer.echo(result.model_dump_json(indent=2))
+    else:
+        _tell(console, result, folder)
+    if result.status is RunStatus.NEEDS_PERSON:
+        raise typer.Exit(EXIT_NEEDS_PERSON)
+    if not result.succeeded:
+        raise typer.Exit(EXIT_FAILED)
+
+
+async def _run(
+    task_id: str,
+    values: dict[str, str],
+    website: str | None,
+    base_url: str | None,
+    headed: bool | None,
+    folder: Path,
+    console: Console,
+) -> RunResult:
+    async with AsyncExitStack() as stack:
+        stores = await stack.enter_async_context(open_stores(load_settings().data_dir))
+        known = sorted(g.website_id for g in await stores.documents.websites())
+        website_id = _which(website, known)
+        browser = await stack.enter_async_context(browser_context(headed=headed))
+        session = await stack.enter_async_context(
+            open_session(stores, browser, website_id, base_url=base_url, values=values, asker=_terminal())
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        trace = SessionTrace(folder / "session", website_id=website_id, context=session.context)
+        view = LiveView(console, f"{website_id}: {task_id}")
+        session.bus.listen(trace)
+        session.bus.listen(view)
+        try:
+            task = await session.knowledge.task(task_id)
+            own = {spec.name for spec in task.io_spec.inputs}
+            with view:
+                return await Engine(session).run_task(task_id, {k: v for k, v in values.items() if k in own})
+        except AgentError as exc:
+            raise user_error(exc) from exc
+        finally:
+            trace.close()
+
+
+def _parsed(pairs: list[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f"--input {pair!r} is not NAME=VALUE", fix='write it like --input agent_name="Ada"')
+        values[name.strip()] = value
+    return values
+
+
+def _which(wanted: str | None, known: list[str]) -> str:
+    if wanted is not None:
+        return wanted
+    if len(known) == 1:
+        return known[0]
+    if not known:
+        raise UserError("the store has no knowledge yet", fix="load some: periplus kb load DIR")
+    raise UserError(f"the store has {len(known)} websites", fix=f"--website with one of: {', '.join(known)}")
+
+
+class _Terminal:
+    """Asks for a missing input at the terminal."""
+
+    async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
+        """An empty answer is no answer."""
+        question = f"{prompt} ({name}): "
+        read = getpass.getpass if secret else input
+        answer = await asyncio.to_thread(read, question)
+        return answer or None
+
+
+def _terminal() -> _Terminal | None:
+    return _Terminal() if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _tell(console: Console, result: RunResult, folder: Path) -> None:
+    style = {"success": "green", "needs_person": "yellow"}.get(result.status, "red")
+    console.print(f"[bold {style}]{result.status}[/], {result.evidence}, {result.duration_ms / 1000:.1f} s")
+    if result.error:
+        console.print(f"  {escape(result.error)}", soft_wrap=True)
+        if result.hint:
+            console.print(f"  [green]-> {escape(result.hint)}[/]", soft_wrap=True)
+    table = Table("step", "action", "screen", "time", "outcome", box=None, header_style="dim")
+    for step in result.steps:
+        table.add_row(
+            step.step_id, step.action_type, step.screen_id or "-", f"{step.duration_ms / 1000:.2f} s", step.status
+        )
+    console.print(table)
+    for name, value in result.outputs.items():
+        console.print(f"  {escape(name)} = {escape(_short(value))}", highlight=False)
+    console.print(f"  {escape(str(folder / 'result.json'))}", highlight=False, soft_wrap=True)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else f"{text[:199]}…"

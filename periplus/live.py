@@ -1,0 +1,122 @@
+"""The live view in the terminal: where the guide is, what it does, what it says, what is left."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from agent.events import (
+    Event,
+    OverlayDismissed,
+    Recovered,
+    ScreenSeen,
+    StepEnded,
+    StepStarted,
+    TaskStarted,
+)
+from agent.presenting.records import Narrated, SegmentEnded, SegmentStarted
+
+
+class LiveView:
+    """Listens to a session's bus. Where the output is no terminal, plain lines instead."""
+
+    def __init__(self, console: Console, title: str, *, expected_s: float | None = None) -> None:
+        self._console, self._title, self._expected_s = console, title, expected_s
+        self._began = time.monotonic()
+        self._screen = Text("looking around", style="dim")
+        self._segment = self._step = self._said = self._note = ""
+        self._progress: tuple[int, int] | None = None
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        if self._console.is_terminal:
+            self._live = Live(
+                get_renderable=self._render, console=self._console, refresh_per_second=8, transient=True
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, event: Event) -> None:
+        """The bus's listener."""
+        match event:
+            case ScreenSeen(screen_id=None, url=url):
+                self._screen = Text(f"no known screen at {url}", style="yellow")
+                self._line(f"  ? no known screen at {url}")
+            case ScreenSeen(name=name, confidence=confidence):
+                self._screen = Text(f"{name}  {confidence:.0%}", style="bold green")
+                self._line(f"  @ {name} ({confidence:.0%})")
+            case SegmentStarted(title=title, number=number, total=total):
+                self._segment, self._step, self._note = f"{number}/{total}  {title}", "", ""
+                self._progress = (number - 1, total)
+                self._line(f"[{number}/{total}] {title}")
+            case SegmentEnded(segment_id=segment_id, status=status, reason=reason):
+                if status != "shown":
+                    self._note = f"{segment_id} {status}: {reason}"
+                    self._line(f"  ! {self._note}")
+            case TaskStarted(name=name, depth=depth) if depth > 0:
+                self._note = f"first: {name}"
+            case StepStarted(task_id=task, step_id=step, number=number, total=total):
+                self._step = f"{task}: {step}  ({number}/{total})"
+            case StepEnded(task_id=task, step_id=step, status=status, duration_ms=ms, error=error):
+                mark = {"done": "+", "skipped": "-"}.get(status, "x")
+                self._line(f"  {mark} {task}.{step} {ms / 1000:.1f} s" + (f": {error}" if error else ""))
+            case Narrated(text=text):
+                self._said = text
+                self._line(f'  " {text}')
+            case Recovered(recovery_id=recovery, succeeded=succeeded):
+                self._note = f"recovery {recovery} {'worked' if succeeded else 'did not help'}"
+                self._line(f"  ~ {self._note}")
+            case OverlayDismissed(overlay_id=overlay):
+                self._note = f"closed {overlay}"
+                self._line(f"  ~ {self._note}")
+
+    def _line(self, text: str) -> None:
+        if self._live is None:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _render(self) -> RenderableType:
+        elapsed = time.monotonic() - self._began
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", justify="right", no_wrap=True)
+        grid.add_column(ratio=1)
+        grid.add_row("screen", self._screen)
+        if self._segment:
+            grid.add_row("segment", Text(self._segment, style="bold"))
+        grid.add_row("step", Text(self._step))
+        if self._said:
+            grid.add_row("says", Text(f"“{self._said}”", style="italic cyan"))
+        if self._note:
+            grid.add_row("", Text(self._note, style="yellow"))
+        grid.add_row("time", Text(self._time(elapsed)))
+        rows: list[RenderableType] = [grid]
+        if self._progress is not None:
+            done, total = self._progress
+            rows.append(ProgressBar(total=total, completed=done, width=60))
+        return Panel(Group(*rows), title=escape(self._title), border_style="blue", padding=(1, 2))
+
+    def _time(self, elapsed: float) -> str:
+        if self._expected_s is None:
+            return f"{_clock(elapsed)}"
+        left = max(0.0, self._expected_s - elapsed)
+        return f"{_clock(elapsed)} gone, about {_clock(left)} left"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"

@@ -1,0 +1,85 @@
+"""What `demo` and `run` share: stores, desk, browser, page and session, opened and closed in order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from playwright.async_api import BrowserContext, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from agent.browser.launch import BrowserMissing, has_display, launch
+from agent.context import Asker, Context
+from agent.errors import AgentError, NotInKnowledge
+from agent.events import Bus
+from agent.knowledge import Knowledge
+from agent.page import library
+from agent.presenting.stage import Stage
+from agent.session import Session
+from kb_store import Stores
+from periplus.desk import desk_client
+from periplus.errors import UserError
+
+VIEWPORT = (1280, 720)
+
+
+def user_error(error: AgentError) -> UserError:
+    """An error of the agent that a person can put right."""
+    return UserError(str(error), fix=error.hint)
+
+
+@asynccontextmanager
+async def browser_context(*, headed: bool | None = None) -> AsyncIterator[BrowserContext]:
+    """A fresh context of 1280 x 720 with our in-page libraries. `headed` None: a window where there
+    is a display. Raises `UserError` without a Chromium.
+    """
+    headless = not (has_display() if headed is None else headed)
+    async with async_playwright() as playwright:
+        try:
+            browser = await launch(playwright, headless=headless)
+        except BrowserMissing as exc:
+            raise UserError("no Chromium to drive", fix=str(exc)) from exc
+        except PlaywrightError as exc:
+            reason = exc.message.splitlines()[0]
+            raise UserError(f"Chromium does not start: {reason}", fix="try PERIPLUS_CHROMIUM=/path/to/chromium, or --headless") from exc
+        context = await browser.new_context(viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]})
+        try:
+            await library.install(context)
+            await Stage.install(context)
+            yield context
+        finally:
+            if browser.is_connected():
+                await context.close()
+                await browser.close()
+
+
+@asynccontextmanager
+async def open_session(
+    stores: Stores,
+    browser: BrowserContext,
+    website_id: str,
+    *,
+    base_url: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    asker: Asker | None = None,
+) -> AsyncIterator[Session]:
+    """A session on a new page, its knowledge coming over MCP.
+
+    `values` are global context (an account to sign in with). Raises `UserError` where the store has
+    no such website.
+    """
+    urls = {website_id: base_url} if base_url else {}
+    async with desk_client(stores, urls) as client:
+        knowledge = Knowledge(client, website_id, base_url)
+        try:
+            website = await knowledge.website()
+        except NotInKnowledge as exc:
+            raise UserError(str(exc), fix="load it first: periplus kb load DIR") from exc
+        context = Context(asker=asker)
+        context.global_values = {**website.global_context, **(values or {})}
+        page = await browser.new_page()
+        yield Session(
+            page, knowledge, website, (base_url or website.base_url).rstrip("/"), context=context, bus=Bus()
+        )
+
