@@ -47,7 +47,11 @@ class Database:
         return str(self.path)
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` as one transaction, off the event loop."""
+        """Run `work` as one transaction, off the event loop.
+
+        `work` returns values, never a cursor: one that outlives the call would be let go by
+        another thread, while the connection is at work in this one.
+        """
         return await asyncio.to_thread(self._run, work, "BEGIN IMMEDIATE")
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -60,7 +64,11 @@ class Database:
 
     async def execute(self, query: str, values: Values = ()) -> None:
         """One statement that writes, as a transaction."""
-        await self.write(lambda db: db.execute(query, values))
+        await self.write(lambda db: db.execute(query, values).close())
+
+    async def execute_many(self, query: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for each of many rows, as one transaction."""
+        await self.write(lambda db: db.executemany(query, rows).close())
 
     async def close(self) -> None:
         """Close the connection; the next call opens it again."""

@@ -40,7 +40,7 @@ class EmbeddedGraphStore:
         """One transaction."""
         rows = [(website_id, generation, r.kind, r.local_id, to_text(r.body)) for r in records]
         query = "INSERT OR REPLACE INTO vertices VALUES (?, ?, ?, ?, ?)"
-        await self._database.write(lambda db: db.executemany(query, rows))
+        await self._database.execute_many(query, rows)
 
     async def put_edges(self, website_id: str, generation: int, records: Sequence[EdgeRecord]) -> None:
         """One transaction."""
@@ -50,7 +50,7 @@ class EmbeddedGraphStore:
             for r in records
         ]  # fmt: skip
         query = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        await self._database.write(lambda db: db.executemany(query, rows))
+        await self._database.execute_many(query, rows)
 
     async def vertices(self, website_id: str, generation: int) -> AsyncIterator[Record]:
         """In pages."""

@@ -1,0 +1,39 @@
+"""A loader that kills itself: run as a process by the crash tests.
+
+    python -m tests.kb_store.doomed_loader DATA_DIR VERSION STATEMENT
+
+Loads the sample of that version in small batches and sends itself SIGKILL just before the store
+runs its STATEMENT-th SQL statement. With 0 it survives and prints how many statements there were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import sys
+from pathlib import Path
+
+from kb_store import load_knowledge, open_stores
+from tests.kb_store.samples import knowledge_of
+
+
+async def main(data_dir: Path, version: str, doomed: int) -> int:
+    statements = itertools.count(1)
+    last = 0
+
+    def before(_statement: str) -> None:
+        nonlocal last
+        last = next(statements)
+        if last == doomed:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async with open_stores(data_dir) as stores:
+        stores.documents._database._connection.set_trace_callback(before)
+        await load_knowledge(stores.documents, stores.graph, knowledge_of(version=version), batch=4)
+    return last
+
+
+if __name__ == "__main__":
+    sys.stdout.write(str(asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))))
