@@ -41,14 +41,14 @@ def write_folder(knowledge: KnowledgeBase, path: Path, *, force: bool = False) -
     path = path.resolve()
     strangers = _strangers(path)
     if strangers and not force:
-        raise FolderInTheWay(path, ", ".join(sorted(strangers)[:3]))
+        raise FolderInTheWay(path, ", ".join(map(str, strangers[:3])))
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = _beside(path, "new")
     fresh.mkdir()
     try:
-        count = _write_all(knowledge, fresh)
         for name in strangers:
             _copy(path / name, fresh / name)
+        count = _write_all(knowledge, fresh)
         if path.exists():
             shutil.copymode(path, fresh)
         _swap(fresh, path)
@@ -104,32 +104,39 @@ def _named(knowledge: KnowledgeBase) -> Iterator[tuple[str, Document]]:
         yield f"{FOLDER_OF[document.kind]}/{stem}.yaml", document
 
 
-def _strangers(path: Path) -> set[str]:
-    """Names in the folder that an export would not have written."""
+def _strangers(path: Path) -> list[Path]:
+    """What in the folder no export has written, relative to it: files, and folders as a whole."""
     if not path.exists():
-        return set()
+        return []
     if not path.is_dir():
         raise FolderInTheWay(path, "a file")
-    entries = list(path.iterdir())
-    own = {entry.name for entry in entries if _is_ours(entry)}
-    if not any(Path(name).stem == WEBSITE_STEM for name in own):
-        return {entry.name for entry in entries}  # no website: not an export, whatever its folders are called
-    return {entry.name for entry in entries} - own
+    entries = sorted(path.iterdir())
+    if not any(_is_website(entry) for entry in entries):
+        return [entry.relative_to(path) for entry in entries]  # no export, whatever its folders are called
+    found: list[Path] = []
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink() and entry.name in FOLDERS:
+            found += [f.relative_to(path) for f in sorted(entry.rglob("*")) if not _is_ours(f)]
+        elif not _is_website(entry):
+            found.append(entry.relative_to(path))
+    return found
+
+
+def _is_website(entry: Path) -> bool:
+    return (
+        entry.stem == WEBSITE_STEM and entry.suffix in SUFFIXES and entry.is_file() and not entry.is_symlink()
+    )
 
 
 def _is_ours(entry: Path) -> bool:
+    """Whether something inside a kind's folder is knowledge, or only holds some."""
     if entry.is_symlink():
         return False
-    if entry.is_dir():
-        return entry.name in FOLDERS and all(_is_knowledge_file(file) for file in entry.iterdir())
-    return entry.stem == WEBSITE_STEM and entry.suffix in SUFFIXES
-
-
-def _is_knowledge_file(file: Path) -> bool:
-    return file.suffix in SUFFIXES and file.is_file() and not file.is_symlink()
+    return entry.is_dir() or entry.suffix in SUFFIXES
 
 
 def _copy(old: Path, new: Path) -> None:
+    new.parent.mkdir(parents=True, exist_ok=True)
     if old.is_dir() and not old.is_symlink():
         shutil.copytree(old, new, symlinks=True, dirs_exist_ok=True)
     else:

@@ -1,0 +1,62 @@
+"""A diff names what was added, removed and changed, by names rather than by places."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from kb_schema import Sourced, assemble, parse_document
+from loaders import Added, Changed, Removed, diff
+from loaders.diff import Change
+from tests.kb_store.samples import documents_of, knowledge_of
+
+
+def _assembled(documents):
+    return assemble([Sourced(parse_document(document)) for document in documents])[0]
+
+
+def test_the_same_knowledge_does_not_differ():
+    assert not diff(knowledge_of(), knowledge_of())
+
+
+def test_everything_is_new_where_there_was_nothing():
+    found = diff(None, knowledge_of())
+    assert {type(entry) for entry in found.entries} == {Added}
+    assert len(found.entries) == len(list(knowledge_of().documents()))
+
+
+def test_what_was_added_and_removed_is_named():
+    found = diff(knowledge_of(screens=3), knowledge_of(screens=4))
+    back = diff(knowledge_of(screens=4), knowledge_of(screens=3))
+    assert Added("screen", "screen_3") in found.entries
+    assert Removed("screen", "screen_3") in back.entries
+    assert list(found.by_kind()) == ["screen", "transition", "group_membership"]
+
+
+def test_a_changed_value_is_told_with_its_path_before_and_after():
+    documents = documents_of()
+    changed = deepcopy(documents)
+    for document in changed:
+        if document.get("screen_id") == "screen_1":
+            document["name"] = "other"
+            document["ui_elements"][0]["type"] = "link"
+            document["ui_elements"].insert(0, {"element_id": "first", "type": "link", "selector": "#first"})
+    (entry,) = diff(_assembled(documents), _assembled(changed)).entries
+    assert isinstance(entry, Changed)
+    assert (entry.kind, entry.local_id) == ("screen", "screen_1")
+    first = {"element_id": "first", "type": "link",
+             "selector": {"strategies": [{"type": "css", "value": "#first"}]}}  # fmt: skip
+    assert set(map(str, entry.changes)) == {
+        str(Change("$.name", "old", "other")),
+        str(Change("$.ui_elements[go].type", "button", "link")),
+        str(Change("$.ui_elements[first]", None, first)),
+    }
+
+
+def test_another_order_of_named_items_is_a_change():
+    documents = documents_of()
+    elements = [{"element_id": name, "type": "link", "selector": f"#{name}"} for name in ("go", "b")]
+    documents[-3]["ui_elements"] = elements
+    swapped = deepcopy(documents)
+    swapped[-3]["ui_elements"] = elements[::-1]
+    (entry,) = diff(_assembled(documents), _assembled(swapped)).entries
+    assert entry.changes == (Change("$.ui_elements (order)", ["go", "b"], ["b", "go"]),)
