@@ -11,8 +11,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from playwright.async_api import ElementHandle, Page
 from playwright.async_api import Error as DriverError
+from playwright.async_api import Page
 
 from agent.page import library
 from agent.page.errors import ActionFailed, ActionMisused, NavigationFailed, OriginRefused
@@ -26,6 +26,8 @@ ACTION_TIMEOUT_MS = 10_000.0
 NAVIGATION_TIMEOUT_MS = 30_000.0
 OPTION_TIMEOUT_MS = 2_000.0
 """How long a list may take to get the option that is asked for."""
+TICK_TIMEOUT_MS = 500.0
+"""How long a page may take to show a box as ticked that was clicked."""
 REGATES = 3
 """How often an element that vanished between gate and action is judged anew: nothing was done yet."""
 
@@ -209,7 +211,7 @@ async def _append_text(order: Order) -> None:
     if not await library.call_on(page, "caretToEnd", element):
         await page.keyboard.press("End")
     await page.keyboard.type(order.text, delay=order.pace.key_delay_s * 1000)
-    await element.dispatch_event("change")
+    await _commit(order)
 
 
 @performer("input_and_submit", editable=True)
@@ -220,7 +222,7 @@ async def _input_and_submit(order: Order) -> None:
 
 @performer("clear", editable=True)
 async def _clear(order: Order) -> None:
-    await _put(order.gated.element, "")
+    await _replace_text(order, "")
 
 
 @performer("press")
@@ -233,13 +235,21 @@ async def _press(order: Order) -> None:
 async def _replace_text(order: Order, text: str) -> None:
     """At once, or key by key where the pace asks for it and the field takes keys."""
     element = order.gated.element
-    if order.pace.key_delay_s <= 0 or not await _takes_keys(order, text):
-        await _put(element, text)
-        return
-    await _put(element, "")
-    await element.focus()
-    await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
-    await element.dispatch_event("change")
+    paced = bool(text) and order.pace.key_delay_s > 0 and await _takes_keys(order, text)
+    await element.fill("" if paced else text, force=True, timeout=ACTION_TIMEOUT_MS)
+    if paced:
+        await element.focus()
+        await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
+    await _commit(order)
+
+
+async def _commit(order: Order) -> None:
+    """Have the page told of the change; a page that leaves because of it has heard of it."""
+    try:
+        await library.call_on(order.page, "commit", order.gated.element)
+    except DriverError as error:
+        if not library.document_replaced(error):
+            raise
 
 
 async def _takes_keys(order: Order, text: str) -> bool:
@@ -248,10 +258,6 @@ async def _takes_keys(order: Order, text: str) -> bool:
         # Enter in a single line would submit the form; date and colour fields take no text.
         return kind["type"] in _TYPED_INPUTS and "\n" not in text
     return kind["tag"] == "textarea" or bool(kind["editable"])
-
-
-async def _put(element: ElementHandle, text: str) -> None:
-    await element.fill(text, force=True, timeout=ACTION_TIMEOUT_MS)
 
 
 # -- choices and files ---------------------------------------------------------------------------
@@ -279,7 +285,13 @@ async def _tick(order: Order, *, on: bool) -> None:
     if await element.is_checked() is on:
         return
     await order.gated.pointer.click(force=True, timeout=ACTION_TIMEOUT_MS)
-    if await element.is_checked() is not on:
+    try:
+        took = await library.call_on(order.page, "ticked", element, on, TICK_TIMEOUT_MS)
+    except DriverError as error:
+        if library.document_replaced(error):
+            return  # the page went on because of it
+        raise
+    if took is False:
         raise ActionFailed(order.action, "a click did not change it", target=order.gated.description)
 
 

@@ -89,7 +89,7 @@ async def take(page: Page, token: str) -> ElementHandle | None:
 async def call_on(page: Page, name: str, element: ElementHandle | None, *args: Any) -> Any:
     """Call a function of the library whose first argument is an element (None: the page)."""
     answer = await page.evaluate(_CALL, [name, [element, *args]])
-    return json.loads(answer)
+    return None if answer is None else json.loads(answer)
 
 
 async def document_ready(page: Page, timeout_s: float) -> None:

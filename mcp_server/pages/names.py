@@ -170,21 +170,20 @@ def label_text(element: Element) -> str:
 
 
 def _label_content(label: Element, control: Element) -> str:
+    """A label's own words, without what the control inside it says."""
     out: list[str] = []
-
-    def visit(node: Element) -> None:
-        for child in node.children:
-            if isinstance(child, str):
-                out.append(child)
-            elif child is not control and child.tag not in TEXTLESS_TAGS and child.tag != "select":
-                apart = "" if child.tag in INLINE_TAGS else " "
-                out.append(apart)
-                if child.tag == "img":
-                    out.append(child.get("alt") or "")
-                visit(child)
-                out.append(apart)
-
-    visit(label)
+    stack: list[Element | str] = [*reversed(label.children)]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, str):
+            out.append(at)
+        elif at is not control and at.tag not in TEXTLESS_TAGS and at.tag != "select":
+            apart = "" if at.tag in INLINE_TAGS else " "
+            out.append(apart)
+            if at.tag == "img":
+                out.append(at.get("alt") or "")
+            stack.append(apart)
+            stack.extend(reversed(at.children))
     return squeeze("".join(out))
 
 
@@ -228,22 +227,17 @@ def _name_from_content(element: Element, *, named: bool) -> str:
         return squeeze(own)
     everything = named and not visible(element)
     out: list[str] = []
-
-    def visit(node: Element) -> None:
-        for child in node.children:
-            if isinstance(child, str):
-                out.append(child)
-            elif _speaks(child, everything=everything):
-                apart = "" if child.tag in INLINE_TAGS else " "
-                out.append(apart)
-                said = child.get("aria-label") or _child_name(child)
-                if said:
-                    out.append(said)
-                else:
-                    visit(child)
-                out.append(apart)
-
-    visit(element)
+    stack: list[Element | str] = [*reversed(element.children)]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, str):
+            out.append(at)
+        elif _speaks(at, everything=everything):
+            apart = "" if at.tag in INLINE_TAGS else " "
+            said = at.get("aria-label") or _child_name(at)
+            out.append(apart + said)
+            stack.append(apart)
+            stack.extend([] if said else reversed(at.children))
     return squeeze("".join(out))
 
 

@@ -14,8 +14,6 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from kb_schema.snapshots import CHECKED_ATTRIBUTE, FRAME_TAG, HIDDEN_ATTRIBUTE, SHADOW_TAG, VALUE_ATTRIBUTE
 
-DEEPEST = 512
-"""Elements nested deeper become siblings, as in browsers."""
 NESTING_LIMIT = 4_000
 """Open tags at once; more would take the parser quadratic time."""
 MOST_ROOTS = 500
@@ -162,7 +160,7 @@ def fold(text: str) -> str:
     return squeeze(text).lower()
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Element:
     """An element of a stored page."""
 
@@ -211,7 +209,7 @@ class Element:
         return next((node for node in self.ancestors() if node.tag in tags), None)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Root:
     """A document, shadow root or frame document. `kind` is `document`, `shadow` or `frame`."""
 
@@ -325,9 +323,9 @@ def _parse(html: str, kind: str, host: Element | None, annotated: bool) -> Root:
 
 def _build(root: Root, start: LexborNode) -> None:
     """Walk the parser's tree without recursion and make ours of it."""
-    stack: list[tuple[LexborNode, Element | None, int]] = [(start, None, 0)]
+    stack: list[tuple[LexborNode, Element | None]] = [(start, None)]
     while stack:
-        node, parent, depth = stack.pop()
+        node, parent = stack.pop()
         siblings = parent.children if parent is not None else root.top
         if node.is_text_node:
             siblings.append(node.text_content or "")
@@ -341,9 +339,8 @@ def _build(root: Root, start: LexborNode) -> None:
             if attributes.get("id"):
                 root.ids.setdefault(attributes["id"], element)
             child = node.last_child
-            holder = parent if depth >= DEEPEST else element
             while child is not None:
-                stack.append((child, holder, depth + 1))
+                stack.append((child, element))
                 child = child.prev
 
 

@@ -39,6 +39,8 @@ const library = Object.freeze({
   },
   elementText: (el) => json(textOf(el, newLook())),
   caretToEnd,
+  commit,
+  ticked: async (el, wanted, timeoutMs) => json(await ticked(el, wanted, nativeNow() + timeoutMs)),
   scroll,
   kind: (el) => json({ tag: tagOf(el), type: tagOf(el) === "input" ? el.type : null, editable: editingHost(el) }),
   arm: (triggerJson) => json(arm(JSON.parse(triggerJson))),
@@ -62,6 +64,36 @@ function caretToEnd(el) {
     return json(false); // email and number fields
   }
 }
+
+/**
+ * Tell the page now that a text field has changed, which the browser would do when it is left; the
+ * browser's own event for the same text is then kept back, so that the page hears of it once.
+ */
+function commit(el) {
+  const tag = tagOf(el);
+  if (tag !== "textarea" && !(tag === "input" && TEXT_INPUTS.has(el.type))) return json(false);
+  const text = el.value;
+  const view = el.ownerDocument.defaultView;
+  const keepBack = (event) => {
+    if (!event.isTrusted || event.composedPath()[0] !== el) return;
+    view.removeEventListener("change", keepBack, true);
+    if (el.value === text) event.stopImmediatePropagation();
+  };
+  el.dispatchEvent(new Event("change", { bubbles: true }));
+  view.addEventListener("change", keepBack, true);
+  return json(true);
+}
+
+/** Whether a box came to the wanted state; true as well where the page has replaced it. */
+async function ticked(el, wanted, deadline) {
+  while (el.isConnected && valueOf(el) !== String(wanted)) {
+    if (nativeNow() >= deadline) return false;
+    await nextFrame();
+  }
+  return true;
+}
+
+const TEXT_INPUTS = new Set(["text", "search", "url", "tel", "email", "password", "number"]);
 
 /** Scroll an element or the page: `up`, `down` (most of a view), `top`, `bottom`, or pixels. */
 function scroll(el, how) {
