@@ -1,14 +1,14 @@
 """What can go wrong while guiding, by what the caller can do about it.
 
-    AgentError
-    +-- KnowledgeUnavailable   the desk does not answer: retry later
-    +-- NotInKnowledge         the knowledge has no such thing: correct the request
-    +-- InputMissing           a person must give a value
-    +-- PersonNeeded           the engine cannot tell and will not guess
-    +-- SiteUnreachable        the website does not answer
-    +-- Lost                   no known screen, and no recovery helped
-    +-- NoWay                  no path leads there
-    +-- StepFailed             one step did not do what it is for
+AgentError
++-- KnowledgeUnavailable   the desk does not answer: retry later
++-- NotInKnowledge         the knowledge has no such thing: correct the request
++-- InputMissing           a person must give a value
++-- PersonNeeded           the engine cannot tell and will not guess
++-- SiteUnreachable        the website does not answer
++-- Lost                   no known screen, and no recovery helped
++-- NoWay                  no path leads there
++-- StepFailed             one step did not do what it is for
 """
 
 from __future__ import annotations

@@ -49,7 +49,9 @@ class Guide:
         await self._open(session.base_url)
         await session.look_for(timeout_s=SETTLE_S)
 
-    async def go_to(self, screen_id: str, *, method: str | None = None, url: str | None = None) -> Identification:
+    async def go_to(
+        self, screen_id: str, *, method: str | None = None, url: str | None = None
+    ) -> Identification:
         """Get to a screen along transitions, or by its URL where there is no way (or `method` says
         `direct_url`). Being there already is enough.
 
@@ -184,5 +186,3 @@ class Guide:
 def _patience(transition: Transition) -> float:
     """Seconds to wait for arrival: the edge's own maximum, at least the usual."""
     return max(transition.duration.max or 0.0, SETTLE_S)
-
-

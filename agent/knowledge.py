@@ -148,7 +148,7 @@ class Knowledge:
         if key not in self._documents:
             arguments = {**arguments, "detail": "full"} if kind in ("screen", "website") else arguments
             self._documents[key] = _parsed(await self._ask(tool, DocumentAnswer, arguments), model)
-        return cast(DocumentT, self._documents[key])
+        return cast("DocumentT", self._documents[key])
 
     async def _ask(self, tool: str, model: type[AnswerT], arguments: Mapping[str, Any]) -> AnswerT:
         given = {name: value for name, value in arguments.items() if value is not None}

@@ -17,10 +17,10 @@ from agent.context import Context
 from agent.events import Bus, ScreenSeen
 from agent.knowledge import Knowledge
 from agent.page.acting import Pace
+from agent.page.changing import wait_for_change
 from agent.page.evaluating import evaluate
 from agent.page.locating import fill_selector_parameters
 from agent.page.snapshot import take_snapshot
-from agent.page.changing import wait_for_change
 from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.probes import Facts, Status, Verdict
@@ -106,7 +106,9 @@ class Session:
             self.bus.tell(ScreenSeen(found.screen_id, found.name, found.confidence, self.page.url))
         return found
 
-    async def look_for(self, screens: Iterable[str] | None = None, timeout_s: float = SETTLE_S) -> Identification:
+    async def look_for(
+        self, screens: Iterable[str] | None = None, timeout_s: float = SETTLE_S
+    ) -> Identification:
         """Look until the page is one of `screens` (None: any known screen), at most `timeout_s`.
 
         Returns the last identification, whatever it is.
@@ -140,7 +142,8 @@ class Session:
         facts: Facts | None = None,
     ) -> list[Verdict]:
         """How conditions come out now: one round trip to the page, and one to the desk where a
-        condition asks for the screen. `facts` carries what neither can say."""
+        condition asks for the screen. `facts` carries what neither can say.
+        """
         if not conditions:
             return []
         known = replace(

@@ -1,5 +1,6 @@
 """One call of an action, wherever the knowledge states one: task steps, affordance recoveries,
-transition and recovery edges, execution steps of action documents."""
+transition and recovery edges, execution steps of action documents.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from kb_schema import vocabulary
-from kb_schema.base import Metadata, Model, ScreenRef, Seconds, TaskRef
+from kb_schema.base import Model, ScreenRef, Seconds, TaskRef
 from kb_schema.conditions import Condition
 from kb_schema.selectors import Selector
 from kb_schema.triggers import ObservabilityTrigger
@@ -19,7 +20,9 @@ _VALUE_NAMES = ("text", "option_value", "option", "keys", "file_path")
 
 def _loops(name: Any, target: Any) -> bool:
     """Whether an action word is a jump to another step (KS 10.1)."""
-    return isinstance(name, str) and (name in vocabulary.JUMPS or (name == "goto" and isinstance(target, int)))
+    return isinstance(name, str) and (
+        name in vocabulary.JUMPS or (name == "goto" and isinstance(target, int))
+    )
 
 
 class ActionCall(Model):

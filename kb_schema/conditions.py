@@ -29,7 +29,9 @@ from kb_schema.probes import (
 )
 from kb_schema.selectors import Selector, css
 
-MESSAGE_REGIONS = '[role="status"], [role="alert"], [aria-live]:not([aria-live="off"]), .toast, .banner, .alert'
+MESSAGE_REGIONS = (
+    '[role="status"], [role="alert"], [aria-live]:not([aria-live="off"]), .toast, .banner, .alert'
+)
 """Where pages tell people what happened; used where a condition names no selector."""
 
 ElementRef = str | Selector
@@ -89,7 +91,8 @@ class UrlMatches(BaseCondition):
 
 class UrlContains(BaseCondition):
     """The URL contains a text; only path, query and fragment are looked at for a value that
-    begins with `/`, so that a host name never matches by accident."""
+    begins with `/`, so that a host name never matches by accident.
+    """
 
     type: Literal["url_contains"]
     value: str = Field(min_length=1)
@@ -330,7 +333,8 @@ class _AboutScreen(BaseCondition):
 
 class OnScreen(_AboutScreen):
     """The current screen is this one (KS 4.1 `navigates_to`, 4.3 `on_screen`, `screen_reached`,
-    `screen_match`)."""
+    `screen_match`).
+    """
 
     type: Literal["on_screen", "navigates_to", "screen_reached", "screen_match"]
     screen_id: ScreenRef

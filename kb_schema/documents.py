@@ -109,7 +109,7 @@ def parse_document(data: Mapping[str, Any], *, source: str | None = None) -> Doc
     body = {key: value for key, value in data.items() if key not in ("_id", "_key", "_rev")}
     if kind == "screen_group" and "group_id" not in body:
         body["group_id"] = split_reference(str(data.get("_id", "")))[1]
-    if "type" not in body and kind not in ("task_dependency",):
+    if "type" not in body and kind != "task_dependency":
         body["type"] = model.model_fields["type"].default
     elif kind == "presentation_flow":
         body["type"] = "presentation_flow"

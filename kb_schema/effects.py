@@ -40,6 +40,4 @@ class FactEffect(Model):
     value: JsonValue = True
 
 
-Effect = Annotated[
-    EntityEffect | MessageEffect | ValidationEffect | FactEffect, Field(discriminator="type")
-]
+Effect = Annotated[EntityEffect | MessageEffect | ValidationEffect | FactEffect, Field(discriminator="type")]

@@ -75,7 +75,8 @@ class _Edge(Document):
     @property
     def expected_ms(self) -> float:
         """`avg_duration_ms`, `cost.estimated_ms`, `duration.typical`, in that order (DESIGN 5);
-        a second where nothing is known."""
+        a second where nothing is known.
+        """
         if self.duration.avg_duration_ms is not None:
             return self.duration.avg_duration_ms
         if self.cost.estimated_ms is not None:
@@ -114,7 +115,9 @@ class Transition(_Edge):
 
     @property
     def local_id(self) -> str:
-        return self.transition_id or f"{self.from_screen}.to.{self.to_screen}.{self.triggered_by.canonical_type}"
+        return (
+            self.transition_id or f"{self.from_screen}.to.{self.to_screen}.{self.triggered_by.canonical_type}"
+        )
 
 
 class GlobalRecovery(_Edge):

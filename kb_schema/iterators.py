@@ -45,7 +45,8 @@ class _Iterator(Model):
     @classmethod
     def _termination_takes_the_iterators_own(cls, data: Any) -> Any:
         """`empty_collection` without a selector means the iterator's collection, and
-        `max_iterations_reached` without a number its `max_iterations`."""
+        `max_iterations_reached` without a number its `max_iterations`.
+        """
         if not isinstance(data, dict) or not isinstance(data.get("termination_condition"), dict):
             return data
         condition = dict(data["termination_condition"])
@@ -53,9 +54,9 @@ class _Iterator(Model):
             named = {"selector", "element", "element_selector", "element_id", "field_id", "field_selector"}
             if not named & condition.keys() and data.get("collection_selector"):
                 condition["selector"] = data["collection_selector"]
-        if condition.get("type") == "max_iterations_reached":
-            if not {"max_iterations", "value", "max"} & condition.keys():
-                condition["max_iterations"] = data.get("max_iterations", 50)
+        counts = {"max_iterations", "value", "max"}
+        if condition.get("type") == "max_iterations_reached" and not counts & condition.keys():
+            condition["max_iterations"] = data.get("max_iterations", 50)
         return {**data, "termination_condition": condition}
 
 

@@ -55,7 +55,8 @@ Probe = Annotated[TextProbe | ElementProbe | FormProbe, Field(discriminator="kin
 
 class ProbeAnswer(Model):
     """`present` elements match, `visible` of them can be seen; the rest describes the first
-    visible one, else the first. For a form probe `visible` counts the invalid fields."""
+    visible one, else the first. For a form probe `visible` counts the invalid fields.
+    """
 
     present: int = 0
     visible: int = 0

@@ -93,7 +93,7 @@ class Signature(Model):
         data = dict(data)
         nested = data.pop("indicators")
         if not isinstance(nested, dict):
-            raise ValueError("`indicators` is an object of lists")
+            raise ValueError("`indicators` is an object of lists")  # noqa: TRY004 - pydantic reports ValueErrors
         names = {"required": "required", "primary": "primary", "optional": "optional",
                  "secondary": "optional", "exclusion": "exclusion", "negative": "negative"}  # fmt: skip
         for name, indicators in nested.items():

@@ -111,7 +111,8 @@ class DomIndexStrategy(_Strategy):
 
 class SessionStrategy(_Strategy):
     """An id a browser framework gave for one session (MA `__id__`), or words for an agent to
-    find the element by (MA `agent`). Neither can be resolved without the one who gave it."""
+    find the element by (MA `agent`). Neither can be resolved without the one who gave it.
+    """
 
     type: Literal["framework_id", "agent"]
     value: Text

@@ -68,8 +68,8 @@ class Task(Document):
         for index, step in enumerate(data["steps"]):
             if isinstance(step, dict):
                 _refuse_jump(step, index)
-                step = {"step_id": f"step_{index + 1}", "order": index + 1, **step}
-            steps.append(step)
+            place = {"step_id": f"step_{index + 1}", "order": index + 1}
+            steps.append({**place, **step} if isinstance(step, dict) else step)
         return {**data, "steps": steps}
 
     @model_validator(mode="after")
@@ -79,9 +79,7 @@ class Task(Document):
             raise ValueError(f"step ids used twice: {sorted({i for i in ids if ids.count(i) > 1})}")
         orders = [step.order for step in self.steps]
         if len(set(orders)) != len(orders):
-            raise ValueError(
-                f"step orders used twice: {sorted({o for o in orders if orders.count(o) > 1})}"
-            )
+            raise ValueError(f"step orders used twice: {sorted({o for o in orders if orders.count(o) > 1})}")
         return self
 
     @property

@@ -96,10 +96,10 @@ def as_text(value: Any) -> str:
 
 
 def xpath_literal(text: str) -> str:
-    """Any text as an XPath 1.0 string expression.
+    r"""Any text as an XPath 1.0 string expression.
 
     >>> xpath_literal("O'Brien")
-    '"O\\'Brien"'
+    '"O\'Brien"'
     """
     if "'" not in text:
         return f"'{text}'"

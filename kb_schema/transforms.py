@@ -9,7 +9,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Annotated, Any, Literal
 
@@ -30,13 +30,13 @@ class AddTime(Model):
     type: Literal["add_days", "add_hours", "add_minutes"]
     value: float = Field(allow_inf_nan=False, ge=-1e6, le=1e6)
 
-    def apply(self, value: Any) -> Any:
+    def apply(self, value: Any) -> date:
         """A date stays a date when whole days are added."""
         unit = self.type.removeprefix("add_")
         moment = _moment(value)
         delta = timedelta(**{unit: self.value})
-        if isinstance(moment, date) and not isinstance(moment, datetime) and unit != "days":
-            moment = datetime(moment.year, moment.month, moment.day)
+        if not isinstance(moment, datetime) and unit != "days":
+            moment = datetime.combine(moment, time())
         return moment + delta
 
 
@@ -129,7 +129,7 @@ class ExtractRegex(Model):
 
 
 class ReplaceRegex(Model):
-    """Every match of an RE2 pattern replaced; `\\1` refers to a group."""
+    r"""Every match of an RE2 pattern replaced; `\1` refers to a group."""
 
     type: Literal["replace_regex"]
     pattern: str = Field(min_length=1)
@@ -197,6 +197,8 @@ def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+           "October", "November", "December")  # fmt: skip
 _DATE_TOKENS: dict[str, Callable[[date], str]] = {
     "YYYY": lambda d: f"{d.year:04d}",
     "YY": lambda d: f"{d.year % 100:02d}",
@@ -211,8 +213,6 @@ _DATE_TOKENS: dict[str, Callable[[date], str]] = {
     "ss": lambda d: f"{getattr(d, 'second', 0):02d}",
 }
 _DATE_TOKEN = re.compile("|".join(sorted(_DATE_TOKENS, key=len, reverse=True)))
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-           "October", "November", "December")  # fmt: skip
 
 
 def _moment(value: Any) -> date:
@@ -220,7 +220,9 @@ def _moment(value: Any) -> date:
         return value
     if isinstance(value, str):
         try:
-            return datetime.fromisoformat(value) if "T" in value or " " in value else date.fromisoformat(value)
+            return (
+                datetime.fromisoformat(value) if "T" in value or " " in value else date.fromisoformat(value)
+            )
         except ValueError:
             pass
     raise TransformError(f"expected a date (ISO 8601), got {value!r}")

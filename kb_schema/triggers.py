@@ -22,7 +22,8 @@ class WaitFallback(Model):
 
 class ObservabilityTrigger(Model):
     """Wait until the event, at most `timeout` seconds. Armed before the action, so that a fast
-    event is not missed. Without a `fallback` a timeout is a failure."""
+    event is not missed. Without a `fallback` a timeout is a failure.
+    """
 
     event: TriggerEvent
     selector: str | None = None
@@ -45,4 +46,3 @@ class ObservabilityTrigger(Model):
         if self.event == "element_hidden":
             return ElementHidden(type="element_hidden", element=self.selector or "", timeout=self.timeout)
         return EventFired(type=self.event, selector=self.selector, timeout=self.timeout)
-

@@ -39,9 +39,9 @@ def path_of(url: str) -> str:
 
 
 def rebase_pattern(pattern: str, authored_base: str) -> str | None:
-    """The part of an absolute pattern after the authored base, or None if it has another base.
+    r"""The part of an absolute pattern after the authored base, or None if it has another base.
 
-    Both the escaped (`app\\.example`) and the plain spelling of the base are recognised.
+    Both the escaped (`app\.example`) and the plain spelling of the base are recognised.
     """
     if not authored_base:
         return None

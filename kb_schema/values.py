@@ -105,7 +105,8 @@ class InputMapping(Model):
 
 class InputSpec(Model):
     """One input of a task. Sources are tried in order; without any, the task's
-    `resolution_order` decides."""
+    `resolution_order` decides.
+    """
 
     name: VariableName
     type: ValueType = "string"

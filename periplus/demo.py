@@ -121,7 +121,9 @@ class _Show:
         session.bus.listen(self._note_screen)
         expected = self._flow.duration.estimated
         view = LiveView(
-            self._console, self._flow.name, expected_s=expected / speed if expected and not self._instant else None
+            self._console,
+            self._flow.name,
+            expected_s=expected / speed if expected and not self._instant else None,
         )
         session.bus.listen(view)
         with tempfile.TemporaryDirectory(prefix="periplus-film-") as scratch:
@@ -142,7 +144,11 @@ class _Show:
         if self._settings.voice and not self._instant and isinstance(voice, SilentVoice):
             self._result.notes.append("no voice: espeak-ng is not installed (apt-get install espeak-ng)")
         narrator = Narrator(
-            voice, self._clock, speed=speed, silent=self._instant, show=None if self._instant else stage.caption
+            voice,
+            self._clock,
+            speed=speed,
+            silent=self._instant,
+            show=None if self._instant else stage.caption,
         )
         player = Player(
             session,
@@ -190,7 +196,9 @@ class _Show:
 
     # -- what is left --------------------------------------------------------------------------------
 
-    async def _finish(self, film: Path, narrator: Narrator, trace: SessionTrace, *, interrupted: bool) -> None:
+    async def _finish(
+        self, film: Path, narrator: Narrator, trace: SessionTrace, *, interrupted: bool
+    ) -> None:
         session, presentation = self._session, self._result.presentation
         html = None
         with suppress(PageError):

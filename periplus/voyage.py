@@ -42,7 +42,10 @@ async def browser_context(*, headed: bool | None = None) -> AsyncIterator[Browse
             raise UserError("no Chromium to drive", fix=str(exc)) from exc
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0]
-            raise UserError(f"Chromium does not start: {reason}", fix="try PERIPLUS_CHROMIUM=/path/to/chromium, or --headless") from exc
+            raise UserError(
+                f"Chromium does not start: {reason}",
+                fix="try PERIPLUS_CHROMIUM=/path/to/chromium, or --headless",
+            ) from exc
         context = await browser.new_context(viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]})
         try:
             await library.install(context)
@@ -82,4 +85,3 @@ async def open_session(
         yield Session(
             page, knowledge, website, (base_url or website.base_url).rstrip("/"), context=context, bus=Bus()
         )
-

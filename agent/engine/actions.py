@@ -68,7 +68,7 @@ class Actions:
         """An action document's execution steps (KS 4.2), each wait armed before what causes it."""
         bound = {**values, **bind(document, call), **call.parameters}
         await self._require(document.preconditions, bound, f"action {document.action_id!r}")
-        steps = [s for s in sorted(document.execution_steps, key=lambda s: s.step)]
+        steps = sorted(document.execution_steps, key=lambda step: step.step)
         armed: Armed | None = None
         for index, step in enumerate(steps):
             if not await self._applies(step, bound):
@@ -151,7 +151,11 @@ class Actions:
         session = self._session
         selector = await self._selector(call, values)
         await self._companion.before_action(call, selector)
-        if selector is not None and call.value is not None and session.context.redact(call.value) != call.value:
+        if (
+            selector is not None
+            and call.value is not None
+            and session.context.redact(call.value) != call.value
+        ):
             session.secret_fields.append(selector)
         before = await session.snapshot()
         started, error = time.monotonic(), None
@@ -218,12 +222,11 @@ class Actions:
         if target in elements:
             return elements[target].selector
         raise StepFailed(
-            f"no element {target!r} on {session.screen_id or 'this unknown screen'}", error="element_not_found"
+            f"no element {target!r} on {session.screen_id or 'this unknown screen'}",
+            error="element_not_found",
         )
 
-    async def _armed(
-        self, trigger: ObservabilityTrigger | None, values: Mapping[str, Any]
-    ) -> Armed | None:
+    async def _armed(self, trigger: ObservabilityTrigger | None, values: Mapping[str, Any]) -> Armed | None:
         if trigger is None:
             return None
         scope = await self._session.scope(values)

@@ -38,7 +38,8 @@ def fill_call(call: ActionCall, values: Mapping[str, Any]) -> ActionCall:
 
 def fill_condition(condition: BaseCondition, values: Mapping[str, Any]) -> BaseCondition:
     """The condition with every `{x}` filled; one whose variable has no value stays as it is and
-    so cannot hold."""
+    so cannot hold.
+    """
     data = condition.to_json()
     if not any(variables(text) for _, text in strings(data)):
         return condition

@@ -42,6 +42,8 @@ MAX_DEPTH = 8
 DEFAULT_ATTEMPTS = 2
 """Of a step whose failure left the page untouched, or whose action may be repeated."""
 MAX_ATTEMPTS = 4
+PRECONDITION_S = 1.5
+"""How long a hard precondition may take to come true: the page may still be drawing."""
 CONFIRM_S = 10.0
 """How long postconditions may take to come true after an action."""
 
@@ -67,7 +69,9 @@ class Engine:
         self.guide = Guide(session, self)
         self._remediating: set[str] = set()
 
-    async def run_task(self, task_id: str, given: Mapping[str, Any] | None = None, *, depth: int = 0) -> RunResult:
+    async def run_task(
+        self, task_id: str, given: Mapping[str, Any] | None = None, *, depth: int = 0
+    ) -> RunResult:
         """Run a task to its end and say how it came out.
 
         Raises `NotInKnowledge`, `KnowledgeUnavailable` and `SiteUnreachable`; everything else that
@@ -159,7 +163,7 @@ class Engine:
         try:
             other = Engine(self.session.on(tab))
             await other.guide.go_to(spec.screen_id, method="direct_url")
-            return await other._read(spec.extraction, {})  # noqa: SLF001 - another engine, same class
+            return await other._read(spec.extraction, {})
         finally:
             await tab.close()
 
@@ -174,7 +178,9 @@ class Engine:
             value = await self._read(output.extraction, {**run.values, **run.outputs})
             if value is MISSING:
                 if output.required:
-                    raise StepFailed(f"output {output.name!r} was not found", error="extraction_failed", acted=True)
+                    raise StepFailed(
+                        f"output {output.name!r} was not found", error="extraction_failed", acted=True
+                    )
                 continue
             if output.secret:
                 self.session.context.keep_secret(value)
@@ -234,7 +240,14 @@ class Engine:
             attempt += 1
             try:
                 return await self._attempt(run, step)
-            except (InputMissing, PersonNeeded, PageGone, NotInKnowledge, SiteUnreachable, KnowledgeUnavailable):
+            except (
+                InputMissing,
+                PersonNeeded,
+                PageGone,
+                NotInKnowledge,
+                SiteUnreachable,
+                KnowledgeUnavailable,
+            ):
                 raise
             except (AgentError, PageError) as exc:
                 rule = _rule_for(step, exc)
@@ -282,15 +295,17 @@ class Engine:
     async def _ensure(self, run: _Run, step: TaskStep) -> None:
         """Preconditions hold, or are remediated where they are soft (KS 9.11)."""
         conditions = fill_conditions(step.preconditions, run.values)
-        for condition, verdict in zip(
-            conditions, await self.session.judge(conditions, run.values), strict=True
-        ):
-            if verdict.held:
-                continue
-            if condition.hard_dependency or not condition.auto_remediate:
-                verdict = (await self.session.judge_until_held([condition], run.values, timeout_s=1.5))[0]
-            else:
+        first = await self.session.judge(conditions, run.values)
+        missing = [c for c, verdict in zip(conditions, first, strict=True) if not verdict.held]
+        for condition in missing:
+            if condition.hard_dependency:
+                (verdict,) = await self.session.judge_until_held(
+                    [condition], run.values, timeout_s=PRECONDITION_S
+                )
+            elif condition.auto_remediate:
                 verdict = await self._remediate(run, condition)
+            else:
+                continue  # soft, and nothing to be done about it: the step may try (KS 9.11)
             if not verdict.held:
                 word = "could not be evaluated" if verdict.status is Status.UNKNOWN else "does not hold"
                 raise StepFailed(
@@ -315,9 +330,7 @@ class Engine:
             )
         return (await self.session.judge_until_held([condition], run.values))[0]
 
-    async def _confirm(
-        self, run: _Run, conditions: Sequence[BaseCondition], what: str
-    ) -> list[Verdict]:
+    async def _confirm(self, run: _Run, conditions: Sequence[BaseCondition], what: str) -> list[Verdict]:
         """All conditions hold within their time; raises `StepFailed` otherwise."""
         filled = fill_conditions(tuple(conditions), run.values)
         if not filled:
@@ -327,7 +340,9 @@ class Engine:
         for condition, verdict in zip(filled, verdicts, strict=True):
             against = condition.success is False
             if against and verdict.held:
-                raise StepFailed(f"{what} {condition.type}: {verdict.evidence}", error=condition.type, acted=True)
+                raise StepFailed(
+                    f"{what} {condition.type}: {verdict.evidence}", error=condition.type, acted=True
+                )
             if not against and not verdict.held:
                 word = "could not be evaluated" if verdict.status is Status.UNKNOWN else "does not hold"
                 raise StepFailed(

@@ -117,7 +117,7 @@ def transformed(name: str, value: Any, transforms: tuple[Any, ...]) -> Any:
         raise PersonNeeded(f"input {name!r}: {exc}", hint="correct the value or its transforms") from exc
 
 
-def _mapped(name: str, rule: InputMapping, context: Context) -> Any:
+def _mapped(name: str, rule: InputMapping, context: Context) -> Any:  # noqa: PLR0911 - one per source
     key = rule.key or name
     match rule.source:
         case "hardcoded":

@@ -157,4 +157,3 @@ class _Loop:
         if answer.error:
             raise StepFailed(f"{reference}: {answer.error}", error="bad_selector")
         return answer
-

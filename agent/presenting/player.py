@@ -67,7 +67,8 @@ class Player:
 
     async def play(self, flow_id: str) -> Presentation:
         """Play a flow to its end. Raises `NotInKnowledge`, `KnowledgeUnavailable`,
-        `SiteUnreachable`; a segment that fails is passed over with grace."""
+        `SiteUnreachable`; a segment that fails is passed over with grace.
+        """
         flow = await self._session.knowledge.flow(flow_id)
         self.presentation = Presentation(flow.flow_id, flow.name)
         await self.engine.guide.arrive()
@@ -207,7 +208,9 @@ class Player:
         words = str(self._session.context.redact(words))
         seconds = await self._narrator.say(words)
         if self._narrator.spoken and words.strip():
-            self._session.bus.tell(Narrated(self._narrator.spoken[-1].text, self._narrator.spoken[-1].start_s))
+            self._session.bus.tell(
+                Narrated(self._narrator.spoken[-1].text, self._narrator.spoken[-1].start_s)
+            )
         return seconds
 
     def remaining(self, flow: PresentationFlow) -> float | None:
@@ -296,7 +299,9 @@ class _Presenter(Companion):
         if segment is None or task.task_id != segment.task_id:
             return
         hooks = [h for h in segment.narrative_hooks if h.hook_type == "during" and h.step_id == step.step_id]
-        texts = [hook.narration for hook in hooks] or ([step.action.narration] if step.action.narration else [])
+        texts = [hook.narration for hook in hooks] or (
+            [step.action.narration] if step.action.narration else []
+        )
         self._speaking_s = 0.0
         for text in texts:
             self._speaking_s = await self._player.say(text, {**self._values, **values})

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 from kb_schema.answers import SiteMap
 
@@ -34,12 +35,14 @@ def draw(site: SiteMap, visited: Sequence[str]) -> str:
         return ""
     width = max(p.x for p in places.values()) + WIDTH + MARGIN
     height = max(p.y for p in places.values()) + HEIGHT + MARGIN
-    route = [(a, b) for a, b in zip(visited, visited[1:], strict=False) if a != b and a in places and b in places]
+    route = [(a, b) for a, b in pairwise(visited) if a != b and a in places and b in places]
     taken = set(route)
-    lines = [
-        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="Map of {escape(site.name)}: '
-        f'{len(places)} screens, {len(set(visited))} of them visited" xmlns="http://www.w3.org/2000/svg">'
-    ]
+    label = f"Map of {escape(site.name)}: {len(places)} screens, {len(set(visited))} of them visited"
+    head = (
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" aria-label="{label}" '
+        'xmlns="http://www.w3.org/2000/svg">'
+    )
+    lines = [head]
     drawn: set[tuple[str, str]] = set()
     for edge in site.transitions:
         ends = (edge.from_screen, edge.to_screen)

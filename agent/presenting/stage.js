@@ -26,7 +26,7 @@
                font-size: 19px; line-height: 1.4; text-align: center; opacity: 0; transition: opacity .25s;
                text-wrap: balance; }
     .caption.on { opacity: 1; }
-    .chapter { position: absolute; left: 22px; top: 18px; padding: 6px 14px; border-radius: 999px;
+    .chapter { position: absolute; left: 22px; bottom: 26px; padding: 6px 14px; border-radius: 999px;
                background: rgba(15,23,42,.82); color: #fff; font-size: 14px; letter-spacing: .02em;
                opacity: 0; transition: opacity .25s; }
     .chapter.on { opacity: 1; }`;

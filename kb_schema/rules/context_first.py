@@ -1,5 +1,6 @@
 """Context-First (KS 10.2): every `{variable}` of a task is an input, an earlier output, an
-iterator's item, or a built-in, so that all can be resolved before step 1."""
+iterator's item, or a built-in, so that all can be resolved before step 1.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
 def _task_problems(knowledge: KnowledgeBase, task: Task) -> Iterator[Problem]:
     available = {spec.name for spec in task.io_spec.inputs} | BUILT_INS
     elements = {
-        element.element_id: element for screen in knowledge.screens for element in knowledge.elements(screen).values()
+        element.element_id: element
+        for screen in knowledge.screens
+        for element in knowledge.elements(screen).values()
     }
     order_of = {step.step_id: step.order for step in task.steps}
     positions = {step.step_id: index for index, step in enumerate(task.steps)}
@@ -75,7 +78,8 @@ def _unknown(task: Task, names: frozenset[str] | set[str], path: str, known: set
 
 def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator[Problem]:
     """Narration may use what inputs and outputs exist by then; nothing may be mapped to an
-    input that the task does not have."""
+    input that the task does not have.
+    """
     known: set[str] = {"agent_name", "visitor_name"} | BUILT_INS
     positions = {segment.segment_id: index for index, segment in enumerate(flow.segments)}
     for segment in flow.ordered_segments:

@@ -63,7 +63,8 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
 
 def _separated(broad: Signature, narrow: Signature, narrow_positive: frozenset[str]) -> bool:
     """Whether a negative or exclusion indicator of `broad` could hold on `narrow`'s pages: one
-    that `narrow` itself does not also reject."""
+    that `narrow` itself does not also reject.
+    """
     against = _keys((*broad.negative_indicators, *broad.exclusion_indicators))
     also_rejected = _keys((*narrow.negative_indicators, *narrow.exclusion_indicators))
     return bool((against - also_rejected) | (against & narrow_positive))

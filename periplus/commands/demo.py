@@ -23,16 +23,23 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 @app.command()
 def demo(
-    name: Annotated[str, typer.Argument(help="A demo that comes with Periplus, or a folder with a seed.yaml.")] = "spadeworks",
+    name: Annotated[
+        str, typer.Argument(help="A demo that comes with Periplus, or a folder with a seed.yaml.")
+    ] = "spadeworks",
     *,
-    flow: Annotated[str | None, typer.Option(help="Which flow to play; the demo's default without it.")] = None,
+    flow: Annotated[
+        str | None, typer.Option(help="Which flow to play; the demo's default without it.")
+    ] = None,
     speed: Annotated[
         float, typer.Option(min=0, max=10, help="2 is twice as fast; 0 as fast as it goes, without speech.")
     ] = 1.0,
     headed: Annotated[
-        bool | None, typer.Option("--headed/--headless", help="Show the browser; by default where there is a display.")
+        bool | None,
+        typer.Option("--headed/--headless", help="Show the browser; by default where there is a display."),
     ] = None,
-    no_voice: Annotated[bool, typer.Option("--no-voice", help="Captions only, even where espeak-ng is there.")] = False,
+    no_voice: Annotated[
+        bool, typer.Option("--no-voice", help="Captions only, even where espeak-ng is there.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for film, captions, report and trace.")] = None,
     base_url: Annotated[
         str | None, typer.Option(help="Drive a site that runs already instead of starting the demo's own.")
@@ -71,8 +78,10 @@ def _fresh_folder(seed: Seed, flow: str | None) -> Path:
 def _tell(console: Console, result: DemoResult) -> None:
     presentation = result.presentation
     shown = [s for s in presentation.segments if s.status == "shown"]
-    word = "[yellow]stopped[/]" if presentation.interrupted else (
-        "[green]done[/]" if presentation.succeeded else "[red]incomplete[/]"
+    word = (
+        "[yellow]stopped[/]"
+        if presentation.interrupted
+        else ("[green]done[/]" if presentation.succeeded else "[red]incomplete[/]")
     )
     console.print(
         f"{word}: {len(shown)} of {len(presentation.segments)} segments shown, "
@@ -81,7 +90,9 @@ def _tell(console: Console, result: DemoResult) -> None:
     for segment in presentation.segments:
         if segment.status != "shown":
             style = "red" if segment.required else "yellow"
-            console.print(f"  [{style}]{segment.segment_id} {segment.status}[/]: {escape(segment.reason or '')}")
+            console.print(
+                f"  [{style}]{segment.segment_id} {segment.status}[/]: {escape(segment.reason or '')}"
+            )
     for note in result.notes:
         console.print(f"  [yellow]{escape(note)}[/]")
     for name in result.files:

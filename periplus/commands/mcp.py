@@ -14,7 +14,7 @@ from kb_store import open_stores
 from mcp_server.addresses import LOOPBACK
 from mcp_server.server import create_server
 from mcp_server.snapshots import MAX_BYTES
-from periplus.desk import StoreSource
+from mcp_server.store_source import StoreSource
 from periplus.errors import UserError
 from periplus.settings import load_settings
 
@@ -62,7 +62,9 @@ async def _serve(
     transport: Transport, host: str, port: int, base_urls: dict[str, str], *, read_only: bool
 ) -> None:
     async with open_stores(load_settings().data_dir) as stores:
-        server = create_server(StoreSource(stores), base_urls=base_urls, read_only=read_only)
+        server = create_server(
+            StoreSource(stores.documents, stores.graph), base_urls=base_urls, read_only=read_only
+        )
         if transport is Transport.STDIO:
             await server.run_stdio_async()
             return

@@ -37,19 +37,26 @@ def run(
     task: Annotated[str, typer.Argument(help="The task's id, as in `periplus kb` and in the files.")],
     *,
     inputs: Annotated[
-        list[str] | None, typer.Option("--input", "-i", metavar="NAME=VALUE", help="An input; may be repeated.")
+        list[str] | None,
+        typer.Option("--input", "-i", metavar="NAME=VALUE", help="An input; may be repeated."),
     ] = None,
-    website: Annotated[str | None, typer.Option(help="Which website; needed where the store has several.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Where the site is, if not where it was authored.")] = None,
+    website: Annotated[
+        str | None, typer.Option(help="Which website; needed where the store has several.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Where the site is, if not where it was authored.")
+    ] = None,
     headed: Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for result and trace.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON and nothing else.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
+    ] = False,
 ) -> None:
-    """Do a task in a real browser and say what the result rests on.
+    r"""Do a task in a real browser and say what the result rests on.
 
     [bold]periplus kb load seeds/spadeworks/kb[/]
     [bold]python -m seeds.spadeworks.site --port 8080[/]
-    [bold]periplus run create_agent --base-url http://127.0.0.1:8080 -i agent_name="Ada" \\\\
+    [bold]periplus run create_agent --base-url http://127.0.0.1:8080 -i agent_name="Ada" \
         -i email=demo@spadeworks.example -i password=spadeworks-demo[/]
 
     Inputs the task itself does not take are there for the tasks it calls (signing in).
@@ -107,7 +114,9 @@ def _parsed(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise UserError(f"--input {pair!r} is not NAME=VALUE", fix='write it like --input agent_name="Ada"')
+            raise UserError(
+                f"--input {pair!r} is not NAME=VALUE", fix='write it like --input agent_name="Ada"'
+            )
         values[name.strip()] = value
     return values
 
@@ -147,7 +156,11 @@ def _tell(console: Console, result: RunResult, folder: Path) -> None:
     table = Table("step", "action", "screen", "time", "outcome", box=None, header_style="dim")
     for step in result.steps:
         table.add_row(
-            step.step_id, step.action_type, step.screen_id or "-", f"{step.duration_ms / 1000:.2f} s", step.status
+            step.step_id,
+            step.action_type,
+            step.screen_id or "-",
+            f"{step.duration_ms / 1000:.2f} s",
+            step.status,
         )
     console.print(table)
     for name, value in result.outputs.items():

@@ -1,0 +1,181 @@
+"""References that need more than a look into one table: elements, steps, segments, signatures.
+
+One function per model, entered in `CHECKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from kb_schema import vocabulary
+from kb_schema.actions import Action
+from kb_schema.base import Document
+from kb_schema.calls import ActionCall
+from kb_schema.conditions import BaseCondition
+from kb_schema.errors import Problem
+from kb_schema.graph import GlobalRecovery, Transition
+from kb_schema.handling import ErrorRule
+from kb_schema.presentation import PresentationFlow
+from kb_schema.rules.references import Names, looks_like_css
+from kb_schema.screens import Screen, StateSignature
+from kb_schema.tasks import Task
+from kb_schema.values import InputSpec
+
+Check = Callable[[Names, Document, Any, str], Iterator[Problem]]
+
+
+def _condition(names: Names, _document: Document, condition: BaseCondition, path: str) -> Iterator[Problem]:
+    element = getattr(condition, "element", None)
+    if isinstance(element, str) and not looks_like_css(element):
+        yield from names.missing("element", element, f"{path}.element")
+
+
+def _call(names: Names, _document: Document, call: ActionCall, path: str) -> Iterator[Problem]:
+    if isinstance(call.target, str) and not looks_like_css(call.target):
+        yield from names.missing("element", call.target, f"{path}.target")
+    kind = vocabulary.action_type(call.action_type)
+    needs_target = kind is not None and kind.target == "required"
+    if needs_target and call.target is None and call.action_type not in names.known["action"]:
+        yield Problem(f"{call.action_type} needs a target", path, fix="name an element id or CSS")
+
+
+def _rule(names: Names, document: Document, rule: ErrorRule, path: str) -> Iterator[Problem]:
+    if not isinstance(document, Task) or rule.retry_step is None:
+        return
+    if document.step(rule.retry_step) is None:
+        steps = [step.step_id for step in document.steps]
+        yield names.unknown("step", rule.retry_step, f"{path}.retry_step", steps)
+
+
+def _input(names: Names, _document: Document, spec: InputSpec, path: str) -> Iterator[Problem]:
+    task = names.knowledge.tasks.get(spec.from_task or "")
+    if task is None or spec.from_output is None:
+        return
+    outputs = [output.name for output in task.io_spec.outputs]
+    if spec.from_output not in outputs:
+        what = f'output of task "{task.task_id}"'
+        yield names.unknown(what, spec.from_output, f"{path}.from_output", outputs)
+
+
+def _action(names: Names, _document: Document, action: Action, path: str) -> Iterator[Problem]:
+    if action.reversible_by is not None and vocabulary.canonical(action.reversible_by) is None:
+        yield from names.missing("action", action.reversible_by, f"{path}.reversible_by")
+
+
+def _transition(names: Names, _document: Document, edge: Transition, path: str) -> Iterator[Problem]:
+    """The element that triggers a transition must be on the screen it leaves."""
+    target = edge.triggered_by.target
+    if not isinstance(target, str) or edge.from_screen not in names.knowledge.screens:
+        return
+    yield from _element_on(names, edge.from_screen, target, f"{path}.triggered_by.target")
+
+
+def _recovery(_names: Names, _document: Document, edge: GlobalRecovery, path: str) -> Iterator[Problem]:
+    if edge.triggered_by is None:
+        yield Problem("a recovery edge needs `triggered_by`", f"{path}.triggered_by", fix="say what to do")
+
+
+def _task(names: Names, _document: Document, task: Task, path: str) -> Iterator[Problem]:
+    steps = [step.step_id for step in task.steps]
+    for index, output in enumerate(task.io_spec.outputs):
+        if output.after_step is not None and output.after_step not in steps:
+            place = f"{path}.io_spec.outputs[{index}].after_step"
+            yield names.unknown("step", output.after_step, place, steps)
+    for index, step in enumerate(task.steps):
+        called = names.knowledge.tasks.get(step.action.task_id or "")
+        if called is None:
+            continue
+        inputs = [spec.name for spec in called.io_spec.inputs]
+        for name in step.action.inputs:
+            if name not in inputs:
+                place = f"{path}.steps[{index}].action.inputs.{name}"
+                yield names.unknown(f'input of task "{called.task_id}"', name, place, inputs)
+
+
+def _flow(names: Names, _document: Document, flow: PresentationFlow, path: str) -> Iterator[Problem]:
+    segments = [segment.segment_id for segment in flow.segments]
+    named: list[tuple[str, str]] = []
+    for index, transition in enumerate(flow.transitions):
+        named.append((transition.from_segment, f"{path}.transitions[{index}].from_segment"))
+        named.append((transition.to_segment, f"{path}.transitions[{index}].to_segment"))
+    for index, fallback in enumerate(flow.fallback_paths):
+        for field in ("segments_to_skip", "segments_to_keep"):
+            for number, name in enumerate(getattr(fallback, field)):
+                named.append((name, f"{path}.fallback_paths[{index}].{field}[{number}]"))
+    for name, place in named:
+        if name not in segments:
+            yield names.unknown("segment", name, place, segments)
+    for index, segment in enumerate(flow.segments):
+        place = f"{path}.segments[{index}]"
+        task = names.knowledge.tasks.get(segment.task_id or "")
+        steps = [step.step_id for step in task.steps] if task else []
+        for number, hook in enumerate(segment.narrative_hooks):
+            if task is not None and hook.step_id is not None and hook.step_id not in steps:
+                what = f'step of task "{task.task_id}"'
+                yield names.unknown(what, hook.step_id, f"{place}.narrative_hooks[{number}].step_id", steps)
+        for number, element in enumerate(segment.highlights):
+            if segment.screen_id in names.knowledge.screens:
+                yield from _element_on(
+                    names, segment.screen_id or "", element, f"{place}.highlights[{number}]"
+                )
+
+
+def _screen(names: Names, _document: Document, screen: Screen, path: str) -> Iterator[Problem]:
+    ids = [element.element_id for element in screen.ui_elements]
+    for twin in sorted({name for name in ids if ids.count(name) > 1}):
+        yield Problem(f'two elements "{twin}"', f"{path}.ui_elements", fix="rename one")
+    others = [
+        document
+        for document in names.knowledge.by_kind.get("state_signature", {}).values()
+        if isinstance(document, StateSignature) and document.screen_id == screen.screen_id and document.active
+    ]
+    own = screen.state_signature if screen.state_signature and screen.state_signature.active else None
+    if len(others) + (own is not None) > 1:
+        yield Problem(
+            "more than one active signature",
+            f"{path}.state_signature",
+            fix="set `active: false` on all but one",
+        )
+    if own is not None and not own.positive and not screen.url_patterns:
+        yield _no_positive(screen.screen_id, f"{path}.state_signature")
+
+
+def _signature(names: Names, _document: Document, signature: StateSignature, path: str) -> Iterator[Problem]:
+    screen = names.knowledge.screens.get(signature.screen_id)
+    if not signature.positive and not (screen and screen.url_patterns):
+        yield _no_positive(signature.screen_id, path)
+
+
+def _no_positive(screen_id: str, path: str) -> Problem:
+    return Problem(
+        f'the signature of "{screen_id}" has no positive indicator',
+        path,
+        fix="add a required, primary or optional indicator, or url_patterns",
+    )
+
+
+def _element_on(names: Names, screen_id: str, name: str, path: str) -> Iterator[Problem]:
+    if "{" in name or looks_like_css(name):
+        return
+    here = names.knowledge.elements(screen_id)
+    if name not in here:
+        yield names.unknown(f'element on screen "{screen_id}":', name, path, here)
+
+
+CHECKS: Mapping[type[BaseModel], Check] = {
+    BaseCondition: _condition,
+    ActionCall: _call,
+    ErrorRule: _rule,
+    InputSpec: _input,
+    Action: _action,
+    Transition: _transition,
+    GlobalRecovery: _recovery,
+    Task: _task,
+    PresentationFlow: _flow,
+    Screen: _screen,
+    StateSignature: _signature,
+}
+"""Model -> what is checked of it beyond `REFERENCES`."""
