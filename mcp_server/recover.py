@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from kb_schema.answers import RecoveryOption
 from kb_schema.base import CURRENT_SCREEN
-from kb_schema.calls import ActionCall
 from kb_schema.graph import DEFAULT_PRIORITY, GlobalRecovery
 from mcp_server.compiled import View, recovery_order
 from mcp_server.foresight import Known, sort_out
@@ -45,7 +44,7 @@ def _usable(
 ) -> Iterator[RecoveryOption]:
     for edge in edges:
         holds, assumed = sort_out(edge.conditions.required, facts)  # lost: on no screen for sure
-        if not holds:
+        if not holds or edge.triggered_by is None:  # the rules let none in that says not what to do
             continue
         yield RecoveryOption(
             recovery_id=edge.local_id,
@@ -54,7 +53,7 @@ def _usable(
             priority=edge.priority(view.knowledge.groups.get(edge.from_group)),
             reliability=edge.reliability,
             expected_ms=edge.expected_ms,
-            action=_call(edge).to_json(),
+            action=edge.triggered_by.to_json(),
             description=edge.description,
             assumptions=assumed,
         )
@@ -82,15 +81,6 @@ def _default(view: View, screen_id: str | None) -> Iterator[RecoveryOption]:
             action=call.to_json(),
             description="the website's default recovery",
         )
-
-
-def _call(edge: GlobalRecovery) -> ActionCall:
-    """What triggers the edge; one without a trigger is a way to be found, or a look around."""
-    if edge.triggered_by is not None:
-        return edge.triggered_by
-    if edge.stays:
-        return ActionCall(action_type="no_op")
-    return ActionCall(action_type="navigate", target_screen=edge.to_screen)
 
 
 def _where(to_screen: str, screen_id: str | None) -> str:

@@ -13,7 +13,7 @@ def site_map(view: View) -> SiteMap:
         website_id=view.website_id,
         name=view.website.name,
         screens=tuple(
-            MapScreen(screen_id=screen_id, name=screen.name, groups=knowledge.groups_of(screen_id))
+            MapScreen(screen_id=screen_id, name=screen.name, groups=view.groups_of.get(screen_id, ()))
             for screen_id, screen in sorted(knowledge.screens.items())
         ),
         transitions=tuple(

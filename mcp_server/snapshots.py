@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import html
 import re
-
-from selectolax.lexbor import LexborHTMLParser
 
 from kb_schema.snapshots import PageSnapshot
 from mcp_server.errors import BadRequest, TooLarge
@@ -12,6 +11,8 @@ from mcp_server.errors import BadRequest, TooLarge
 MAX_BYTES = 5_000_000
 """Of HTML and text together."""
 
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,2000})</title", re.IGNORECASE)
+"""Bounded, so that no page makes it slow; parsing is for pages already found harmless."""
 _TEXT_TITLE = re.compile(r"^\W*Page Title:\s*(.+)$", re.MULTILINE)
 """As other MCP browsers head their accessibility text."""
 
@@ -34,7 +35,7 @@ def admitted(snapshot: PageSnapshot, *, limit: int = MAX_BYTES) -> PageSnapshot:
 def title_of(snapshot: PageSnapshot) -> str:
     """The title the page itself gives, or nothing."""
     if snapshot.html:
-        node = LexborHTMLParser(snapshot.html).css_first("title")
-        return "" if node is None else " ".join(node.text().split())
+        found = _TITLE.search(snapshot.html)
+        return "" if found is None else " ".join(html.unescape(found[1]).split())
     found = _TEXT_TITLE.search(snapshot.text or "")
     return "" if found is None else found[1].strip()

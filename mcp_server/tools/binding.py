@@ -86,9 +86,7 @@ def _registered(
         name=function.__name__,
         title=title,
         description=inspect.getdoc(function),
-        annotations=ToolAnnotations(
-            read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False
-        ),
+        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
     )
     tool.parameters = slim(tool.parameters, keep_descriptions=True)
     output = tool.fn_metadata.output_schema
@@ -96,14 +94,15 @@ def _registered(
     return tool
 
 
-def slim(schema: Mapping[str, Any], *, keep_descriptions: bool = False) -> dict[str, Any]:
-    """A JSON schema without titles and, but for its own properties if they are kept, descriptions.
+_UNSAID = frozenset({"title", "description", "minLength", "maxLength", "default", "additionalProperties"})
+"""What models need not read in every conversation; arguments are checked by the models all the same."""
 
-    Models read the tool list in every conversation.
-    """
+
+def slim(schema: Mapping[str, Any], *, keep_descriptions: bool = False) -> dict[str, Any]:
+    """A JSON schema that says only what a caller must know; looser than the model, never stricter."""
     found: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in ("title", "description") and isinstance(value, str):
+        if key in _UNSAID and not isinstance(value, Mapping):
             continue
         if key in ("properties", "$defs"):
             found[key] = {name: slim(part) for name, part in value.items()}
@@ -113,8 +112,12 @@ def slim(schema: Mapping[str, Any], *, keep_descriptions: bool = False) -> dict[
             found[key] = [slim(part) if isinstance(part, Mapping) else part for part in value]
         else:
             found[key] = value
+    options = found.get("anyOf", [])
+    if options and all(option.keys() == {"type"} for option in options):
+        found = {key: value for key, value in found.items() if key != "anyOf"}
+        found["type"] = [option["type"] for option in options]
     if keep_descriptions:
         for name, part in schema.get("properties", {}).items():
-            if "description" in part:
-                found["properties"][name]["description"] = part["description"]
+            kept = {key: part[key] for key in ("description", "default") if part.get(key) is not None}
+            found["properties"][name] |= kept
     return found

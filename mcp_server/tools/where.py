@@ -4,33 +4,50 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from kb_schema.answers import AvailableActions, DocumentAnswer, Identification
 from kb_schema.snapshots import PageSnapshot
 from mcp_server import describe, rendering
+from mcp_server.errors import BadRequest
 from mcp_server.identify import identify
+from mcp_server.pages.tree import PageRefused
 from mcp_server.snapshots import admitted
 from mcp_server.tools.parameters import DetailLevel, Id, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
+_PAGE_SCHEMA = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("url", "title", "html", "text")},
+    "required": ["url"],
+}
+"""What a foreign client needs to know; our own snapshots carry more, which is taken too."""
+Page = Annotated[
+    PageSnapshot,
+    WithJsonSchema(_PAGE_SCHEMA),
+    Field(description="The page: `url` with `html`, or with `text` (plain or accessibility text)"),
+]
+
 
 def identify_current_screen(
     visit: Visit,
-    snapshot: Annotated[PageSnapshot, Field(description="The page: `url` with `html`, or with `text`")],
+    snapshot: Page,
     last_known_screen_id: Annotated[Id | None, Field(description="Gives the ways out if lost")] = None,
     base_url: Annotated[str | None, Field(description="Where the site runs, if not at its own")] = None,
 ) -> Reply[Identification]:
     """Which known screen a page is, with evidence; the ways out if it is none."""
     if last_known_screen_id is not None:
         screen_of(visit.view, last_known_screen_id)
-    answer = identify(
-        visit.view,
-        admitted(snapshot),
-        visit.prober,
-        base_url=base_url or visit.base_url,
-        last_known=last_known_screen_id,
-    )
+    try:
+        answer = identify(
+            visit.view,
+            admitted(snapshot),
+            visit.prober,
+            base_url=base_url or visit.base_url,
+            last_known=last_known_screen_id,
+        )
+    except PageRefused as exc:
+        raise BadRequest(exc.reason, hint="send the page's text instead of its HTML") from exc
     return Reply(answer, rendering.identification(answer))
 
 

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb_schema import Sourced, assemble, parse_document
+from mcp_server.compiled import View, compile_view
+from mcp_server.errors import UnknownName
+from mcp_server.foresight import sort_out
+from mcp_server.graph import weights
+from mcp_server.paths import Avoid, find_paths
+from mcp_server.shortest import comes_back
+
+OBJECTIVES = ("fewest", "fastest", "reliable", "balanced")
+
+
+def ids(paths) -> list[list[str]]:
+    return [[step.transition_id for step in path.steps] for path in paths.paths]
+
+
+def test_the_default_trades_time_against_reliability(view):
+    assert ids(find_paths(view, "shelf", "jar_new")) == [["open_new_by_url"]]
+    assert ids(find_paths(view, "shelf", "jar_new", objective="fastest")) == [["open_new"]]
+
+
+def test_parallel_transitions_are_alternatives_of_their_own(view):
+    found = find_paths(view, "shelf", "jar_new", k=3)
+    assert ids(found) == [["open_new_by_url"], ["open_new"]]
+
+
+def test_a_path_says_time_reliability_and_what_it_assumes(view):
+    (path,) = find_paths(view, "shelf", "jar_new", avoid=Avoid(actions=("goto",))).paths
+    assert (path.expected_ms, path.reliability, path.assumptions) == (500, 0.5, ("authenticated",))
+    assert parse_document(path.steps[0].transition).local_id == "open_new"
+
+
+def test_a_fact_known_false_closes_an_edge_and_an_effect_opens_it_again(view):
+    found = find_paths(view, "sign_in_page", "jar_new", facts={"authenticated": False})
+    assert ids(found) == [["sign_in_submit", "open_new_by_url"]]
+    assert found.paths[0].assumptions == ()
+
+
+def test_one_comes_back_to_a_screen_only_after_a_fact_has_changed(view):
+    found = find_paths(view, "shelf", "jar_new", facts={"authenticated": False})
+    assert ids(found) == [["sign_out", "sign_in_submit", "open_new_by_url"]]
+    assert len(find_paths(view, "shelf", "jar_new", facts={"authenticated": True}, k=20).paths) == 2
+
+
+def test_there_is_one_empty_path_to_where_one_is(view):
+    found = find_paths(view, "shelf", "shelf", k=5)
+    assert ids(found) == [[]]
+    assert found.paths[0].reliability == 1.0
+
+
+def test_no_way_says_what_stands_in_it(view):
+    barred = find_paths(view, "shelf", "jar_new", avoid=Avoid(transitions=("open_new", "open_new_by_url")))
+    assert barred.paths == ()
+    assert "to be avoided" in (barred.hint or "")
+    out = {"authenticated": False}
+    signed_out = find_paths(view, "shelf", "jar_new", facts=out, avoid=Avoid(screens=("sign_in_page",)))
+    assert "to be avoided" in (signed_out.hint or "")
+    assert "find_global_recovery_paths" in (find_paths(view, "shelf", "jar_edit").hint or "")
+    assert "directly" in (find_paths(view, "help", "shelf").hint or "")
+
+
+@pytest.mark.parametrize(
+    "avoid", [Avoid(screens=("shelv",)), Avoid(transitions=("open_nwe",)), Avoid(actions=("clik",))]
+)
+def test_a_misspelt_name_to_avoid_is_refused_and_corrected(view, avoid):
+    with pytest.raises(UnknownName, match="did you mean"):
+        find_paths(view, "shelf", "jar_new", avoid=avoid)
+
+
+@pytest.mark.parametrize("reliability", [0.0, 0.005, 0.01, 0.5, 1.0])
+def test_balanced_is_the_expected_time_to_arrive(reliability):
+    r = max(0.01, reliability)
+    assert weights(200, reliability, 5000)["balanced"][0] == pytest.approx(200 + (1 - r) / r * 5200)
+    assert weights(200, reliability, 5000)["reliable"][0] == pytest.approx(-math.log(r))
+
+
+def test_a_failure_costs_what_the_best_recovery_of_its_screen_takes(view):
+    open_new = next(way for way in view.ways["shelf"] if way.transition_id == "open_new")
+    # The best by priority is `sign_in_again`, whose time nobody wrote down: a second.
+    assert open_new.weights["balanced"][0] == 500 + 1 * (500 + 1_000)
+    submit = view.ways["sign_in_page"][0]
+    assert submit.weights["balanced"][0] == pytest.approx(2000 + (0.1 / 0.9) * (2000 + 5000))
+
+
+# -- against enumeration ---------------------------------------------------------------------------
+
+SCREENS = tuple("abcde")
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> View:
+    edges = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(SCREENS),
+                st.sampled_from(SCREENS),
+                st.sampled_from([0, 100, 100, 250, 1000]),
+                st.sampled_from([0.0, 0.3, 0.9, 1.0, 1.0]),
+                st.sampled_from([None, None, True, False]),
+                st.sampled_from([None, None, None, True, False]),
+            ),
+            max_size=12,
+        )
+    )
+    documents: list[dict[str, Any]] = [
+        {"type": "website", "website_id": "g", "name": "G", "base_url": "https://g.example"},
+        *({"type": "screen", "screen_id": s, "name": s, "url_patterns": [f"^/{s}$"]} for s in SCREENS),
+    ]
+    for number, (source, target, ms, reliability, needs, sets) in enumerate(edges):
+        condition = [] if needs is None else [{"type": "authenticated", "expected": needs}]
+        effects = [] if sets is None else [{"type": "sets_fact", "fact": "authenticated", "value": sets}]
+        documents.append(
+            {
+                "type": "transition",
+                "transition_id": f"t{number:02}",
+                "_from": source,
+                "_to": target,
+                "triggered_by": "refresh" if number % 2 else "navigate_back",
+                "cost": {"estimated_ms": ms},
+                "reliability_score": reliability,
+                "conditions": {"required": condition},
+                "effects": effects,
+            }
+        )
+    return compile_view(assemble(Sourced(parse_document(d)) for d in documents)[0], "1")
+
+
+def enumerated(view: View, objective, facts, avoid: Avoid) -> list[tuple[float, tuple[str, ...]]]:
+    """Every path from a to e that comes back nowhere without a changed fact, by plain recursion."""
+    found = []
+
+    def walk(places, ways):
+        screen, known = places[-1]
+        if screen == "e":
+            found.append(
+                (sum(way.weights[objective][0] for way in ways), tuple(w.transition_id for w in ways))
+            )
+            return
+        facts_here = {name: json.loads(value) for name, value in known}
+        for way in view.ways.get(screen, ()):
+            if way.target in avoid.screens or way.action_type in avoid.actions:
+                continue
+            if not sort_out(way.required, facts_here, screen)[0]:
+                continue
+            after = (way.target, frozenset({**dict(known), **dict(way.sets)}.items()))
+            if not any(comes_back(place, after) for place in places):
+                walk([*places, after], [*ways, way])
+
+    walk([("a", frozenset((k, json.dumps(v)) for k, v in facts.items()))], [])
+    return sorted(found)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    view=graphs(),
+    objective=st.sampled_from(OBJECTIVES),
+    k=st.integers(1, 20),
+    facts=st.sampled_from([{}, {"authenticated": True}, {"authenticated": False}]),
+    avoid=st.sampled_from([Avoid(), Avoid(screens=("b",)), Avoid(actions=("reload",))]),
+)
+def test_the_k_best_paths_are_those_of_a_plain_enumeration(view, objective, k, facts, avoid):
+    canonical = Avoid(screens=avoid.screens, actions=("refresh",) if avoid.actions else ())
+    expected = enumerated(view, objective, facts, canonical)
+    found = find_paths(view, "a", "e", objective=objective, k=k, avoid=avoid, facts=facts)
+    got = ids(found)
+    assert len(got) == min(k, len(expected))
+    assert len({tuple(path) for path in got}) == len(got)
+    costs = {path: cost for cost, path in expected}
+    assert all(tuple(path) in costs for path in got)
+    assert [costs[tuple(path)] for path in got] == pytest.approx(
+        [c for c, _ in itertools.islice(expected, k)]
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(view=graphs(), objective=st.sampled_from(OBJECTIVES))
+def test_more_alternatives_never_change_the_first_ones(view, objective):
+    few, many = (ids(find_paths(view, "a", "e", objective=objective, k=k)) for k in (2, 6))
+    assert many[: len(few)] == few

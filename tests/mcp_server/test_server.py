@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from mcp import Client, MCPError
+
+from kb_schema.answers import (
+    AvailableActions,
+    DocumentAnswer,
+    Groups,
+    Identification,
+    NextStep,
+    Paths,
+    RecoveryPaths,
+    SearchResults,
+    SiteMap,
+    TaskList,
+    Websites,
+)
+from mcp_server.server import create_server
+from mcp_server.snapshots import MAX_BYTES
+from mcp_server.source import MemorySource
+from tests.mcp_server import pantry
+
+PARAMETERS = {
+    "list_websites": [],
+    "identify_current_screen": ["website_id", "snapshot", "last_known_screen_id", "base_url"],
+    "get_screen": ["website_id", "screen_id", "detail"],
+    "get_available_actions": ["website_id", "screen_id"],
+    "find_path": ["website_id", "from_screen", "to_screen", "objective", "k", "avoid", "facts"],
+    "find_screen_groups": ["website_id", "screen_id"],
+    "find_global_recovery_paths": ["website_id", "screen_id", "group_id", "target_screen", "facts"],
+    "get_error_recovery_strategy": ["website_id", "error", "screen_id", "action_type"],
+    "list_tasks": ["website_id", "cursor"],
+    "get_task_definition": ["website_id", "task_id", "detail"],
+    "get_next_step": ["website_id", "task_id", "after_step"],
+    "find_tasks_for_screen": ["website_id", "screen_id"],
+    "get_action_definition": ["website_id", "action_id", "detail"],
+    "get_presentation_flow": ["website_id", "flow_id", "detail"],
+    "get_website": ["website_id", "detail"],
+    "get_site_map": ["website_id"],
+    "search_knowledge": ["website_id", "query"],
+}
+
+CALLS = [
+    ("list_websites", {}, Websites),
+    ("identify_current_screen", {"snapshot": pantry.SHELF.to_json()}, Identification),
+    (
+        "identify_current_screen",
+        {"snapshot": {"url": f"{pantry.BASE}/jars", "text": "Your jars"}},
+        Identification,
+    ),
+    ("get_screen", {"screen_id": "shelf"}, DocumentAnswer),
+    ("get_available_actions", {"screen_id": "shelf"}, AvailableActions),
+    ("find_path", {"from_screen": "sign_in_page", "to_screen": "jar_new", "k": 2}, Paths),
+    ("find_path", {"from_screen": "shelf", "to_screen": "jar_new", "avoid": {"actions": ["click"]}}, Paths),
+    ("find_screen_groups", {"screen_id": "jar_new"}, Groups),
+    ("find_global_recovery_paths", {"screen_id": "jar_new"}, RecoveryPaths),
+    ("find_global_recovery_paths", {"group_id": "forms", "facts": {"authenticated": True}}, RecoveryPaths),
+    ("find_global_recovery_paths", {}, RecoveryPaths),
+    ("get_error_recovery_strategy", {"error": "timeout"}, DocumentAnswer),
+    ("list_tasks", {}, TaskList),
+    ("get_task_definition", {"task_id": "add_jar", "detail": "summary"}, DocumentAnswer),
+    ("get_next_step", {"task_id": "add_jar"}, NextStep),
+    ("find_tasks_for_screen", {"screen_id": "shelf"}, TaskList),
+    ("get_action_definition", {"action_id": "fill_jar"}, DocumentAnswer),
+    ("get_presentation_flow", {"flow_id": "tour"}, DocumentAnswer),
+    ("get_website", {"detail": "full"}, DocumentAnswer),
+    ("get_site_map", {}, SiteMap),
+    ("search_knowledge", {"query": "jar"}, SearchResults),
+]
+
+
+def server(**options):
+    return create_server(MemorySource(pantry.knowledge()), **options)
+
+
+def text_of(result) -> str:
+    return "".join(block.text for block in result.content)
+
+
+async def called(tool, arguments, **options):
+    async with Client(server(**options)) as client:
+        if tool != "list_websites":
+            arguments = {"website_id": "pantry", **arguments}
+        return await client.call_tool(tool, arguments)
+
+
+async def test_the_tools_are_those_of_the_design_with_their_hints_and_schemas():
+    async with Client(server(), mode="legacy") as client:
+        tools = (await client.list_tools()).tools
+    assert {tool.name: list(tool.input_schema.get("properties", {})) for tool in tools} == PARAMETERS
+    for tool in tools:
+        assert tool.output_schema is not None
+        assert tool.output_schema["type"] == "object"
+        assert tool.annotations is not None
+        assert (tool.annotations.read_only_hint, tool.annotations.idempotent_hint) == (True, True)
+        assert tool.description
+
+
+async def test_the_tool_list_is_always_the_same_and_small():
+    lists = []
+    for options in ({}, {"read_only": True}):
+        async with Client(server(**options)) as client:
+            listed = await client.list_tools()
+            lists.append([tool.model_dump_json(exclude_none=True, by_alias=True) for tool in listed.tools])
+    assert lists[0] == lists[1]
+    assert sum(map(len, lists[0])) < 18_000
+
+
+@pytest.mark.parametrize(("tool", "arguments", "model"), CALLS)
+async def test_every_tool_answers_as_its_model_and_as_text(tool, arguments, model):
+    result = await called(tool, arguments)
+    assert not result.is_error, text_of(result)
+    model.model_validate(result.structured_content)
+    assert text_of(result)
+
+
+async def test_an_answer_over_the_handshake_transport_is_the_same():
+    arguments = {"website_id": "pantry", "from_screen": "shelf", "to_screen": "jar_new"}
+    answers = []
+    for mode in ("legacy", "auto"):
+        async with Client(server(), mode=mode) as client:
+            answers.append((await client.call_tool("find_path", arguments)).structured_content)
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("get_screen", {"website_id": "pantri", "screen_id": "shelf"}, 'did you mean "pantry"'),
+        ("get_screen", {"website_id": "pantry", "screen_id": "shelv"}, 'did you mean "shelf"'),
+        ("find_path", {"website_id": "pantry", "from_screen": "shelf", "to_screen": "x"}, "known: help"),
+        ("get_task_definition", {"website_id": "pantry", "task_id": "add_jra"}, "call list_tasks"),
+        (
+            "get_action_definition",
+            {"website_id": "pantry", "action_id": "type_text"},
+            "basic action type 'fill'",
+        ),
+        ("list_tasks", {"website_id": "pantry", "cursor": "???"}, "without a cursor"),
+        (
+            "find_path",
+            {"website_id": "pantry", "from_screen": "shelf", "to_screen": "help", "k": 0},
+            "greater than",
+        ),
+        ("identify_current_screen", {"website_id": "pantry", "snapshot": {"url": ""}}, "snapshot is empty"),
+        (
+            "identify_current_screen",
+            {"website_id": "pantry", "snapshot": {"url": "https://x", "html": "x" * (MAX_BYTES + 1)}},
+            "at most 5.0 MB",
+        ),
+        (
+            "identify_current_screen",
+            {"website_id": "pantry", "snapshot": {"url": f"{pantry.BASE}/x", "html": "<div>" * 100_000}},
+            "send the page's text instead",
+        ),
+    ],
+)
+async def test_a_refusal_says_what_was_meant_and_what_to_do(tool, arguments, said):
+    async with Client(server()) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert said in text_of(result)
+    assert "Traceback" not in text_of(result)
+
+
+async def test_the_base_url_of_the_configuration_or_of_the_call_is_in_force():
+    moved = pantry.page("/sign-in", "Sign in to your pantry", base="https://staging.example").to_json()
+    arguments = {"snapshot": moved}
+    configured = await called(
+        "identify_current_screen", arguments, base_urls={"pantry": "https://staging.example"}
+    )
+    given = await called("identify_current_screen", {**arguments, "base_url": "https://staging.example"})
+    neither = await called("identify_current_screen", arguments)
+    found = [
+        Identification.model_validate(r.structured_content).screen_id for r in (configured, given, neither)
+    ]
+    assert found == ["sign_in_page", "sign_in_page", None]
+
+
+async def test_a_change_of_the_knowledge_is_answered_at_once():
+    source = MemorySource(pantry.knowledge())
+    async with Client(create_server(source)) as client:
+        asked = {"website_id": "pantry", "screen_id": "cellar"}
+        assert (await client.call_tool("get_screen", asked)).is_error
+        cellar = {"type": "screen", "screen_id": "cellar", "name": "Cellar", "url_patterns": ["^/cellar$"]}
+        source.put([pantry.knowledge(also=(cellar,))])
+        assert not (await client.call_tool("get_screen", asked)).is_error
+
+
+async def test_screens_and_tasks_are_resources():
+    async with Client(server()) as client:
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [t.uri_template for t in templates] == [
+            "kb://{website_id}/screens/{screen_id}",
+            "kb://{website_id}/tasks/{task_id}",
+        ]
+        (content,) = (await client.read_resource("kb://pantry/screens/shelf")).contents
+        assert json.loads(content.text)["screen_id"] == "shelf"
+        with pytest.raises(MCPError, match="did you mean"):
+            await client.read_resource("kb://pantry/tasks/add_jat")
+
+
+async def test_prompts_name_only_tools_there_are():
+    async with Client(server()) as client:
+        prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        assert prompts == {"find_your_way", "present"}
+        got = await client.get_prompt("find_your_way", {"website_id": "pantry", "goal": "add a jar"})
+        said = got.messages[0].content.text
+    named = {word.strip(".,;:'") for word in said.split() if "_" in word}
+    assert named <= set(PARAMETERS)
+
+
+async def test_an_answer_from_a_copy_says_so():
+    from tests.mcp_server.test_views import Counting  # noqa: PLC0415 - the fake lives with its own tests
+
+    source = Counting(pantry.knowledge())
+    async with Client(create_server(source)) as client:
+        await client.call_tool("list_tasks", {"website_id": "pantry"})
+        source.down = True
+        result = await client.call_tool("list_tasks", {"website_id": "pantry"})
+    assert not result.is_error
+    assert "from the copy of generation 1" in text_of(result)
