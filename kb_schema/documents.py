@@ -166,7 +166,10 @@ def problems_of(
 ) -> list[Problem]:
     """A validation error as problems with JSON paths, expectations and suggestions."""
     problems = []
-    for item in error.errors(include_url=False):
+    items = error.errors(include_url=False)
+    for item in items:
+        if item["type"] == "too_short" and any(_inside(other["loc"], item["loc"]) for other in items):
+            continue  # counted after its bad items were dropped: they are what is wrong
         path = json_path(item["loc"], data, keep_last=item["type"] in ("missing", "extra_forbidden"))
         rule = item["type"] if item["type"] == NO_GRAPH_LOOPS else "schema"
         if rule == NO_GRAPH_LOOPS:
@@ -182,6 +185,14 @@ def problems_of(
             )
         )
     return problems
+
+
+def _inside(inner: Sequence[str | int], outer: Sequence[str | int]) -> bool:
+    return len(inner) > len(outer) and tuple(inner[: len(outer)]) == tuple(outer)
+
+
+def _inside(location: Sequence[str | int], outer: Sequence[str | int]) -> bool:
+    return len(location) > len(outer) and tuple(location[: len(outer)]) == tuple(outer)
 
 
 def json_path(location: Sequence[str | int], data: Any, *, keep_last: bool = False) -> str:

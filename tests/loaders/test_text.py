@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loaders.text import read_file, to_yaml
@@ -49,6 +49,7 @@ def file(tmp_path_factory):
     return tmp_path_factory.mktemp("yaml") / "x.yaml"
 
 
+@settings(deadline=None)
 @given(data=JSON)
 def test_any_json_is_written_as_yaml_that_reads_back_the_same(file, data):
     written = to_yaml({"data": data})
@@ -56,6 +57,7 @@ def test_any_json_is_written_as_yaml_that_reads_back_the_same(file, data):
     assert repr(read_file(file, "x")) == repr({"data": data})
 
 
+@settings(deadline=None)
 @given(
     texts=st.lists(
         st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(sorted(SCALARS)), max_size=5
