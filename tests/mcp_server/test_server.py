@@ -106,7 +106,7 @@ async def test_the_tool_list_is_always_the_same_and_small():
             listed = await client.list_tools()
             lists.append([tool.model_dump_json(exclude_none=True, by_alias=True) for tool in listed.tools])
     assert lists[0] == lists[1]
-    assert sum(map(len, lists[0])) < 18_000
+    assert sum(map(len, lists[0])) < 19_000  # characters: about 4,700 tokens
 
 
 @pytest.mark.parametrize(("tool", "arguments", "model"), CALLS)
