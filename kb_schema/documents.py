@@ -187,10 +187,6 @@ def problems_of(
     return problems
 
 
-def _inside(inner: Sequence[str | int], outer: Sequence[str | int]) -> bool:
-    return len(inner) > len(outer) and tuple(inner[: len(outer)]) == tuple(outer)
-
-
 def _inside(location: Sequence[str | int], outer: Sequence[str | int]) -> bool:
     return len(location) > len(outer) and tuple(location[: len(outer)]) == tuple(outer)
 
