@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -331,18 +332,19 @@ def _print_status(status: StoreStatus) -> None:
     if not status.websites:
         out.print("nothing is loaded yet: [cyan]periplus kb load DIR[/]")
         return
-    table = Table("website", "generation", "loaded", "schema", "what", "state", header_style="bold")
     for website in status.websites:
         active = website.active
-        what = ", ".join(
-            f"{n} {_plural(k, n)}" for k, n in _website_counts(website).items() if k != "website"
+        out.print(
+            f"\n[bold]{escape(active.website_id)}[/] generation {active.generation}, loaded "
+            f"{active.loaded_at.astimezone():%Y-%m-%d %H:%M:%S}, schema {active.schema_version}: {_state(website)}",
+            soft_wrap=True,
+            highlight=False,
         )
-        loaded = f"{active.loaded_at.astimezone():%Y-%m-%d %H:%M:%S}"
-        table.add_row(
-            escape(active.website_id), str(active.generation), loaded, str(active.schema_version), what,
-            _state(website),
-        )  # fmt: skip
-    out.print(table)
+        table = Table("kind", "documents", box=SIMPLE_HEAD, header_style="dim")
+        table.columns[1].justify = "right"
+        for kind, number in _website_counts(website).items():
+            table.add_row(kind, str(number))
+        out.print(table)
 
 
 def _state(website: WebsiteStatus) -> str:
@@ -353,7 +355,7 @@ def _state(website: WebsiteStatus) -> str:
         told.append(f"older generations being read: {', '.join(map(str, website.pinned))}")
     if website.leftovers:
         told.append(f"left over, the next load collects: {', '.join(map(str, website.leftovers))}")
-    return "\n".join(told)
+    return "; ".join(told)
 
 
 def _diff_json(website_id: str, found: KnowledgeDiff) -> dict[str, Any]:
