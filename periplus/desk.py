@@ -53,7 +53,21 @@ class StoreSource:
 
 @asynccontextmanager
 async def desk_client(stores: Stores, base_urls: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
-    """A client of a desk over these stores, in this process. `base_urls`: website -> URL in force."""
+    """A client of a desk over these stores, in this process. `base_urls`: website -> URL in force.
+
+    What is raised while it is open arrives as it is, not wrapped into the group of the client's
+    own tasks.
+    """
     server = create_server(StoreSource(stores), base_urls=dict(base_urls or {}))
-    async with Client(server) as client:
-        yield client
+    try:
+        async with Client(server) as client:
+            yield client
+    except BaseExceptionGroup as group:
+        raise _single(group) from None
+
+
+def _single(error: BaseException) -> BaseException:
+    """The one exception inside a group of one, however deep; a real group stays a group."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

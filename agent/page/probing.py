@@ -12,6 +12,10 @@ from agent.page import library
 from kb_schema.probes import Probe, ProbeAnswer, probe_key
 
 
+PARSED_WITHIN_S = 10.0
+"""How long one waits for a document to be parsed; a slower one is judged as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageFacts:
     """What the page said of itself in one look."""
@@ -23,10 +27,17 @@ class PageFacts:
 
 
 async def look(page: Page, probes: Sequence[Probe]) -> PageFacts:
-    """Answers to the probes with URL, title and ready state of the very same moment."""
+    """Answers to the probes with URL, title and ready state of the very same moment.
+
+    A document that is still being parsed is asked again when it is whole: what is not there yet
+    would pass for what is gone.
+    """
     unique = {probe_key(probe): probe for probe in probes}
     asked = json.dumps([probe.model_dump(mode="json") for probe in unique.values()])
     said = await library.call(page, "answer", asked)
+    if said["ready_state"] == "loading":
+        await library.document_ready(page, PARSED_WITHIN_S)
+        said = await library.call(page, "answer", asked)
     answers = {key: ProbeAnswer(**answer) for key, answer in zip(unique, said["answers"], strict=True)}
     return PageFacts(said["url"], said["title"], said["ready_state"], answers)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from playwright.async_api import Page
 
 from agent.page import library
+from agent.page.probing import PARSED_WITHIN_S
 from kb_schema.selectors import Selector
 from kb_schema.snapshots import PageSnapshot, Viewport
 
@@ -21,6 +22,9 @@ async def take_snapshot(page: Page, secrets: Sequence[Selector] = ()) -> PageSna
     """
     asked = json.dumps([selector.model_dump(mode="json") for selector in secrets])
     said = await library.call(page, "snapshot", asked)
+    if said["ready_state"] == "loading":  # half a page is no page: wait until it is parsed
+        await library.document_ready(page, PARSED_WITHIN_S)
+        said = await library.call(page, "snapshot", asked)
     return PageSnapshot(
         url=said["url"],
         title=said["title"],

@@ -1,0 +1,185 @@
+"""`periplus demo` and `periplus run` as a newcomer meets them: files, messages, exit codes, processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.media.probe import grab_frame, probe
+from tests.support.processes import descendants, process_is_alive
+
+HARBOUR = str(Path(__file__).parent.parent / "data" / "harbour")
+
+
+def periplus(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "periplus", *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "200", **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.mark.usefixtures("ffmpeg")
+async def test_a_demo_leaves_a_film_captions_a_report_and_a_trace(tmp_path):
+    done = periplus("demo", HARBOUR, "--speed", "4", "--headless", "--out", "film", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path / "film"
+    info = await probe(folder / "demo.mp4")
+    kinds = {stream.codec for stream in info.streams}
+    assert {"h264", "mov_text"} <= kinds
+    assert [chapter.title for chapter in info.chapters] == ["Hello", "Register", "Look"]
+    result = json.loads((folder / "result.json").read_text())
+    assert result["succeeded"]
+    assert abs(info.duration_s - result["duration_s"]) < 1.5
+    first = await grab_frame(folder / "demo.mp4", 0.5, tmp_path / "first.jpg")
+    last = await grab_frame(folder / "demo.mp4", info.duration_s - 0.5, tmp_path / "last.jpg")
+    assert first.read_bytes() != last.read_bytes()
+    assert "Her name is Seagull," in (folder / "captions.vtt").read_text()
+    report = (folder / "report.html").read_text()
+    assert "http://" not in report.replace("http://127.0.0.1", "").replace("http://www.w3.org", "")
+    assert report.count("data:image/jpeg;base64,") == 3
+    assert "<svg" in report
+    manifest = json.loads((folder / "session" / "manifest.json").read_text())
+    assert manifest["complete"]
+    lines = [
+        json.loads(line)
+        for line in (folder / "session" / manifest["turns"][0]["path"]).read_text().splitlines()
+    ]
+    assert [line["action_type"] for line in lines] == ["click", "fill", "select_option", "click"]
+    assert all(line["body_html_before_last_action"] and line["body_html_after_last_action"] for line in lines)
+
+
+def test_ctrl_c_ends_a_demo_in_good_order_and_keeps_what_there_is(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    assert "stopped" in out
+    result = json.loads((tmp_path / "film" / "result.json").read_text())
+    assert result["interrupted"]
+    assert (tmp_path / "film" / "report.html").is_file()
+    assert (tmp_path / "film" / "demo.mp4").stat().st_size > 0
+
+
+def test_a_killed_demo_leaves_no_process_behind_and_a_whole_knowledge_base(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    children = descendants(process.pid)
+    assert len(children) >= 3  # the site, Playwright's driver, Chromium's processes
+    process.kill()
+    process.communicate(timeout=60)
+    _gone(children)
+    status = periplus("kb", "status", "--json", cwd=tmp_path)
+    assert status.returncode == 0, status.stderr
+    assert "harbour" in status.stdout
+
+
+def test_run_prints_its_result_as_json_and_tells_by_its_exit_code(site, tmp_path):
+    assert periplus("kb", "load", f"{HARBOUR}/kb", cwd=tmp_path).returncode == 0
+    base = ["--base-url", site.url, "--headless", "--out", "o"]
+    done = periplus("run", "register_boat", *base, "-i", "boat_name=Skua", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["outputs"] == {"moored": "Skua"}
+    missing = periplus("run", "register_boat", *base, cwd=tmp_path)
+    assert missing.returncode == 3
+    assert "boat_name" in missing.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "words"),
+    [
+        (["demo", "spadewrks"], {}, ["no demo 'spadewrks'", "spadeworks"]),
+        (["demo", HARBOUR, "--flow", "nope"], {}, ["no flow 'nope'", "harbour_tour"]),
+        (["demo", HARBOUR, "--base-url", "http://127.0.0.1:9"], {}, ["127.0.0.1:9", "cannot be opened"]),
+        (["demo", HARBOUR], {"PERIPLUS_CHROMIUM": "/no/such/browser"}, ["no Chromium", "/no/such/browser"]),
+        (["run", "x", "-i", "novalue"], {}, ["novalue", "NAME=VALUE"]),
+        (["run", "x"], {}, ["no knowledge yet", "periplus kb load"]),
+    ],
+)
+def test_what_a_person_can_put_right_is_one_clear_message_and_exit_code_2(tmp_path, arguments, env, words):
+    done = periplus(*arguments, cwd=tmp_path, env=env)
+    assert done.returncode == 2, done.stdout + done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_task_is_told_with_what_was_meant(site, tmp_path):
+    assert periplus("kb", "load", f"{HARBOUR}/kb", cwd=tmp_path).returncode == 0
+    done = periplus("run", "registr_boat", "--base-url", site.url, "--headless", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "register_boat" in done.stderr
+
+
+def test_a_malformed_seed_is_named_with_file_place_and_fix(tmp_path):
+    seed = tmp_path / "bad"
+    (seed / "kb").mkdir(parents=True)
+    (seed / "seed.yaml").write_text("name: bad\nsite: {script: site.py}\n")
+    (seed / "kb" / "website.yaml").write_text("type: website\nwebsite_id: bad\nname: Bad\nbase_url: nowhere\n")
+    done = periplus("demo", str(seed), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "website.yaml" in done.stderr
+    assert "$.base_url" in done.stderr
+    (seed / "seed.yaml").write_text("name: bad\nsyte: {}\n")
+    done = periplus("demo", str(seed), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "seed.yaml" in done.stderr
+    assert "syte" in done.stderr
+
+
+def test_a_site_that_does_not_start_is_told_with_its_last_words(tmp_path):
+    seed = tmp_path / "mute"
+    seed.mkdir()
+    (seed / "kb").symlink_to(Path(HARBOUR) / "kb")
+    (seed / "seed.yaml").write_text("name: mute\nsite: {script: site.py}\n")
+    (seed / "site.py").write_text("raise SystemExit('no harbour today')\n")
+    done = periplus("demo", str(seed), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "did not start" in done.stderr
+    assert "no harbour today" in done.stderr
+
+
+def _start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "periplus", *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "200"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _read_until(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if words in line:
+            return
+    pytest.fail(f"{words!r} was never said:\n{''.join(lines)}")
+
+
+def _gone(pids: list[int]) -> None:
+    """Every process ends by itself; waits on its pidfd, at most 15 s in all."""
+    import select
+
+    for pid in pids:
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        select.select([handle], [], [], 15)
+        os.close(handle)
+    assert [pid for pid in pids if process_is_alive(pid)] == []

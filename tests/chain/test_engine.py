@@ -1,0 +1,132 @@
+"""Tasks run from knowledge over MCP on a real page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.engine.engine import Engine
+from agent.errors import Lost, NotInKnowledge, SiteUnreachable
+from agent.events import Event, Recovered, ScreenSeen, TransitionTaken
+from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
+
+if TYPE_CHECKING:
+    from agent.session import Session
+
+HARD = "O'Brien \"Bob\" </script> {x} {{y}} ünï 你好"
+
+
+async def test_a_task_does_its_work_and_says_what_it_rests_on(session, site):
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Gannet", "length": "12"})
+    assert result.status is RunStatus.SUCCESS
+    assert result.evidence is EvidenceLevel.VERIFIED
+    assert result.outputs == {"moored": "Gannet"}
+    assert [s.status for s in result.steps] == [StepStatus.DONE] * 4
+    assert site.state()["boats"] == [{"name": "Gannet", "length": "12"}]
+    assert site.state()["created"] >= 1
+
+
+async def test_values_go_through_fields_templates_and_conditions_unharmed(session, site):
+    result = await Engine(session).run_task("register_boat", {"boat_name": HARD})
+    assert result.succeeded, result.error
+    assert site.state()["boats"][0]["name"] == HARD
+    assert result.outputs["moored"] == HARD
+
+
+async def test_inputs_come_from_session_before_global_context_and_defaults_last(session, site):
+    session.context.global_values["boat_name"] = "Puffin"
+    session.context.session["boat_name"] = "Tern"
+    result = await Engine(session).run_task("register_boat")
+    assert result.succeeded
+    assert site.state()["boats"] == [{"name": "Tern", "length": "6"}]
+
+
+async def test_a_missing_input_needs_a_person_and_nothing_was_touched(session, site):
+    result = await Engine(session).run_task("register_boat")
+    assert result.status is RunStatus.NEEDS_PERSON
+    assert "boat_name" in (result.error or "")
+    assert "--input boat_name=" in (result.hint or "")
+    assert result.steps == ()
+    assert site.state()["boats"] == []
+
+
+async def test_the_way_is_found_over_transitions(session):
+    taken: list[str] = []
+    session.bus.listen(lambda e: taken.append(e.transition_id) if isinstance(e, TransitionTaken) else None)
+    engine = Engine(session)
+    await engine.guide.go_to("boat_new")
+    await engine.guide.go_to("quay")
+    assert taken == ["quay_to_new", "new_to_quay"]
+    assert session.screen_id == "quay"
+
+
+async def test_lost_in_fog_the_recovery_edge_falls_back_to_its_second_action_and_the_plan_goes_on(session, site):
+    events: list[Event] = []
+    session.bus.listen(events.append)
+    engine = Engine(session)
+    await engine.guide.go_to("boat_new")
+    await session.page.goto(f"{site.url}/fog")  # no link home there: only the fallback URL helps
+    result = await engine.run_task("register_boat", {"boat_name": "Kittiwake"})
+    assert result.succeeded, result.error
+    assert Recovered("back_to_quay", "quay", succeeded=True) in events
+    assert any(isinstance(e, ScreenSeen) and e.screen_id is None for e in events)
+    assert site.state()["boats"][0]["name"] == "Kittiwake"
+
+
+async def test_without_any_way_out_it_says_it_is_lost(session, site):
+    engine = Engine(session)
+    await engine.guide.arrive()
+    await session.page.route("**/quay*", lambda route: route.fulfill(body="<p>closed</p>", content_type="text/html"))
+    await session.page.goto(f"{site.url}/fog")
+    with pytest.raises(Lost) as caught:
+        await engine.guide.recover()
+    assert caught.value.tried == ("back_to_quay",)
+
+
+async def test_an_iterator_empties_a_collection_and_stops(session, site):
+    site.moor("A", "B", "C")
+    result = await Engine(session).run_task("cast_off_all")
+    assert result.succeeded, result.error
+    assert site.state()["boats"] == []
+
+
+async def test_an_iterator_over_nothing_is_done_at_once(session, site):
+    removed = site.state()["removed"]
+    assert (await Engine(session).run_task("cast_off_all")).succeeded
+    assert site.state()["removed"] == removed
+
+
+async def test_a_loop_without_progress_stops_with_the_reason(session, site):
+    site.moor("Stuck", "Fast")
+    await session.page.route("**/remove", lambda route: route.fulfill(status=303, headers={"location": "/quay"}))
+    result = await Engine(session).run_task("cast_off_all")
+    assert result.status is RunStatus.FAILURE
+    assert "no progress" in (result.error or "")
+    assert len(site.state()["boats"]) == 2
+
+
+async def test_a_submit_whose_effect_is_not_seen_is_not_repeated(session, site):
+    before = site.state()["created"]
+
+    async def swallow(route):
+        if route.request.method != "POST":
+            return await route.continue_()
+        await route.fetch(max_redirects=0)  # it happens; the answer is lost
+        return await route.fulfill(body="<p>?</p>", content_type="text/html")
+
+    await session.page.route("**/boats/new", swallow)
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Once"})
+    assert result.status is RunStatus.FAILURE
+    assert site.state()["created"] == before + 1
+
+
+async def test_an_unknown_task_is_named_with_what_was_meant(session):
+    with pytest.raises(NotInKnowledge, match="register_boat"):
+        await Engine(session).run_task("registr_boat")
+
+
+async def test_a_site_that_is_down_is_said_so_with_its_address(session):
+    session.base_url = "http://127.0.0.1:9"
+    with pytest.raises(SiteUnreachable, match=r"127\.0\.0\.1:9"):
+        await Engine(session).run_task("register_boat", {"boat_name": "x"})
