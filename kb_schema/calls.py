@@ -46,7 +46,8 @@ class ActionCall(Model):
     duration: Seconds | None = None
     """Of a `wait`."""
     speed: JsonValue = None
-    """Milliseconds between keystrokes."""
+    """Milliseconds between keystrokes where somebody watches; without an audience text is put in
+    at once."""
     clear_first: JsonValue = None
     iterator_spec: str | None = None
     """`{iterator_spec}`: the task's own."""

@@ -15,7 +15,14 @@ from playwright.async_api import Error as DriverError
 from playwright.async_api import Page
 
 from agent.page import library
-from agent.page.errors import ActionFailed, ActionMisused, NavigationFailed, OriginRefused
+from agent.page.errors import (
+    ActionFailed,
+    ActionMisused,
+    NavigationFailed,
+    OriginRefused,
+    PageError,
+    PageGone,
+)
 from agent.page.gate import Gated, GatePolicy, pass_gate
 from kb_schema.selectors import Selector
 from kb_schema.urls import origin_of
@@ -166,9 +173,9 @@ def _never_happened(error: DriverError) -> bool:
     return "Element is not attached to the DOM" in error.message
 
 
-def _failure(order: Order, error: DriverError) -> Exception:
-    known = library.gone(order.page, error)
-    if known is not error:
+def _failure(order: Order, error: DriverError) -> PageError:
+    known = library.mapped(order.page, error)
+    if isinstance(known, PageGone):
         return known
     reason = error.message.splitlines()[0]
     return ActionFailed(order.action, reason, target=order.target.description if order.target else None)
@@ -367,6 +374,6 @@ def _check_origin(url: str, allowed: frozenset[str]) -> None:
         raise OriginRefused(url, origin, allowed)
 
 
-def _navigation_failure(order: Order, url: str, error: DriverError) -> Exception:
-    known = library.gone(order.page, error)
-    return NavigationFailed(url, error.message.splitlines()[0]) if known is error else known
+def _navigation_failure(order: Order, url: str, error: DriverError) -> PageError:
+    known = library.mapped(order.page, error)
+    return known if isinstance(known, PageGone) else NavigationFailed(url, error.message.splitlines()[0])

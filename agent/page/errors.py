@@ -7,6 +7,7 @@
     |-- GateFailed          the element may not be acted on now           (heal, or wait and retry)
     |-- ActionFailed        the browser refused an action                 (may have happened: look)
     |-- OriginRefused       a URL outside the allowed origins             (final)
+    |-- ScriptFailed        the in-page library could not run            (a defect, ours or the page's)
     |-- NavigationFailed    the page could not be loaded                  (retry)
     `-- PageGone            the page was closed or never came to rest     (final for this page)
 
@@ -88,6 +89,14 @@ class NavigationFailed(PageError):
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason
         super().__init__(f"{url} could not be loaded: {reason}")
+
+
+class ScriptFailed(PageError):
+    """The in-page library threw: a defect of ours, or of a page that broke what it stands on."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        self.url, self.reason = url, reason
+        super().__init__(f"asking the page {url} failed: {reason}")
 
 
 class PageGone(PageError):

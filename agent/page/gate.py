@@ -26,10 +26,10 @@ class GatePolicy:
     """After one recent disturbance: two frames (33 ms was measured as their floor)."""
     young_ms: float = 500.0
     """A document is young for this long: too young to have shown its habits."""
-    young_look_ms: float = 130.0
-    """Asked in a young document: longer than the 100 ms jumps that two frames miss."""
+    young_look_ms: float = 190.0
+    """Asked in a young document: the 100 ms jumps that two frames miss, and timers that come late."""
     gap_factor: float = 1.5
-    """A page that changes every n ms must rest n times this: the next change would have come."""
+    """A page that changes every n ms, unasked, must rest n times this: the next change would have come."""
     longest_look_ms: float = 370.0
     """The most that is ever asked: what three samples 120 ms apart see, and a frame."""
     memory_ms: float = 1_000.0

@@ -17,7 +17,7 @@ from typing import Any
 from playwright.async_api import BrowserContext, ElementHandle, Page
 from playwright.async_api import Error as DriverError
 
-from agent.page.errors import PageGone
+from agent.page.errors import PageError, PageGone, ScriptFailed
 
 _KEY = 'Symbol.for("periplus.page.1")'
 _CALL = f"([name, args]) => {{ const it = window[{_KEY}]; return it ? it[name](...args) : null; }}"
@@ -70,7 +70,7 @@ async def call(page: Page, name: str, *args: Any, deadline_s: float = RACE_DEADL
                 return json.loads(answer)
         except DriverError as error:
             if not document_replaced(error):
-                raise gone(page, error) from error
+                raise mapped(page, error) from error
         if time.monotonic() >= until:
             raise PageGone(page.url, f"documents kept replacing each other for {deadline_s:.0f} s")
         await document_ready(page, until - time.monotonic())
@@ -82,7 +82,7 @@ async def take(page: Page, token: str) -> ElementHandle | None:
         return (await page.evaluate_handle(_TAKE, token)).as_element()
     except DriverError as error:
         if page.is_closed():
-            raise gone(page, error) from error
+            raise mapped(page, error) from error
         return None
 
 
@@ -98,7 +98,7 @@ async def document_ready(page: Page, timeout_s: float) -> None:
         await page.wait_for_load_state("domcontentloaded", timeout=max(1.0, timeout_s * 1000))
     except DriverError as error:
         if page.is_closed():
-            raise gone(page, error) from error
+            raise mapped(page, error) from error
     await asyncio.sleep(0)  # the event that replaced the document is handled before the next try
 
 
@@ -107,8 +107,9 @@ def document_replaced(error: DriverError) -> bool:
     return any(words in error.message for words in _REPLACED)
 
 
-def gone(page: Page, error: DriverError) -> Exception:
-    """`PageGone` for a closed or crashed page; any other driver error as it is."""
+def mapped(page: Page, error: DriverError) -> PageError:
+    """The driver's error as one of ours: `PageGone` for a closed or crashed page, else `ScriptFailed`."""
+    reason = error.message.splitlines()[0]
     if page.is_closed() or any(words in error.message for words in _GONE):
-        return PageGone(page.url, error.message.splitlines()[0])
-    return error
+        return PageGone(page.url, reason)
+    return ScriptFailed(page.url, reason)

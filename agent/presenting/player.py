@@ -38,7 +38,8 @@ from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import MissingVariable, fill
 
 SLOWEST_KEY_S, FASTEST_KEY_S = 0.14, 0.03
-"""Bounds of a human's typing; within them a field takes as long as what is said about it."""
+"""Bounds of a human's typing; within them a field takes as long as what is said about it. An
+authored speed takes the place of the fastest."""
 BRIDGE = "That did not go as planned, so let me show you the next part."
 """Said when a segment cannot be saved."""
 
@@ -326,8 +327,9 @@ class _Presenter(Companion):
         if self._player._instant or not isinstance(call.value, str) or not call.value:  # noqa: SLF001
             return usual
         speed = self._player._speed  # noqa: SLF001
+        authored = call.speed / 1000 if isinstance(call.speed, int | float) else FASTEST_KEY_S
         wanted = self._player._narrator.remaining_s / len(call.value)  # noqa: SLF001
-        return Pace(key_delay_s=min(SLOWEST_KEY_S / speed, max(FASTEST_KEY_S / speed, wanted)))
+        return Pace(key_delay_s=min(SLOWEST_KEY_S / speed, max(authored / speed, wanted)))
 
 
 def _title(segment: Segment) -> str:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.demo import DemoResult, DemoSettings, run_demo
 from periplus.errors import EXIT_INTERRUPTED, UserError
 from periplus.seeds import Seed, find_seed
 from periplus.settings import load_settings
+
+if TYPE_CHECKING:
+    from periplus.demo import DemoResult
 
 EXIT_INCOMPLETE = 1
 
@@ -55,7 +57,9 @@ def demo(
     Ctrl-C ends it in good order and keeps what there is.
     """
     console = Console()
-    seed = find_seed(name)
+    seed = find_seed(name)  # a wrong name is told before anything heavy is imported
+    from periplus.demo import DemoSettings, run_demo  # noqa: PLC0415
+
     settings = DemoSettings(flow, speed, headed, not no_voice, base_url)
     folder = out or _fresh_folder(seed, flow)
     if folder.exists() and not folder.is_dir():

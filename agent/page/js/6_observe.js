@@ -3,6 +3,10 @@
 
 const BURST_GAP_MS = 12; // disturbances closer than this (one frame) are one burst
 const BURSTS_KEPT = 24;
+const ANSWER_MS = 80; // what begins this soon after an input is the page's answer to it, not its habit
+const BEAT_MS = 25;
+const LATE_MS = 40;
+const BEATS_FOR_MS = 1000;
 const records = new WeakMap(); // document -> record
 const nativeNow = performance.now.bind(performance);
 const nativeFrame = window.requestAnimationFrame.bind(window);
@@ -15,7 +19,7 @@ function disturb(record, at = epoch()) {
   const bursts = record.bursts;
   const last = bursts[bursts.length - 1];
   if (last !== undefined && at - last.end < BURST_GAP_MS) last.end = Math.max(last.end, at);
-  else bursts.push({ start: at, end: at });
+  else bursts.push({ start: at, end: at, answer: at - record.lastInput < ANSWER_MS });
   if (bursts.length > BURSTS_KEPT) bursts.shift();
 }
 
@@ -29,7 +33,7 @@ function recordOf(doc) {
 function ownRecord(doc) {
   const known = records.get(doc);
   if (known) return known;
-  const record = { bursts: [], began: epoch(), observed: new WeakSet(), observer: null, listeners: new Set() };
+  const record = { bursts: [], lastInput: -Infinity, began: epoch(), observed: new WeakSet(), observer: null, listeners: new Set() };
   records.set(doc, record);
   record.observer = new MutationObserver((changes) => {
     disturb(record);
@@ -41,8 +45,17 @@ function ownRecord(doc) {
     "animationend", "animationcancel", "load", "toggle", "fullscreenchange"]) {
     doc.addEventListener(kind, note, { capture: true, passive: true });
   }
+  const input = () => {
+    record.lastInput = epoch();
+  };
+  for (const kind of ["pointermove", "pointerdown", "pointerup", "click", "keydown", "input", "change"]) {
+    doc.addEventListener(kind, input, { capture: true, passive: true });
+  }
   if (doc.defaultView) doc.defaultView.addEventListener("resize", note, { passive: true });
-  if (doc === document) watchShifts(record);
+  if (doc === document) {
+    watchShifts(record);
+    watchStalls(record);
+  }
   return record;
 }
 
@@ -50,6 +63,18 @@ function watchRoot(record, root) {
   if (record.observed.has(root)) return;
   record.observed.add(root);
   record.observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+}
+
+/** While a document is young: time in which its own timers could not run is no rest. */
+function watchStalls(record) {
+  let last = epoch();
+  const beat = () => {
+    const now = epoch();
+    if (now - last > BEAT_MS + LATE_MS) disturb(record, now);
+    last = now;
+    if (now - record.began < BEATS_FOR_MS) nativeTimeout(beat, BEAT_MS);
+  };
+  nativeTimeout(beat, BEAT_MS);
 }
 
 function watchShifts(record) {

@@ -167,24 +167,29 @@ function unstable(el, policy, tracked) {
     tracks.set(el, { box, since: track && sameBox(track.box, box) ? Math.max(track.since, quietSince) : quietSince, moves: 0 });
   } else if (!sameBox(track.box, box)) {
     tracks.set(el, { box, since: now, moves: track.moves + 1 });
+    disturb(around[0], now); // nothing told of it, but it moved
   }
   const still = now - tracks.get(el).since;
-  const need = lookNeeded(bursts, around, now, policy);
-  if (still >= need) return null;
   const { moves } = tracks.get(el);
+  // What was seen moving twice has a habit, whatever the evidence says.
+  const seen = moves > 1 ? policy.longest_look_ms : moves * policy.young_look_ms;
+  const need = Math.max(seen, lookNeeded(bursts, around, now, policy));
+  if (still >= need) return null;
   const what = moves ? `it moved ${moves} times while it was watched, last` : "the page last changed";
   return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for`;
 }
 
-/** How long it must have rested: longer where the page has been moving again and again. */
+/** How long it must have rested: longer where the page keeps moving of its own accord. */
 function lookNeeded(bursts, around, now, policy) {
-  const recent = bursts.filter((burst) => now - burst.end < policy.memory_ms).sort((a, b) => a.start - b.start);
-  const age = now - Math.max(...around.map((record) => record.began));
+  const recent = bursts.filter((burst) => now - burst.end < policy.memory_ms);
+  const began = Math.max(...around.map((record) => record.began));
   let need = recent.length ? policy.short_look_ms : 0;
-  if (age < policy.young_ms) need = Math.max(need, policy.young_look_ms);
-  for (let i = 1; i < recent.length; i += 1) {
-    need = Math.max(need, (recent[i].start - recent[i - 1].end) * policy.gap_factor);
-  }
+  const own = recent.filter((burst) => !burst.answer).sort((a, b) => a.start - b.start);
+  const restless = now - Math.max(began, ...own.map((burst) => burst.end)) < policy.young_look_ms;
+  if (now - began < policy.young_ms && restless) need = Math.max(need, policy.young_look_ms);
+  // A habit shows in gaps that come again: the second longest is one that did.
+  const gaps = own.slice(1).map((burst, i) => burst.start - own[i].end).sort((a, b) => b - a);
+  if (gaps.length > 1) need = Math.max(need, gaps[1] * policy.gap_factor);
   return Math.min(need, policy.longest_look_ms);
 }
 
