@@ -17,7 +17,7 @@ from mcp_server.compiled import View
 from mcp_server.details import working
 from mcp_server.errors import UnknownName
 from mcp_server.foresight import Known, sort_out
-from mcp_server.graph import Way
+from mcp_server.graph import Way, Weight
 from mcp_server.shortest import FactSet, Place, Route, routes
 
 MOST_PATHS = 20
@@ -74,6 +74,7 @@ class _Search:
         self._objective = objective
         self._avoid = avoid
         self._verdicts: dict[tuple[str, FactSet], tuple[bool, tuple[str, ...]]] = {}
+        self._open: dict[Place, tuple[tuple[Way, Place, Weight], ...]] = {}
 
     def paths(self, from_screen: str, to_screen: str, facts: Known) -> Iterator[Path]:
         """Best first."""
@@ -84,11 +85,18 @@ class _Search:
         for route in routes(start, to_screen, self._steps, lambda way: way.weights[self._objective]):
             yield self._told(route)
 
-    def _steps(self, place: Place) -> Iterator[tuple[Way, Place]]:
+    def _steps(self, place: Place) -> tuple[tuple[Way, Place, Weight], ...]:
+        found = self._open.get(place)
+        if found is None:
+            found = self._open[place] = tuple(self._opened(place))
+        return found
+
+    def _opened(self, place: Place) -> Iterator[tuple[Way, Place, Weight]]:
         screen, known = place
         for way in self._view.ways.get(screen, ()):
             if not self._avoided(way) and self._verdict(way, known)[0]:
-                yield way, (way.target, known if not way.sets else _fact_set_after(known, way))
+                after = known if not way.sets else _fact_set_after(known, way)
+                yield way, (way.target, after), way.weights[self._objective]
 
     def _avoided(self, way: Way) -> bool:
         return (

@@ -11,7 +11,8 @@ Not here: objectives, avoidance, conditions; `Steps` says which ways are open wh
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -21,8 +22,8 @@ from mcp_server.graph import Way, Weight
 FactSet = frozenset[tuple[str, str]]
 """Known facts: (name, value as JSON)."""
 Place = tuple[str, FactSet]
-Steps = Callable[[Place], Iterable[tuple[Way, Place]]]
-"""The ways open at a place, each with the place it leads to."""
+Steps = Callable[[Place], Sequence[tuple[Way, Place, Weight]]]
+"""The ways open at a place, each with the place it leads to and its weight; asked often."""
 Weigh = Callable[[Way], Weight]
 Cost = tuple[float, float, int]
 """Weight in both parts, then the number of ways: of equals, the shorter."""
@@ -47,7 +48,7 @@ class Route:
 
 def routes(start: Place, goal: str, steps: Steps, weigh: Weigh) -> Iterator[Route]:
     """Every route from `start` to the screen `goal`, cheapest first; equals by transition ids."""
-    first = _cheapest(start, goal, steps, weigh, banned=frozenset(), passed=())
+    first = _cheapest(start, goal, steps, banned=frozenset(), passed=())
     found: list[Route] = []
     waiting: list[tuple[Cost, tuple[str, ...], int, Route]] = []
     if first is not None:
@@ -70,7 +71,7 @@ def _deviating(
     """The cheapest route that keeps the first `at` ways and then leaves every route found so far."""
     root = route.ids[:at]
     banned = frozenset(each.ids[at] for each in found if each.ids[:at] == root and len(each.ids) > at)
-    rest = _cheapest(route.places[at], goal, steps, weigh, banned=banned, passed=route.places[:at])
+    rest = _cheapest(route.places[at], goal, steps, banned=banned, passed=route.places[:at])
     if rest is None:
         return None
     ways = route.ways[:at] + rest.ways
@@ -81,16 +82,13 @@ def cost_of(ways: Sequence[Way], weigh: Weigh) -> Cost:
     """The cost of ways in order, added from the first."""
     total: Cost = (0.0, 0.0, 0)
     for way in ways:
-        total = _plus(total, weigh(way))
+        weight = weigh(way)
+        total = (total[0] + weight[0], total[1] + weight[1], total[2] + 1)
     return total
 
 
-def _plus(cost: Cost, weight: Weight) -> Cost:
-    return (cost[0] + weight[0], cost[1] + weight[1], cost[2] + 1)
-
-
 def _cheapest(
-    start: Place, goal: str, steps: Steps, weigh: Weigh, *, banned: frozenset[str], passed: Sequence[Place]
+    start: Place, goal: str, steps: Steps, *, banned: frozenset[str], passed: Sequence[Place]
 ) -> Route | None:
     """Dijkstra from `start`, whose `banned` ways are closed, never back to a place `passed`."""
     tie = count()
@@ -98,7 +96,9 @@ def _cheapest(
     best: dict[Place, Cost] = {start: (0.0, 0.0, 0)}
     closed: set[Place] = set()
     waiting: list[tuple[Cost, int, Place]] = [(best[start], next(tie), start)]
-    kept = (*passed, start)
+    been: defaultdict[str, list[Place]] = defaultdict(list)
+    for earlier in (*passed, start):
+        been[earlier[0]].append(earlier)
     while waiting:
         cost, _, place = heapq.heappop(waiting)
         if place in closed:
@@ -108,13 +108,14 @@ def _cheapest(
         closed.add(place)
         if len(closed) > MOST_PLACES:
             raise BadRequest("the search is too large", hint="give fewer facts, or a nearer target")
-        for way, after in steps(place):
-            if after in closed or (place == start and way.transition_id in banned):
+        for way, after, weight in steps(place):
+            onward = (cost[0] + weight[0], cost[1] + weight[1], cost[2] + 1)
+            known = best.get(after)
+            if known is not None and known <= onward:
                 continue
-            onward = _plus(cost, weigh(way))
-            if after in best and best[after] <= onward:
+            if place == start and way.transition_id in banned:
                 continue
-            if any(comes_back(earlier, after) for earlier in kept):
+            if after[0] in been and any(comes_back(earlier, after) for earlier in been[after[0]]):
                 continue
             best[after] = onward
             before[after] = (place, way)

@@ -1,0 +1,195 @@
+"""The desk: one identification, one path, one tool call, each against a baseline in the same run."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import networkx as nx
+import pytest
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+
+from kb_schema import KnowledgeBase, parse_document
+from kb_schema.probes import Facts
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.websites import Website
+from mcp_server.compiled import View, compile_view
+from mcp_server.identify import identify, judge_all
+from mcp_server.pages.stored import answer_probes
+from mcp_server.paths import find_paths
+from mcp_server.server import create_server
+from mcp_server.source import MemorySource
+
+pytestmark = pytest.mark.bench
+
+BASE = "https://shop.example"
+SCREENS = 1_000
+TRANSITIONS = 5_000
+
+
+def synthetic(screens: int, transitions: int) -> KnowledgeBase:
+    """A site of many screens, two URL shapes in five sharing a pattern with a twin."""
+    chance = random.Random(7)  # noqa: S311 - a benchmark repeats itself
+    documents: list[dict[str, Any]] = [
+        {
+            "type": "screen",
+            "screen_id": f"s{n}",
+            "name": f"Screen {n}",
+            "url_patterns": [rf"^/area{n % 50}/page{n // 2}/\d+$"],
+            "state_signature": {
+                "required_indicators": [{"type": "dom_contains", "value": f"Heading {n}"}],
+                "optional_indicators": [{"type": "element_visible", "selector": f"#mark-{n % 20}"}],
+                "negative_indicators": [{"type": "element_visible", "selector": f"#not-{n % 20}"}],
+            },
+        }
+        for n in range(screens)
+    ]
+    for n in range(transitions):
+        source = n % screens
+        target = (source + 1) % screens if n < screens else chance.randrange(screens)
+        documents.append(
+            {
+                "type": "transition",
+                "transition_id": f"t{n}",
+                "_from": f"s{source}",
+                "_to": f"s{target}",
+                "triggered_by": "click",
+                "cost": {"estimated_ms": chance.randrange(100, 3_000)},
+                "reliability_score": chance.choice([0.8, 0.95, 1.0]),
+            }
+        )
+    website = parse_document({"type": "website", "website_id": "shop", "name": "Shop", "base_url": BASE})
+    assert isinstance(website, Website)
+    by_kind: dict[str, dict[str, Any]] = {"website": {"shop": website}}
+    for data in documents:
+        document = parse_document(data)
+        by_kind.setdefault(document.kind, {})[document.local_id] = document
+    return KnowledgeBase(website=website, by_kind=by_kind)
+
+
+def page(n: int) -> PageSnapshot:
+    rows = "".join(f"<tr><td>Row {i}</td><td><a href=/r/{i}>open</a></td></tr>" for i in range(150))
+    body = f"<h1>Heading {n}</h1><p id=mark-{n % 20}>here</p><table>{rows}</table>"
+    return PageSnapshot(url=f"{BASE}/area{n % 50}/page{n // 2}/3", html=f"<body>{body}</body>", title="Shop")
+
+
+@pytest.fixture(scope="module")
+def view() -> View:
+    return compile_view(synthetic(SCREENS, TRANSITIONS), "1")
+
+
+def median_ms(work: Callable[[], object], rounds: int) -> float:
+    work()
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1_000
+
+
+async def median_ms_async(work: Callable[[], Awaitable[object]], rounds: int) -> float:
+    await work()
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        await work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1_000
+
+
+def row(what: str, ours: float, baseline: str, theirs: float) -> None:
+    print(f"{what:<52} {ours:9.3f} ms   {baseline:<34} {theirs:9.3f} ms   ratio {ours / theirs:7.3f}")
+
+
+def test_one_identification_against_judging_every_signature(view: View) -> None:
+    snapshot = page(456)
+    facts = Facts(url=snapshot.url, title="Shop", path_base=BASE, authored_base=BASE)
+
+    def probing_all() -> str:
+        """Every signature's probes are put to the page, whatever the URL."""
+        probes = {key: probe for each in view.signatures.values() for key, probe in each.probes.items()}
+        answers = answer_probes(snapshot, tuple(probes.values()))
+        judged = judge_all(
+            view.signatures.values(), replace(facts, answers=answers), snapshot, lambda *_: answers
+        )
+        return next(each.signature.screen_id for each in judged if each.rejected_by is None)
+
+    def scanning() -> str:
+        """Every signature's URL patterns are tried in turn, and the page is probed for the rest."""
+        judged = judge_all(view.signatures.values(), facts, snapshot, answer_probes)
+        return next(each.signature.screen_id for each in judged if each.rejected_by is None)
+
+    assert identify(view, snapshot, answer_probes).screen_id == probing_all() == scanning() == "s456"
+    ours = median_ms(lambda: identify(view, snapshot, answer_probes), 50)
+    what = f"one identification, {SCREENS} screens known"
+    print()
+    row(what, ours, "a linear scan, URLs first", median_ms(scanning, 10))
+    row(what, ours, "a linear scan, everything probed", median_ms(probing_all, 3))
+
+
+@pytest.mark.parametrize("k", [1, 5])
+def test_one_path_against_networkx(view: View, k: int) -> None:
+    # The cheapest of parallel edges: networkx cannot keep them apart here.
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for ways in view.ways.values():
+        for way in ways:
+            weight = way.weights["balanced"][0]
+            if not graph.has_edge(way.source, way.target) or weight < graph[way.source][way.target]["weight"]:
+                graph.add_edge(way.source, way.target, weight=weight)
+    pairs = [(f"s{n}", f"s{(n * 37 + 500) % SCREENS}") for n in range(1, 20)]
+
+    def ours() -> float:
+        paths = [find_paths(view, a, b, k=k).paths[0] for a, b in pairs]
+        return sum(len(path.steps) for path in paths)
+
+    def theirs() -> float:
+        if k == 1:
+            found = [nx.bidirectional_dijkstra(graph, a, b)[1] for a, b in pairs]
+        else:
+            found = []
+            for a, b in pairs:
+                simple = nx.shortest_simple_paths(graph, a, b, weight="weight")
+                best, *_ = itertools.islice(simple, k)
+                found.append(best)
+        return sum(len(path) - 1 for path in found)
+
+    assert ours() == theirs()
+    print()
+    row(
+        f"one path, k = {k}, {SCREENS} screens, {TRANSITIONS} transitions",
+        median_ms(ours, 5) / len(pairs),
+        "networkx",
+        median_ms(theirs, 5) / len(pairs),
+    )
+
+
+async def test_a_tool_call_against_an_empty_tool_of_the_same_sdk() -> None:
+    empty: MCPServer = MCPServer("empty", log_level="WARNING")
+
+    @empty.tool()
+    async def nothing(text: str) -> dict[str, str]:
+        return {"said": text}
+
+    server = create_server(MemorySource(synthetic(50, 200)))
+    async with Client(server) as ours, Client(empty) as theirs:
+        baseline = await median_ms_async(lambda: theirs.call_tool("nothing", {"text": "x"}), 300)
+        snapshot = page(7).to_json()
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("find_screen_groups", {"screen_id": "s7"}),
+            ("get_available_actions", {"screen_id": "s7"}),
+            ("find_path", {"from_screen": "s7", "to_screen": "s20"}),
+            ("identify_current_screen", {"snapshot": snapshot}),
+        ]
+        print()
+        for tool, own in calls:
+            call = partial(ours.call_tool, tool, {"website_id": "shop", **own})
+            ms = await median_ms_async(call, 200)
+            row(f"in memory: {tool}", ms, "an empty tool", baseline)
