@@ -11,7 +11,6 @@ from playwright.async_api import Page
 from agent.page import library
 from kb_schema.probes import Probe, ProbeAnswer, probe_key
 
-
 PARSED_WITHIN_S = 10.0
 """How long one waits for a document to be parsed; a slower one is judged as it is."""
 
