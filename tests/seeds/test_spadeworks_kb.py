@@ -249,9 +249,7 @@ def test_ids_of_the_source_documents_are_kept(knowledge):
         knowledge.screens
     )
     assert {"login", "create_agent", "delete_all_emails", "delete_single_email"} <= set(knowledge.tasks)
-    assert {"agent_name_input", "language_dropdown", "save_button"} <= set(
-        knowledge.elements("agent_create")
-    )
+    assert {"agent_name_input", "language_dropdown", "save_button"} <= set(knowledge.elements("agent_create"))
     assert "create_to_list" in knowledge.transitions
     assert "recover_to_dashboard" in knowledge.recoveries
     assert isinstance(knowledge.tasks["delete_all_emails"].iterator_spec, CollectionIterator)
@@ -349,7 +347,9 @@ async def test_a_copy_of_a_page_on_a_foreign_site_is_not_known(member, site, vie
         assert identify(view, copy, answer_probes, base_url=site.base).screen_id is None
 
 
-@pytest.mark.parametrize("address", ["/agent?page=2", "/agent?q=menon", "/agent?q=nobody", "/contacts?page=4"])
+@pytest.mark.parametrize(
+    "address", ["/agent?page=2", "/agent?q=menon", "/agent?q=nobody", "/contacts?page=4"]
+)
 async def test_pages_and_searches_of_a_list_are_the_list(member, site, view, address):
     await member.goto(site.base + address)
     expected = "agent_list" if address.startswith("/agent") else "contacts_list"
@@ -405,7 +405,9 @@ async def until_found(page: Page, selector: Selector) -> Found:
     return found
 
 
-async def missing_elements(page: Page, site: Site, knowledge: KnowledgeBase, screen_id: str) -> dict[str, Found]:
+async def missing_elements(
+    page: Page, site: Site, knowledge: KnowledgeBase, screen_id: str
+) -> dict[str, Found]:
     """Elements that are not exactly one on the live page, by id."""
     await site.show(page, screen_id)
     elements = knowledge.elements(screen_id)
@@ -446,7 +448,8 @@ def test_every_element_can_be_found_in_more_than_one_way(knowledge):
         f"{screen_id}.{name}"
         for screen_id in knowledge.screens
         for name, element in knowledge.elements(screen_id).items()
-        if len(element.selector.strategies) == 1 and element.affordances[0].action_type != "get_screen_content"
+        if len(element.selector.strategies) == 1
+        and element.affordances[0].action_type != "get_screen_content"
     ]
     # Breadcrumbs, a dialog's Cancel and pages by number have no second way that would not be worse.
     assert Counter(name.split(".")[1] for name in single) == {
@@ -520,7 +523,9 @@ def segment_speech_s(segment: Segment) -> float:
     return sum(speech_s(text) for text in words)
 
 
-@pytest.mark.parametrize(("flow_id", "least", "most"), [("spadeworks_tour", 36, 56), ("spadeworks_demo", 200, 285)])
+@pytest.mark.parametrize(
+    ("flow_id", "least", "most"), [("spadeworks_tour", 36, 56), ("spadeworks_demo", 200, 285)]
+)
 def test_there_is_time_for_what_is_said(knowledge, flow_id, least, most):
     flow: PresentationFlow = knowledge.flows[flow_id]
     spoken = sum(segment_speech_s(segment) for segment in flow.segments)
