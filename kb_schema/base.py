@@ -5,6 +5,8 @@ Nothing here knows a document kind; kinds live in their own modules.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from typing import Annotated, Any
 
@@ -77,6 +79,11 @@ def split_reference(reference: str) -> tuple[str | None, str]:
     return _COLLECTION_ALIASES[match["collection"]], match["id"]
 
 
+def digest(data: Any) -> str:
+    """Eight characters that stand for JSON data: parallel edges without an id keep apart by it."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
+
+
 def _reference_to(*kinds: str) -> BeforeValidator:
     def normalise(value: Any) -> Any:
         if not isinstance(value, str):
@@ -103,6 +110,10 @@ class Document(Model):
     """Filled in from the website document of the folder a document is loaded from."""
     schema_version: int = Field(default=SCHEMA_VERSION, ge=1)
     metadata: Metadata = Field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As any model, but always with its `type`: what it is must survive."""
+        return {"type": getattr(self, "type", self.kind), **super().to_json()}
 
     @property
     def kind(self) -> str:

@@ -85,6 +85,8 @@ class UrlMatches(BaseCondition):
 
     def judge(self, facts: Facts, scope: Scope) -> Verdict:
         """Absolute patterns are matched against any configured base URL."""
+        if not facts.url:
+            return unknown("the URL is not known")
         ok = urls.matches(self.pattern, facts.url, authored_base=facts.authored_base, base=facts.path_base)
         return held(ok, f"URL {facts.url} against {self.pattern}")
 
@@ -99,6 +101,8 @@ class UrlContains(BaseCondition):
 
     def judge(self, facts: Facts, scope: Scope) -> Verdict:
         """Exact as to case."""
+        if not facts.url:
+            return unknown("the URL is not known")
         where = urls.path_of(facts.url) if self.value.startswith("/") else facts.url
         return held(self.value in where, f"{self.value!r} in {where}")
 
@@ -111,6 +115,8 @@ class TitleContains(BaseCondition):
 
     def judge(self, facts: Facts, scope: Scope) -> Verdict:
         """Exact as to case."""
+        if facts.title is None:
+            return unknown("the title is not known")
         return held(self.value in facts.title, f"{self.value!r} in title {facts.title!r}")
 
 

@@ -18,6 +18,7 @@ from kb_schema.base import (
     ScreenRef,
     TaskRef,
     TransitionRef,
+    digest,
     split_reference,
 )
 from kb_schema.calls import ActionCall
@@ -115,9 +116,10 @@ class Transition(_Edge):
 
     @property
     def local_id(self) -> str:
-        return (
-            self.transition_id or f"{self.from_screen}.to.{self.to_screen}.{self.triggered_by.canonical_type}"
-        )
+        if self.transition_id is not None:
+            return self.transition_id
+        ends = f"{self.from_screen}.to.{self.to_screen}.{self.triggered_by.canonical_type}"
+        return f"{ends}.{digest(self.triggered_by.to_json())}"
 
 
 class GlobalRecovery(_Edge):
@@ -214,7 +216,8 @@ class TaskDependency(Document):
 
     @property
     def local_id(self) -> str:
-        return f"{self.from_task}.{self.type}.{self.to_task}"
+        edge = f"{self.from_task}.{self.type}.{self.to_task}"
+        return edge if self.condition is None else f"{edge}.if.{digest(self.condition.to_json())}"
 
 
 class ActionTrigger(Document):

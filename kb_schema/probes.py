@@ -114,7 +114,8 @@ class Facts:
     """Everything a condition is judged on. None means *not known*."""
 
     url: str = ""
-    title: str = ""
+    """Empty: not known, as before any page was seen."""
+    title: str | None = None
     ready_state: str | None = None
     answers: Mapping[str, ProbeAnswer] = field(default_factory=dict)
     screen_id: str | None = None

@@ -22,7 +22,7 @@ class Overlay(Model):
 
 
 class DefaultRecovery(Model):
-    """Where to run when nothing else is known (DESIGN 5)."""
+    """Where to run when nothing else is known (DESIGN 5): each action is a way of its own, tried in order."""
 
     actions: tuple[ActionCall, ...] = Field(min_length=1)
 

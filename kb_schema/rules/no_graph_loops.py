@@ -1,5 +1,7 @@
 """No-Graph-Loops (KS 10.1): no cycle among tasks, except through an iterator or a condition.
 
+A task that remedies a precondition of a step counts as called: login that needs login is a cycle.
+
 Jumps between steps are refused where a task is parsed (`kb_schema.tasks`).
 """
 
@@ -20,7 +22,9 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """One problem per cycle of task calls and unconditional task edges."""
     calls: dict[str, set[str]] = {task_id: set() for task_id in knowledge.tasks}
     for task_id, task in knowledge.tasks.items():
-        calls[task_id] |= {step.action.task_id for step in task.steps if step.action.task_id}
+        for step in task.steps:
+            remedies = (condition.remediation_task_id for condition in step.preconditions)
+            calls[task_id] |= {called for called in (step.action.task_id, *remedies) if called}
     for edge in knowledge.dependencies:
         if edge.condition is None:
             calls.setdefault(edge.from_task, set()).add(edge.to_task)

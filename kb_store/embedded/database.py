@@ -11,6 +11,7 @@ import asyncio
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
@@ -25,12 +26,33 @@ FORMAT = 1
 BUSY_SECONDS = 15.0
 """How long to wait for another process's transaction before giving up."""
 
+BUSY_RETRY_SECONDS = 0.02
+"""Between two tries to switch a file that another process is just creating."""
+
 PAGE = 500
 """Rows fetched at a time by iterators."""
 
 T = TypeVar("T")
 Values = Sequence[Any] | Mapping[str, Any]
 """What is bound to a query's placeholders."""
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch the file to write-ahead logging, or find that it is.
+
+    SQLite answers a switch that meets another process's with `SQLITE_BUSY` at once, whatever the
+    connection's timeout: there is nothing to wait on but the clock.
+    """
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(BUSY_RETRY_SECONDS)
+        else:
+            return
 
 
 class Database:
@@ -109,7 +131,7 @@ class Database:
         return self._connection
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_wal(connection)
         # In WAL mode NORMAL never tears the file; a power cut may undo the last transactions, in order.
         connection.execute("PRAGMA synchronous = NORMAL")
         (found,) = connection.execute("PRAGMA user_version").fetchone()
