@@ -39,7 +39,7 @@ VIEWPORT = {"width": 1280, "height": 720}
 
 
 @pytest.mark.bench
-def test_the_tour_against_plain_playwright():
+def test_the_tour_against_plain_playwright() -> None:
     """Prints the ratio."""
     asyncio.run(measure(rounds=5))
 

@@ -242,8 +242,7 @@ class _Show:
             )
         except MediaError as exc:
             self._result.notes.append(f"the film could not be finished: {exc}")
-            if film.is_file() and film.stat().st_size:
-                shutil.copyfile(film, self._out / "demo-silent.mp4")
+            if _kept(film, self._out / "demo-silent.mp4"):
                 self._result.files.append("demo-silent.mp4")
             return False
         self._result.files.insert(0, "demo.mp4")
@@ -252,6 +251,14 @@ class _Show:
     def _write(self, name: str, text: str) -> None:
         (self._out / name).write_text(text, encoding="utf-8")
         self._result.files.append(name)
+
+
+def _kept(film: Path, target: Path) -> bool:
+    """Copy what was filmed, where anything was."""
+    if not film.is_file() or film.stat().st_size == 0:
+        return False
+    shutil.copyfile(film, target)
+    return True
 
 
 @asynccontextmanager

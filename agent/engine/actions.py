@@ -74,14 +74,17 @@ class Actions:
             if not await self._applies(step, bound):
                 continue
             if step.canonical_type == "wait_for" and step.observability_trigger is not None:
-                armed = armed or await self._armed(step.observability_trigger, bound)
-                await _await_trigger(armed, step.observability_trigger)
+                trigger = fill_call(step, bound).observability_trigger
+                await _await_trigger(armed or await self._armed(trigger, bound), trigger)
                 armed = None
                 continue
+            filled = fill_call(step, bound)
+            own = await self._armed(filled.observability_trigger, bound)
             following = steps[index + 1] if index + 1 < len(steps) else None
             if following is not None and following.canonical_type == "wait_for":
-                armed = await self._armed(following.observability_trigger, bound)
-            await self._primitive(fill_call(step, bound), bound)
+                armed = await self._armed(fill_call(following, bound).observability_trigger, bound)
+            await self._primitive(filled, bound)
+            await _await_trigger(own, filled.observability_trigger)
         if call.observability_trigger is not None:
             await _await_trigger(
                 await self._armed(call.observability_trigger, bound), call.observability_trigger

@@ -26,7 +26,11 @@ def fill_call(call: ActionCall, values: Mapping[str, Any]) -> ActionCall:
     Raises `StepFailed` for a variable without a value.
     """
     data = call.to_json()
-    kept = {name: data.pop(name) for name in ("target", "fallback_actions", "narration") if name in data}
+    kept = {
+        name: data.pop(name)
+        for name in ("target", "fallback_actions", "narration", "condition")
+        if name in data
+    }
     try:
         filled = fill_tree(data, values)
         if isinstance(kept.get("target"), str):

@@ -6,6 +6,8 @@ default. One function per source; adding a source is adding a function.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -55,8 +57,8 @@ async def resolve_inputs(
             if spec.required:
                 raise InputMissing(task.task_id, spec.name, spec.description)
             value, source = "", "nothing"
-        if spec.transforms and source != "nothing":
-            value = transformed(spec.name, value, spec.transforms)
+        if source != "nothing":
+            value = transformed(spec.name, typed(spec, value), spec.transforms)
         if spec.secret:
             context.keep_secret(value)
         values[spec.name] = value
@@ -88,6 +90,71 @@ async def _one(
         if answer is not None:
             return answer, "user_input"
     return MISSING, "nothing"
+
+
+def typed(spec: InputSpec, value: Any) -> Any:
+    """A text as the type its input declares: what people type and pages show is always text.
+
+    Raises `PersonNeeded` for a text that is no such value.
+    """
+    if not isinstance(value, str) or spec.type not in _FROM_TEXT:
+        return value
+    try:
+        return _FROM_TEXT[spec.type](value.strip())
+    except (ValueError, KeyError) as exc:
+        raise PersonNeeded(
+            f"input {spec.name!r} is {value!r}, which is no {spec.type}", hint=_EXAMPLES[spec.type]
+        ) from exc
+
+
+def _json_of(kind: type) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        value = json.loads(text)
+        if not isinstance(value, kind):
+            raise ValueError(text)  # noqa: TRY004 - told apart from bugs by the caller
+        return value
+
+    return parse
+
+
+def _list(text: str) -> list[Any]:
+    """A JSON list, or names between commas."""
+    if text.startswith("["):
+        return list(_json_of(list)(text))
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return int(number) if number == int(number) else number
+
+
+_TRUTH = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "0": False,
+    "off": False,
+}
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {
+    "number": _number,
+    "integer": int,
+    "boolean": lambda text: _TRUTH[text.lower()],
+    "array": _list,
+    "object": _json_of(dict),
+}
+_EXAMPLES = {
+    "number": "give a number, e.g. 12.5",
+    "integer": "give a whole number, e.g. 12",
+    "boolean": "give true or false",
+    "array": "give values between commas, or a JSON list",
+    "object": 'give a JSON object, e.g. {"key": "value"}',
+}
 
 
 def map_inputs(mapping: Mapping[str, InputMapping], context: Context) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Player:
 
     async def _demonstrate(self, segment: Segment, record: SegmentRecord, values: dict[str, Any]) -> None:
         inputs = map_inputs(segment.input_mapping, self._session.context)
-        values |= inputs
+        values |= {**self._session.context.session, **inputs}  # persisted under another name, too
         await self._hooks(segment, "before", values)
         await self.say(segment.narration_template, values)
         self._companion.begin(segment, values)

@@ -93,7 +93,6 @@ async def _run(
         session = await stack.enter_async_context(
             open_session(stores, browser, website_id, base_url=base_url, values=values, asker=_terminal())
         )
-        folder.mkdir(parents=True, exist_ok=True)
         trace = SessionTrace(folder / "session", website_id=website_id, context=session.context)
         view = LiveView(console, f"{website_id}: {task_id}")
         session.bus.listen(trace)

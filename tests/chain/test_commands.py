@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from tests.support.processes import descendants, process_is_alive
 HARBOUR = str(Path(__file__).parent.parent / "data" / "harbour")
 
 
-def periplus(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def periplus(
+    *arguments: str, cwd: Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "periplus", *arguments],
         cwd=cwd,
@@ -126,7 +129,9 @@ def test_a_malformed_seed_is_named_with_file_place_and_fix(tmp_path):
     seed = tmp_path / "bad"
     (seed / "kb").mkdir(parents=True)
     (seed / "seed.yaml").write_text("name: bad\nsite: {script: site.py}\n")
-    (seed / "kb" / "website.yaml").write_text("type: website\nwebsite_id: bad\nname: Bad\nbase_url: nowhere\n")
+    (seed / "kb" / "website.yaml").write_text(
+        "type: website\nwebsite_id: bad\nname: Bad\nbase_url: nowhere\n"
+    )
     done = periplus("demo", str(seed), cwd=tmp_path)
     assert done.returncode == 2
     assert "website.yaml" in done.stderr
@@ -173,8 +178,6 @@ def _read_until(process: subprocess.Popen[str], words: str) -> None:
 
 def _gone(pids: list[int]) -> None:
     """Every process ends by itself; waits on its pidfd, at most 15 s in all."""
-    import select
-
     for pid in pids:
         try:
             handle = os.pidfd_open(pid)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from agent.engine.engine import Engine
-from agent.errors import Lost, NotInKnowledge, SiteUnreachable
+from agent.engine.inputs import typed
+from agent.errors import Lost, NotInKnowledge, PersonNeeded, SiteUnreachable
 from agent.events import Event, Recovered, ScreenSeen, TransitionTaken
 from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.values import InputSpec
 
-if TYPE_CHECKING:
-    from agent.session import Session
-
-HARD = "O'Brien \"Bob\" </script> {x} {{y}} ünï 你好"
+HARD = 'O\'Brien "Bob" </script> {x} {{y}} ünï 你好'
 
 
 async def test_a_task_does_its_work_and_says_what_it_rests_on(session, site):
@@ -61,7 +58,9 @@ async def test_the_way_is_found_over_transitions(session):
     assert session.screen_id == "quay"
 
 
-async def test_lost_in_fog_the_recovery_edge_falls_back_to_its_second_action_and_the_plan_goes_on(session, site):
+async def test_lost_in_fog_the_recovery_edge_falls_back_to_its_second_action_and_the_plan_goes_on(
+    session, site
+):
     events: list[Event] = []
     session.bus.listen(events.append)
     engine = Engine(session)
@@ -77,7 +76,9 @@ async def test_lost_in_fog_the_recovery_edge_falls_back_to_its_second_action_and
 async def test_without_any_way_out_it_says_it_is_lost(session, site):
     engine = Engine(session)
     await engine.guide.arrive()
-    await session.page.route("**/quay*", lambda route: route.fulfill(body="<p>closed</p>", content_type="text/html"))
+    await session.page.route(
+        "**/quay*", lambda route: route.fulfill(body="<p>closed</p>", content_type="text/html")
+    )
     await session.page.goto(f"{site.url}/fog")
     with pytest.raises(Lost) as caught:
         await engine.guide.recover()
@@ -99,7 +100,9 @@ async def test_an_iterator_over_nothing_is_done_at_once(session, site):
 
 async def test_a_loop_without_progress_stops_with_the_reason(session, site):
     site.moor("Stuck", "Fast")
-    await session.page.route("**/remove", lambda route: route.fulfill(status=303, headers={"location": "/quay"}))
+    await session.page.route(
+        "**/remove", lambda route: route.fulfill(status=303, headers={"location": "/quay"})
+    )
     result = await Engine(session).run_task("cast_off_all")
     assert result.status is RunStatus.FAILURE
     assert "no progress" in (result.error or "")
@@ -130,3 +133,29 @@ async def test_a_site_that_is_down_is_said_so_with_its_address(session):
     session.base_url = "http://127.0.0.1:9"
     with pytest.raises(SiteUnreachable, match=r"127\.0\.0\.1:9"):
         await Engine(session).run_task("register_boat", {"boat_name": "x"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("integer", " 12 ", 12),
+        ("number", "1.5", 1.5),
+        ("boolean", "No", False),
+        ("array", "Ada, Ken", ["Ada", "Ken"]),
+        ("array", '["a,b"]', ["a,b"]),
+        ("object", '{"a": 1}', {"a": 1}),
+        ("string", "12", "12"),
+    ],
+)
+def test_a_typed_text_becomes_what_its_input_declares(kind, text, value):
+    assert typed(InputSpec(name="x", type=kind), text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("integer", "1.5"), ("boolean", "maybe"), ("object", "[1]"), ("number", "nan")]
+)
+def test_a_text_that_is_no_such_value_is_refused_with_an_example(kind, text):
+    with pytest.raises(PersonNeeded) as caught:
+        typed(InputSpec(name="x", type=kind), text)
+    assert "x" in str(caught.value)
+    assert caught.value.hint

@@ -80,9 +80,10 @@ function judge(selector, policy, before) {
   const moving = unstable(via, policy, before === el && !scrolled);
   let spot = clickPoint(via);
   let covered = spot ? notScoped(via, el, spot) : "no part of it lies in the view, and it cannot be scrolled there";
-  if (covered && via === el && isToggle(el)) {
-    // A styled checkbox hides its own box and lets its label be clicked.
+  if (covered && via === el) {
+    // A styled checkbox or file field clips its own box away and lets its label be clicked.
     const label = visibleStandIn(el, look);
+    if (label) bringIntoView(label);
     const point = label ? clickPoint(label) : null;
     if (point && !notScoped(label, el, point)) {
       base.via = label;

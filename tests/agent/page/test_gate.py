@@ -186,6 +186,13 @@ async def test_elements_in_open_shadow_roots_pass(page):
     ("html", "pointer"),
     [
         ("<input type=file id=f hidden><label for=f>Choose</label>", "LABEL"),
+        (
+            (
+                "<input type=file id=f style='position:absolute;width:1px;height:1px;clip-path:inset(50%)'>"
+                "<p>Drop it here, or</p><label for=f>Choose</label>"
+            ),
+            "LABEL",
+        ),
         ("<div><input type=file id=f hidden><button>Upload</button></div>", "BUTTON"),
         ("<label><input type=checkbox id=f style='display:none'>I agree</label>", "LABEL"),
         (

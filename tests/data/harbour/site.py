@@ -104,7 +104,7 @@ def main() -> None:
     if arguments.exit_with_stdin:
         threading.Thread(target=watch, daemon=True).start()
     listener.listen()
-    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    print(f"listening on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)  # noqa: T201 - how a site tells its address
     server.run(sockets=[listener])
 
 
