@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb_store.embedded import Database, EmbeddedDocumentStore, EmbeddedGraphStore
+from kb_store.errors import StoreUnavailable
 from kb_store.ports import DocumentStore, GraphStore
+
+DRIVERS = "pip install 'periplus[mongo-arango]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,51 @@ class Stores:
 
 
 @asynccontextmanager
-async def open_stores(data_dir: Path) -> AsyncIterator[Stores]:
-    """The embedded stores of a data directory, made ready, closed at the end.
+async def open_stores(
+    data_dir: Path, *, mongodb_url: str | None = None, arangodb_url: str | None = None
+) -> AsyncIterator[Stores]:
+    """The stores of a configuration, made ready, closed at the end.
 
-    Raises `StoreUnavailable` where the file cannot be opened or written.
+    Documents are in MongoDB where it is named, else in the data directory's file; the graph is in
+    ArangoDB where that is named, else beside the documents. The URLs may hold passwords: they are
+    kept out of every message. Raises `StoreUnavailable` where a store cannot be reached or written.
     """
-    database = Database(data_dir / "knowledge.sqlite3")
-    stores = Stores(EmbeddedDocumentStore(database), EmbeddedGraphStore(database))
+    stores = choose_stores(data_dir, mongodb_url=mongodb_url, arangodb_url=arangodb_url)
     try:
         await stores.documents.prepare()
         await stores.graph.prepare()
         yield stores
     finally:
         await stores.close()
+
+
+def choose_stores(
+    data_dir: Path, *, mongodb_url: str | None = None, arangodb_url: str | None = None
+) -> Stores:
+    """As `open_stores`, not yet made ready; the caller closes them."""
+    stores = _in_mongodb(mongodb_url) if mongodb_url else _embedded(data_dir)
+    return Stores(stores.documents, _in_arangodb(arangodb_url)) if arangodb_url else stores
+
+
+def _embedded(data_dir: Path) -> Stores:
+    database = Database(data_dir / "knowledge.sqlite3")
+    return Stores(EmbeddedDocumentStore(database), EmbeddedGraphStore(database))
+
+
+def _in_mongodb(url: str) -> Stores:
+    try:
+        from kb_store.mongodb import Connection, MongoDocumentStore, MongoGraphStore  # noqa: PLC0415 - an extra
+    except ImportError as exc:
+        raise StoreUnavailable(
+            "mongodb://...", f"its driver is not installed ({exc.name})", fix=DRIVERS
+        ) from exc
+    connection = Connection(url)
+    return Stores(MongoDocumentStore(connection), MongoGraphStore(connection))
+
+
+def _in_arangodb(url: str) -> GraphStore:
+    try:
+        from kb_store.arangodb import ArangoGraphStore  # noqa: PLC0415 - an extra
+    except ImportError as exc:
+        raise StoreUnavailable("arangodb", f"its driver is not installed ({exc.name})", fix=DRIVERS) from exc
+    return ArangoGraphStore(url)

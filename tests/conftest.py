@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import BrowserMissing, find_chromium, launch
+from tests.support.mongod import mongodb_server, mongodb_url, own_mongod  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

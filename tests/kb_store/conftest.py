@@ -13,14 +13,21 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-STORES: dict[str, Callable[[Path], AbstractAsyncContextManager[Stores]]] = {
-    "embedded": open_stores,
+    Opener = Callable[[pytest.FixtureRequest, Path], AbstractAsyncContextManager[Stores]]
+
+STORES: dict[str, Opener] = {
+    "embedded": lambda _, folder: open_stores(folder),
+    "mongodb": lambda request, folder: open_stores(
+        folder, mongodb_url=request.getfixturevalue("mongodb_url")
+    ),
 }
-"""Name -> what opens an empty pair of stores, given a folder of the test's own."""
+"""Name -> what opens an empty pair of stores, given the test's request and a folder of its own."""
+
+NEEDS = {"mongodb": pytest.mark.mongodb}
 
 
-@pytest.fixture(params=sorted(STORES))
+@pytest.fixture(params=[pytest.param(name, marks=NEEDS.get(name, ())) for name in sorted(STORES)])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     """Empty stores of each implementation in turn."""
-    async with STORES[request.param](tmp_path) as opened:
+    async with STORES[request.param](request, tmp_path) as opened:
         yield opened

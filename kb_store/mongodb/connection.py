@@ -1,0 +1,180 @@
+"""One client to one MongoDB database: deadlines, transactions, and the driver's errors mapped to ours.
+
+Nothing here knows what is stored. Every question has a deadline, so that a server that stops
+answering costs seconds; addresses in messages never carry credentials.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+import pymongo
+from bson.errors import InvalidBSON
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import (
+    BulkWriteError,
+    ConfigurationError,
+    ConnectionFailure,
+    ExecutionTimeout,
+    InvalidName,
+    InvalidURI,
+    OperationFailure,
+    PyMongoError,
+)
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from kb_store.errors import StoreCorrupt, StoreError, StoreUnavailable
+
+DEFAULT_DATABASE = "periplus"
+"""Where the URL names none."""
+
+SELECTION_SECONDS = 5.0
+"""How long to look for a server (the primary of a replica set) before saying there is none."""
+
+OPERATION_SECONDS = 20.0
+"""How long one operation, or one transaction with its retries, may take."""
+
+Document = dict[str, Any]
+Database = AsyncDatabase[Document]
+Collection = AsyncCollection[Document]
+Session = AsyncClientSession
+T = TypeVar("T")
+
+_READABLE = re.compile(
+    r"^(?P<scheme>mongodb(?:\+srv)?)://(?:[^@/?#]*@)?(?P<hosts>[\w.\-:,\[\]%]+)(?:/(?P<database>[^/@?#]*))?(?:\?[^@]*)?$"
+)
+
+_REFUSED = 121
+_MAJORITY = WriteConcern(w="majority")
+_FIXES = {
+    13: "grant its user the role `readWrite` on this database, and `dbAdmin` for `periplus kb init`",
+    18: "correct user, password or `authSource` in PERIPLUS_MONGODB_URL",
+    20: "transactions need a replica set: start mongod with --replSet (one node is enough)",
+    8000: "correct user and password in PERIPLUS_MONGODB_URL",
+}
+"""What to do about errors of the server that waiting does not mend, by code."""
+
+
+def parse_url(url: str) -> tuple[str, str]:
+    """The address without credentials and options, and the name of the database.
+
+    What cannot be read with certainty is not shown: it may hold half of a password. Raises
+    `StoreUnavailable`.
+    """
+    found = _READABLE.match(url)
+    if found is None:
+        raise StoreUnavailable(
+            "mongodb://...",
+            "the URL cannot be read",
+            fix="write it like mongodb://USER:PASSWORD@HOST:27017/periplus?replicaSet=rs0, "
+            "with / : @ and % in user and password percent-encoded",
+        )
+    database = found["database"] or DEFAULT_DATABASE
+    return f"{found['scheme']}://{found['hosts']}/{database}", database
+
+
+class DocumentRefused(StoreError):
+    """A document does not fit its collection's validator."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"a validator of the store at {address} refuses a document",
+            fix="run `periplus kb init`: it brings the validators up to date",
+        )
+
+
+class Connection:
+    """A client, made at the first use and made again after `close`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.address, self._name = parse_url(url)
+        self._client: AsyncMongoClient[Document] | None = None
+
+    def __repr__(self) -> str:
+        return f"Connection({self.address!r})"
+
+    @property
+    def database(self) -> Database:
+        """The database: reads what a majority has, from the primary; writes to a majority."""
+        if self._client is None:
+            with self._mapped():
+                self._client = AsyncMongoClient(
+                    self._url,
+                    serverSelectionTimeoutMS=int(SELECTION_SECONDS * 1000),
+                    connectTimeoutMS=int(SELECTION_SECONDS * 1000),
+                    appname="periplus",
+                    tz_aware=True,
+                )
+        return self._client.get_database(
+            self._name, read_concern=ReadConcern("majority"), write_concern=_MAJORITY
+        )
+
+    async def close(self) -> None:
+        """Give the connections back; the next call opens new ones."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    @asynccontextmanager
+    async def asking(self) -> AsyncIterator[Database]:
+        """The database, to ask it something within `OPERATION_SECONDS`. Maps the driver's errors."""
+        with self._mapped(), pymongo.timeout(OPERATION_SECONDS):
+            yield self.database
+
+    async def transaction(self, work: Callable[[Database, Session], Awaitable[T]]) -> T:
+        """Run `work` as one transaction: all of it or nothing, `work` again where another one was in the way.
+
+        A commit whose answer was lost is asked for again, which MongoDB does once in effect.
+        """
+        async with self.asking() as database, database.client.start_session() as session:
+            return await session.with_transaction(
+                lambda inner: work(database, inner),
+                read_concern=ReadConcern("snapshot"),
+                write_concern=_MAJORITY,
+            )
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except (InvalidURI, ConfigurationError, InvalidName) as exc:
+            # Their texts quote the URL: not passed on, and not chained into a traceback.
+            reason = f"the driver refuses the URL ({type(exc).__name__})"
+            fix = "correct PERIPLUS_MONGODB_URL; special characters in it are percent-encoded"
+            raise StoreUnavailable(self.address, reason, fix=fix) from None
+        except ConnectionFailure as exc:
+            fix = "start MongoDB or correct PERIPLUS_MONGODB_URL, then try again"
+            raise StoreUnavailable(self.address, _first_sentence(exc), fix=fix) from exc
+        except ExecutionTimeout as exc:
+            raise StoreUnavailable(self.address, "it did not answer in time", fix="try again") from exc
+        except InvalidBSON as exc:
+            raise StoreCorrupt(self.address, str(exc)) from exc
+        except PyMongoError as exc:
+            if _is_refusal(exc):
+                raise DocumentRefused(self.address) from exc
+            if exc.timeout:
+                raise StoreUnavailable(self.address, "it did not answer in time", fix="try again") from exc
+            code = exc.code if isinstance(exc, OperationFailure) else None
+            fix = _FIXES.get(code or 0, "try again; if it stays, look into MongoDB's log")
+            raise StoreUnavailable(self.address, _first_sentence(exc), fix=fix) from exc
+
+
+def _first_sentence(error: PyMongoError) -> str:
+    """What happened, without the driver's dump of its view of the cluster."""
+    if isinstance(error, BulkWriteError) and (errors := (error.details or {}).get("writeErrors")):
+        return str(errors[0].get("errmsg", "a write failed"))
+    text = str(error).split(", Timeout:")[0].split(", full error:")[0].split(" (configured timeouts")[0]
+    return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+def _is_refusal(error: PyMongoError) -> bool:
+    errors = (error.details or {}).get("writeErrors", []) if isinstance(error, BulkWriteError) else []
+    return any(each.get("code") == _REFUSED for each in errors)

@@ -1,0 +1,134 @@
+"""Records in collections, one per kind: what documents, vertices and edges have in common."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from pymongo import ReplaceOne
+
+from kb_store.mongodb.bodies import check_size, pack
+from kb_store.mongodb.connection import Connection, Database, Document, DocumentRefused, Session
+from kb_store.ports import Counts
+from kb_store.records import EdgeRecord, Record
+
+PAGE = 500
+"""Documents fetched at a time."""
+
+First = Callable[[Database, Session], Awaitable[None]]
+"""What a transaction does before it writes records."""
+
+
+async def _nothing(_database: Database, _session: Session) -> None:
+    """No first step."""
+
+
+class RecordCollections:
+    """The collections of some kinds, read and deleted by website and generation."""
+
+    def __init__(self, connection: Connection, names: Mapping[str, str]) -> None:
+        self._connection = connection
+        self.names = names
+
+    async def put(
+        self,
+        website_id: str,
+        generation: int,
+        records: Sequence[Record | EdgeRecord],
+        *,
+        first: First = _nothing,
+    ) -> None:
+        """One transaction: `first`, then all records; one that is there already is replaced.
+
+        Where a validator refuses one of them all are kept as text (see `bodies`). Raises
+        `RecordTooLarge`, and whatever `first` raises.
+        """
+        try:
+            await self._put(self._requests(website_id, generation, records), first)
+        except DocumentRefused:
+            await self._put(self._requests(website_id, generation, records, as_text=True), first)
+
+    async def _put(self, requests: Mapping[str, Sequence[ReplaceOne[Document]]], first: First) -> None:
+        async def work(database: Database, session: Session) -> None:
+            await first(database, session)
+            for kind, each in requests.items():
+                await database[self.names[kind]].bulk_write(each, session=session)
+
+        await self._connection.transaction(work)
+
+    def _requests(
+        self,
+        website_id: str,
+        generation: int,
+        records: Sequence[Record | EdgeRecord],
+        *,
+        as_text: bool = False,
+    ) -> dict[str, list[ReplaceOne[Document]]]:
+        found: dict[str, list[ReplaceOne[Document]]] = {}
+        for record in records:
+            key = {"website_id": website_id, "generation": generation, "local_id": record.local_id}
+            document = {"_id": key, **_ends(record), **pack(record.body, as_text=as_text)}
+            check_size(self._connection.address, f"{record.kind}/{record.local_id}", document)
+            found.setdefault(record.kind, []).append(ReplaceOne({"_id": key}, document, upsert=True))
+        return found
+
+    async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, Document]]:
+        """Kind and document, by kind and local id. In pages: a committed generation does not change."""
+        for kind in sorted(self.names):
+            after: dict[str, str] = {}
+            while True:
+                page = await self._page(kind, website_id, generation, after)
+                for document in page:
+                    yield kind, document
+                if len(page) < PAGE:
+                    break
+                after = {"$gt": page[-1]["_id"]["local_id"]}
+
+    async def count(self, website_id: str, generation: int) -> Counts:
+        """By kind, from the index."""
+        query = _of(website_id, generation)
+        async with self._connection.asking() as database:
+            numbers = await asyncio.gather(
+                *(database[name].count_documents(query) for name in self.names.values())
+            )
+        return {kind: number for kind, number in zip(self.names, numbers, strict=True) if number}
+
+    async def generations(self, website_id: str) -> frozenset[int]:
+        """Of which there is at least one record."""
+        async with self._connection.asking() as database:
+            found: Iterable[list[Any]] = await asyncio.gather(
+                *(
+                    database[name].distinct("_id.generation", {"_id.website_id": website_id})
+                    for name in self.names.values()
+                )
+            )
+        return frozenset(generation for each in found for generation in each)
+
+    async def drop(self, website_id: str, generations: Collection[int]) -> None:
+        """One kind after the other: nobody reads them any more."""
+        for generation in generations:
+            for name in self.names.values():
+                async with self._connection.asking() as database:
+                    await database[name].delete_many(_of(website_id, generation))
+
+    async def _page(
+        self, kind: str, website_id: str, generation: int, after: Mapping[str, str]
+    ) -> list[Document]:
+        query = _of(website_id, generation) | ({"_id.local_id": after} if after else {})
+        async with self._connection.asking() as database:
+            cursor = database[self.names[kind]].find(query).sort("_id.local_id", 1).limit(PAGE)
+            return await cursor.to_list()
+
+
+def _of(website_id: str, generation: int) -> dict[str, Any]:
+    return {"_id.website_id": website_id, "_id.generation": generation}
+
+
+def _ends(record: Record | EdgeRecord) -> dict[str, dict[str, str]]:
+    if isinstance(record, Record):
+        return {}
+    return {
+        end: {"kind": node.kind, "local_id": node.local_id}
+        for end, node in (("source", record.source), ("target", record.target))
+    }
