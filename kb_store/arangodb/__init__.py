@@ -1,0 +1,11 @@
+"""The graph in ArangoDB: vertices and edges under generations, and AQL that finds ways among them.
+
+`store.py` is the port, `queries.py` what the server can answer by itself, `aql.py` the texts of
+both, `layout.py` what is created, `rows.py` and `keys.py` how a record becomes a document.
+"""
+
+from kb_store.arangodb.address import ArangoAddress
+from kb_store.arangodb.queries import ArangoQueries, NoSuchVertex
+from kb_store.arangodb.store import ArangoGraphStore
+
+__all__ = ["ArangoAddress", "ArangoGraphStore", "ArangoQueries", "NoSuchVertex"]

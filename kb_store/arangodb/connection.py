@@ -1,0 +1,194 @@
+"""One ArangoDB through python-arango: off the event loop, its errors made ours, nothing sent twice.
+
+The driver's own retries are off: it would send a write again after a lost answer. The one thing
+sent again here is what lost a write-write conflict (1200), which by then has changed nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from arango.client import ArangoClient
+from arango.database import StandardDatabase, TransactionDatabase
+from arango.exceptions import ArangoError, ArangoServerError
+from arango.http import DefaultHTTPClient
+from requests.exceptions import Timeout
+
+from kb_store.arangodb.address import FORM, ArangoAddress
+from kb_store.errors import StoreCorrupt, StoreError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from arango.cursor import Cursor
+
+REQUEST_SECONDS = 10
+"""How long one request may take."""
+POOL = 10
+"""Connections kept open."""
+CONFLICT = 1200
+"""`ERROR_ARANGO_CONFLICT`: another writer was faster; nothing was changed."""
+MOST_TRIES = 60
+"""Times a write that conflicts is sent before it is given up."""
+LONGEST_PAUSE = 0.05
+"""Seconds; a random part of it is waited before a write that conflicted is sent again."""
+
+NO_SUCH_COLLECTION, NO_SUCH_DATABASE, NO_SUCH_GRAPH = 1203, 1228, 1924
+REFUSED_BY_SCHEMA = 1620
+NO_SUCH_TRANSACTION = 1655
+READ_ONLY = 1004
+
+_NOT_SET_UP = ("it is not set up", "run `periplus kb init`")
+_NOT_ALLOWED = ("the user may not do that there", "give the user read and write access")
+_WHY = {
+    401: ("it refused the user or password", f"mend PERIPLUS_ARANGODB_URL: {FORM}"),
+    403: _NOT_ALLOWED,
+    READ_ONLY: _NOT_ALLOWED,
+    CONFLICT: ("other writers were faster every time", "try again"),
+    NO_SUCH_COLLECTION: _NOT_SET_UP,
+    NO_SUCH_DATABASE: _NOT_SET_UP,
+    NO_SUCH_GRAPH: _NOT_SET_UP,
+    NO_SUCH_TRANSACTION: ("a transaction ran out of time", "try again"),
+}
+"""Error number or HTTP status -> what happened, and what to do."""
+
+T = TypeVar("T")
+
+
+class Connection:
+    """A database of an ArangoDB, opened when it is first asked."""
+
+    def __init__(self, address: ArangoAddress) -> None:
+        self.where = address
+        self._client: ArangoClient | None = None
+
+    @property
+    def address(self) -> str:
+        """For messages."""
+        return str(self.where)
+
+    async def run(self, work: Callable[[StandardDatabase], T]) -> T:
+        """`work` in a worker thread. Sent once."""
+        return await asyncio.to_thread(self._run, work)
+
+    async def write(self, work: Callable[[StandardDatabase], T]) -> T:
+        """`work`, which changes something all at once or not at all, again while it conflicts."""
+        return await asyncio.to_thread(self._run, lambda db: self._retried(lambda: work(db)))
+
+    async def transact(
+        self, write: list[str], read: list[str], work: Callable[[TransactionDatabase], T]
+    ) -> T:
+        """`work` as one stream transaction over these collections, again while it conflicts."""
+        return await self.write(lambda db: _transaction(db, write, read, work))
+
+    async def query(self, text: str, **values: Any) -> list[Any]:
+        """All rows of an AQL text of `aql.py` that only reads. `c_NAME` binds `@@NAME`."""
+        return await self.run(lambda db: query(db, text, **values))
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        client, self._client = self._client, None
+        if client is not None:
+            await asyncio.to_thread(client.close)
+
+    def system(self) -> StandardDatabase:
+        """`_system`, where databases are created."""
+        return self._opened().db("_system", username=self.where.user, password=self.where.password)
+
+    @contextmanager
+    def mapped_errors(self) -> Iterator[None]:
+        """The driver's errors as ours."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except ArangoServerError as exc:
+            raise _of_server(self.address, exc) from exc
+        except Timeout as exc:
+            raise self._silent(f"it did not answer within {REQUEST_SECONDS} s") from exc
+        except OSError as exc:  # every error of the transport is one
+            raise self._silent("the connection failed or was lost") from exc
+        except ArangoError as exc:
+            raise StoreUnavailable(self.address, str(exc), fix="try again") from exc
+        except (KeyError, TypeError, AttributeError) as exc:  # the driver reading another server's answer
+            raise StoreUnavailable(
+                self.address, "what answers there is no ArangoDB", fix=f"set PERIPLUS_ARANGODB_URL to {FORM}"
+            ) from exc
+
+    def _silent(self, reason: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            self.address, reason, fix="start ArangoDB there or mend PERIPLUS_ARANGODB_URL, then try again"
+        )
+
+    def _run(self, work: Callable[[StandardDatabase], T]) -> T:
+        with self.mapped_errors():
+            where = self.where
+            return work(self._opened().db(where.database, username=where.user, password=where.password))
+
+    def _retried(self, work: Callable[[], T]) -> T:
+        for _ in range(MOST_TRIES - 1):
+            try:
+                return work()
+            except ArangoServerError as exc:
+                if exc.error_code != CONFLICT:
+                    raise
+            time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311 - there is nothing to wait on; not a secret
+        return work()
+
+    def _opened(self) -> ArangoClient:
+        if self._client is None:
+            http = DefaultHTTPClient(
+                request_timeout=REQUEST_SECONDS, retry_attempts=0, pool_connections=POOL, pool_maxsize=POOL
+            )
+            self._client = ArangoClient(
+                hosts=self.where.host,
+                resolver_max_tries=1,
+                http_client=http,
+                request_timeout=REQUEST_SECONDS,
+            )
+        return self._client
+
+
+def query(db: StandardDatabase | TransactionDatabase, text: str, **values: Any) -> list[Any]:
+    """All rows of an AQL text. `c_NAME` binds `@@NAME`, every other name `@NAME`.
+
+    A warning (a division by zero, say) is an error: it would mean a null in an answer.
+    """
+    # The driver's types also speak of its job queues, which answer with jobs; these do not.
+    return list(cast("Cursor", db.aql.execute(text, bind_vars=_bound(values), fail_on_warning=True)))
+
+
+def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"@{name[2:]}" if name.startswith("c_") else name: value for name, value in values.items()}
+
+
+def _transaction(
+    db: StandardDatabase, write: list[str], read: list[str], work: Callable[[TransactionDatabase], T]
+) -> T:
+    """A failed operation does not end a stream transaction: it is aborted here."""
+    transaction = db.begin_transaction(read=read, write=write, allow_implicit=False)
+    try:
+        result = work(transaction)
+        transaction.commit_transaction()
+    except BaseException:
+        with contextlib.suppress(ArangoError, OSError):  # it also ends by itself, after a minute
+            transaction.abort_transaction()
+        raise
+    return result
+
+
+def _of_server(address: str, exc: ArangoServerError) -> StoreError:
+    code, status = exc.error_code, exc.http_code
+    said = exc.error_message or f"HTTP {status}"
+    if code == REFUSED_BY_SCHEMA:
+        return StoreCorrupt(address, f"it refused a document: {said}")
+    known = _WHY.get(code) or _WHY.get(status)
+    if known is not None:
+        return StoreUnavailable(address, known[0], fix=known[1])
+    if status >= 500 or status == 429:
+        return StoreUnavailable(address, f"it answered: {said}", fix="try again")
+    return StoreCorrupt(address, f"it refused a request: {said} (error {code})")

@@ -1,0 +1,60 @@
+"""Names of records as ArangoDB keys, and as text that every collation sorts alike.
+
+A key has 1 to 254 bytes of a few ASCII characters and no `/` (ArangoDB 3.12, "Document keys").
+Ours is `generation:website:id` where both ids are plain and it fits, else `generation:=digest`:
+nothing is read back from a key, the document itself says whose it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+from kb_store.records import Node
+
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
+MOST_BYTES = 254
+
+COLLECTION_OF_VERTEX = {"screen": "screens", "screen_group": "screen_groups", "task": "tasks"}
+COLLECTION_OF_EDGE = {
+    "action_trigger": "action_triggers",
+    "global_recovery": "global_recovery",
+    "group_membership": "group_membership",
+    "task_dependency": "task_dependencies",
+    "transition": "transitions",
+}
+COLLECTION_OF_NODE = {**COLLECTION_OF_VERTEX, "action": "actions", "transition": "transitions"}
+"""Actions are ends of edges without being vertices: there is no collection of that name."""
+
+
+def key_of(website_id: str, generation: int, local_id: str) -> str:
+    """The key of a record within its collection."""
+    return f"{generation}:{_name(website_id, local_id, MOST_BYTES - len(str(generation)) - 1)}"
+
+
+def lasting_key(website_id: str, local_id: str) -> str:
+    """The key of what outlives generations: learned numbers, counted outcomes."""
+    return _name(website_id, local_id, MOST_BYTES)
+
+
+def id_of(website_id: str, generation: int, node: Node) -> str:
+    """What `_from` and `_to` name."""
+    return f"{COLLECTION_OF_NODE[node.kind]}/{key_of(website_id, generation, node.local_id)}"
+
+
+def sort_key(local_id: str) -> str:
+    """The id in hexadecimal, so that the server's language-aware order is Python's order."""
+    return "x" + local_id.encode("utf-8", "surrogatepass").hex()
+
+
+def local_id_of(sorted_by: str) -> str:
+    """The id behind a `sort_key`."""
+    return bytes.fromhex(sorted_by[1:]).decode("utf-8", "surrogatepass")
+
+
+def _name(website_id: str, local_id: str, room: int) -> str:
+    name = f"{website_id}:{local_id}"
+    if PLAIN.fullmatch(website_id) and PLAIN.fullmatch(local_id) and len(name) <= room:
+        return name
+    return "=" + hashlib.sha256(json.dumps([website_id, local_id]).encode()).hexdigest()

@@ -1,0 +1,146 @@
+"""What is created in a database: collections with their validators, indexes, named graphs.
+
+Validators are JSON Schema draft 4 at level `strict` ("Schema validation", ArangoDB 3.12,
+concepts/data-structure/documents/schema-validation): they hold for every insert and update,
+whichever way it comes in. The checks of named graphs hold for the graph API only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kb_store.arangodb.keys import COLLECTION_OF_EDGE, COLLECTION_OF_VERTEX
+
+OUTCOME_SECONDS = 30 * 24 * 3_600
+"""How long an outcome's id is remembered: sent again within this time, it counts once."""
+
+Json = dict[str, Any]
+"""A request body of the driver."""
+
+_TEXT: Json = {"type": "string"}
+_NUMBER: Json = {"type": "number"}
+_POSITIVE: Json = {"type": "number", "minimum": 0}
+_PROBABILITY: Json = {"type": "number", "minimum": 0, "maximum": 1}
+_PRIORITY: Json = {"type": "integer", "minimum": 1}
+_RECORD: dict[str, Json] = {
+    "website_id": _TEXT,
+    "generation": {"type": "integer", "minimum": 1},
+    "sort_key": {"type": "string", "pattern": "^x([0-9a-f][0-9a-f])*$"},
+    "kind": _TEXT,
+    "local_id": _TEXT,
+    "body": {"type": "object"},
+}
+_EXACT: dict[str, Json] = {"exact": _TEXT}
+_EDGE: dict[str, Json] = {
+    "source_kind": _TEXT,
+    "source_id": _TEXT,
+    "target_kind": _TEXT,
+    "target_id": _TEXT,
+}
+_WEIGHTS: dict[str, Json] = {
+    "weight_fewest": _POSITIVE,
+    "weight_fastest": _POSITIVE,
+    "weight_reliable": _POSITIVE,
+    "weight_balanced": _POSITIVE,
+}
+_OWN: dict[str, dict[str, Json]] = {
+    "screen_groups": {"recovery_priority": _PRIORITY},
+    "transitions": {
+        "learned_key": _TEXT, "action_type": _TEXT, "authored_ms": _POSITIVE,
+        "authored_reliability": _PROBABILITY, "expected_ms": _POSITIVE, "reliability": _PROBABILITY,
+        **_WEIGHTS,
+    },
+    "global_recovery": {
+        "recovery_priority": _PRIORITY, "expected_ms": _POSITIVE, "reliability": _PROBABILITY,
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One secondary index. Names are ours, so that it is recognised again."""
+
+    name: str
+    fields: tuple[str, ...]
+    kind: Literal["persistent", "ttl"] = "persistent"
+
+    def to_json(self) -> Json:
+        """As `POST /_api/index` takes it."""
+        body: Json = {"type": self.kind, "name": self.name, "fields": list(self.fields)}
+        return body | ({"expireAfter": 0} if self.kind == "ttl" else {"unique": False, "sparse": False})
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One collection."""
+
+    name: str
+    edge: bool
+    schema: Json
+    indexes: tuple[Index, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One named graph, of one edge collection."""
+
+    name: str
+    edges: str
+    source: str
+    target: str
+
+
+def _schema(collection: str, required: dict[str, Json], optional: dict[str, Json]) -> Json:
+    return {
+        "rule": {
+            "type": "object",
+            "properties": {**required, **optional},
+            "required": sorted(required),
+        },
+        "level": "strict",
+        "message": f"not a document that Periplus would write to {collection}",
+    }
+
+
+_BY_GENERATION = Index("by_generation", ("website_id", "generation", "sort_key"))
+
+
+def _records(name: str, *, edge: bool) -> Collection:
+    required = {**_RECORD, **(_EDGE if edge else {}), **_OWN.get(name, {})}
+    by_name = Index("by_name", ("website_id", "sort_key"))
+    indexes = (_BY_GENERATION, by_name) if name == "transitions" else (_BY_GENERATION,)
+    return Collection(name, edge, _schema(name, required, _EXACT), indexes)
+
+
+VERTICES = tuple(_records(name, edge=False) for name in COLLECTION_OF_VERTEX.values())
+EDGES = tuple(_records(name, edge=True) for name in COLLECTION_OF_EDGE.values())
+LEARNED = Collection(
+    "learned_transitions",
+    edge=False,
+    schema=_schema(
+        "learned_transitions",
+        {
+            "website_id": _TEXT, "transition": _TEXT, "successes": _POSITIVE, "failures": _POSITIVE,
+            "durations": _POSITIVE, "duration_sum": _POSITIVE, "duration_weight": _POSITIVE,
+            "counted_at": _NUMBER,
+        },
+        {},
+    ),
+    indexes=(),
+)  # fmt: skip
+OUTCOMES = Collection(
+    "outcomes",
+    edge=False,
+    schema=_schema("outcomes", {"website_id": _TEXT, "expires_at": _NUMBER}, {}),
+    indexes=(Index("expiry", ("expires_at",), "ttl"),),
+)
+COLLECTIONS = (*VERTICES, *EDGES, LEARNED, OUTCOMES)
+
+GRAPHS = (
+    Graph("navigation", "transitions", "screens", "screens"),
+    Graph("group_membership", "group_membership", "screens", "screen_groups"),
+    Graph("global_recovery", "global_recovery", "screen_groups", "screens"),
+    Graph("task_composition", "task_dependencies", "tasks", "tasks"),
+)
+"""`action_triggers` belongs to no graph: its ends are actions and transitions, not vertices."""

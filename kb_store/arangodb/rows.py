@@ -1,0 +1,160 @@
+"""Records as ArangoDB documents ("rows") and back, whatever text is in them.
+
+A row shows a record's own JSON under `body`, for people and for AQL. What ArangoDB would not keep
+as it is (NUL, lone surrogates, integers past 64 bits, empty or huge attribute names, deep nesting)
+goes as ASCII JSON into `exact` instead, and reading prefers that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from kb_schema import KnowledgeError
+from kb_schema.graph import DEFAULT_PRIORITY, PRIORITY_OF_GROUP, GlobalRecovery, Transition
+from kb_store.arangodb.keys import id_of, key_of, lasting_key, sort_key
+from kb_store.arangodb.weights import Measures, weights_of
+from kb_store.errors import StoreCorrupt
+from kb_store.records import EdgeRecord, Node, Record, from_body
+
+Row = dict[str, Any]
+"""One document of ArangoDB: JSON on its way to the driver or from it."""
+
+LONGEST_NAME = 256
+"""Characters of an attribute name that is kept as one."""
+DEEPEST = 60
+"""Nesting that is kept as such; the server's own limit is higher."""
+MOST_INT = 2**63 - 1
+
+
+def vertex_row(website_id: str, generation: int, record: Record) -> Row:
+    """A vertex. Groups carry the priority of recovery edges that have none of their own."""
+    row = _row(website_id, generation, record.local_id)
+    row["kind"] = record.kind
+    if record.kind == "screen_group":
+        priority = record.body.get("recovery_priority")
+        row["recovery_priority"] = PRIORITY_OF_GROUP.get(str(priority), DEFAULT_PRIORITY)
+    return _filled(row, record.body, [record.local_id, record.body], local_id=record.local_id)
+
+
+def edge_row(website_id: str, generation: int, record: EdgeRecord, priority_of_group: int) -> Row:
+    """An edge with its weights; `priority_of_group` is for recovery edges that have none."""
+    source, target = record.source, record.target
+    row = _row(website_id, generation, record.local_id)
+    row |= {
+        "kind": record.kind,
+        "_from": id_of(website_id, generation, source),
+        "_to": id_of(website_id, generation, target),
+        "source_kind": source.kind,
+        "target_kind": target.kind,
+    }
+    row |= _numbers(website_id, record, priority_of_group)
+    exact = [record.local_id, source.local_id, target.local_id, record.body]
+    names = {"local_id": record.local_id, "source_id": source.local_id, "target_id": target.local_id}
+    return _filled(row, record.body, exact, **names)
+
+
+def to_record(address: str, row: Row) -> Record:
+    """The vertex of a row. Raises `StoreCorrupt`, which names the document."""
+    try:
+        if "exact" in row:
+            local_id, body = json.loads(row["exact"])
+        else:
+            local_id, body = row["local_id"], row["body"]
+        return Record(row["kind"], local_id, body)
+    except (KeyError, ValueError, TypeError) as exc:
+        raise _corrupt(address, row) from exc
+
+
+def to_edge(address: str, row: Row) -> EdgeRecord:
+    """The edge of a row. Raises `StoreCorrupt`, which names the document."""
+    try:
+        if "exact" in row:
+            local_id, source, target, body = json.loads(row["exact"])
+        else:
+            local_id, source, target, body = (
+                row["local_id"], row["source_id"], row["target_id"], row["body"],
+            )  # fmt: skip
+        ends = Node(row["source_kind"], source), Node(row["target_kind"], target)
+        return EdgeRecord(row["kind"], local_id, *ends, body)
+    except (KeyError, ValueError, TypeError) as exc:
+        raise _corrupt(address, row) from exc
+
+
+def is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether ArangoDB keeps a JSON value exactly as it is."""
+    match value:
+        case str():
+            plain = _plain_text(value)
+        case bool() | None:
+            plain = True
+        case int():
+            plain = abs(value) <= MOST_INT
+        case float():
+            plain = math.isfinite(value)
+        case Mapping():
+            plain = depth < DEEPEST and all(
+                0 < len(name) <= LONGEST_NAME and _plain_text(name) and is_plain(each, depth + 1)
+                for name, each in value.items()
+            )
+        case list() | tuple():
+            plain = depth < DEEPEST and all(is_plain(each, depth + 1) for each in value)
+        case _:
+            plain = False
+    return plain
+
+
+def _plain_text(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _row(website_id: str, generation: int, local_id: str) -> Row:
+    return {
+        "_key": key_of(website_id, generation, local_id),
+        "website_id": website_id,
+        "generation": generation,
+        "sort_key": sort_key(local_id),
+    }
+
+
+def _filled(row: Row, body: Mapping[str, Any], exact: Any, **names: str) -> Row:
+    """The row with its names and body, or with all of them in `exact`."""
+    if all(map(_plain_text, names.values())) and is_plain(body):
+        return row | names | {"body": body}
+    row |= {name: text if _plain_text(text) else "" for name, text in names.items()}
+    return row | {"body": {}, "exact": json.dumps(exact, separators=(",", ":"))}
+
+
+def _numbers(website_id: str, record: EdgeRecord, priority_of_group: int) -> Row:
+    if record.kind not in {"transition", "global_recovery"}:
+        return {}
+    try:
+        document = from_body(record.body)
+    except KnowledgeError:  # a port keeps what it is given; whoever reads it as knowledge is told
+        document = None
+    if record.kind == "global_recovery":
+        edge = document if isinstance(document, GlobalRecovery) else None
+        measures = Measures() if edge is None else Measures(edge.expected_ms, edge.reliability)
+        own = None if edge is None else edge.recovery_priority
+        return {
+            "recovery_priority": priority_of_group if own is None else own,
+            "expected_ms": measures.expected_ms,
+            "reliability": measures.reliability,
+        }
+    way = document if isinstance(document, Transition) else None
+    measures = Measures() if way is None else Measures(way.expected_ms, way.reliability)
+    return {
+        "learned_key": lasting_key(website_id, record.local_id),
+        "action_type": "" if way is None else way.triggered_by.canonical_type,
+        "authored_ms": measures.expected_ms,
+        "authored_reliability": measures.reliability,
+        "expected_ms": measures.expected_ms,
+        "reliability": measures.reliability,
+        **weights_of(measures),
+    }
+
+
+def _corrupt(address: str, row: Row) -> StoreCorrupt:
+    return StoreCorrupt(address, f"document {row.get('_id', '?')} is not one that Periplus wrote")
