@@ -1,0 +1,110 @@
+"""What was observed while a website was used: outcomes as they are reported, numbers as they are kept.
+
+Keyed by ids of the knowledge, never by a generation, so that they survive every reload. How outcomes
+become numbers is `kb_store.learned`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Self
+
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+
+from kb_schema.base import LocalId, Milliseconds, Model
+
+OutcomeId = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:\-]*$")
+]
+"""Whoever reports an outcome makes one up, and sends the same when it sends the outcome again."""
+
+EdgeId = Annotated[str, StringConstraints(min_length=1, max_length=700, pattern=r"^[A-Za-z0-9_.\-]+$")]
+"""An edge's local id; derived ones are longer than a `LocalId`."""
+
+
+class ElementUse(Model):
+    """One way of finding one element of one screen."""
+
+    screen_id: LocalId
+    element_id: LocalId
+    strategy: LocalId
+    """Which of the selector's strategies: `css`, `role_name`, ..."""
+
+
+class Outcome(Model):
+    """One thing that was tried, and whether it worked."""
+
+    outcome_id: OutcomeId
+    website_id: LocalId
+    transition_id: EdgeId | None = None
+    recovery_id: EdgeId | None = None
+    element: ElementUse | None = None
+    succeeded: bool
+    duration_ms: Milliseconds | None = None
+    """From the action until one had arrived. Only that of a success is learned from."""
+    at: AwareDatetime
+    run_id: OutcomeId | None = None
+
+    @model_validator(mode="after")
+    def _about_one_thing(self) -> Self:
+        named = [self.transition_id, self.recovery_id, self.element]
+        if sum(each is not None for each in named) != 1:
+            raise ValueError("an outcome is about one of transition_id, recovery_id, element")
+        return self
+
+
+class Observed(Model):
+    """What was observed of one thing, older observations counting less (DESIGN 5)."""
+
+    succeeded: float = Field(ge=0)
+    failed: float = Field(ge=0)
+    """Both decayed to now: an outcome of today counts 1."""
+    seen: int = Field(ge=0)
+    """Outcomes ever counted, undecayed."""
+    timed: int = Field(ge=0)
+    """Those of them with a duration."""
+    mean_ms: float | None = None
+    p95_ms: float | None = None
+    """Within 5 % (or 1 ms) of the exact one."""
+
+
+class TransitionStats(Observed):
+    """Of one transition."""
+
+    transition_id: EdgeId
+
+
+class RecoveryStats(Observed):
+    """Of one recovery edge."""
+
+    recovery_id: EdgeId
+
+
+class ElementStats(Observed):
+    """Of one way of finding one element."""
+
+    element: ElementUse
+
+
+class OutcomeRecorded(Model):
+    """The desk's answer to a reported outcome."""
+
+    website_id: str
+    outcome_id: str
+    counted: bool
+    """False: it had been counted before, or is too old or from the future."""
+    reason: str = ""
+    """Why it was not counted."""
+
+
+class OutcomeToRecord(Model):
+    """An outcome as clients report it: the website is said beside it, the time may be left out."""
+
+    outcome_id: OutcomeId
+    transition_id: EdgeId | None = None
+    recovery_id: EdgeId | None = None
+    element: ElementUse | None = None
+    succeeded: bool
+    duration_ms: Milliseconds | None = None
+    at: datetime | None = None
+    run_id: OutcomeId | None = None
