@@ -1,0 +1,428 @@
+"""The run store in MongoDB: one collection per kind of record, PACTS's fields as fields (PACTS 9).
+
+What lives for hours has `expires_at` under a TTL index; MongoDB deletes about once a minute, so
+every read asks for the time as well. Once-only is held by unique indexes, never by looking first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeVar
+
+from pymongo import ASCENDING, DESCENDING, IndexModel, ReturnDocument
+from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError
+
+from kb_schema.base import Model
+from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
+from kb_schema.storage import (
+    CHECKPOINT_TTL_S,
+    EVENT_TTL_S,
+    HEAL_TTL_S,
+    LOCATOR_TTL_S,
+    MAX_CHECKPOINT_BYTES,
+    MAX_CHECKPOINTS,
+    Checkpoint,
+    JournalEntry,
+    Locator,
+    StoredEvent,
+    TooManyCheckpoints,
+)
+from kb_store.errors import StoreError
+from kb_store.mongodb.bodies import check_size as check_document_size
+from kb_store.mongodb.connection import Connection, Database, Document
+from kb_store.ports import Health
+from kb_store.runs import LAST_CHARACTER, UNFINISHED_GRACE, check_size, flat, unflat
+
+M = TypeVar("M", bound=Model)
+
+_ATTEMPTS = 20
+"""Of a write that met another writer's on a unique index: each time, somebody got on."""
+
+_SWEEP_BATCH = 200
+"""Runs deleted at a time."""
+
+_DUPLICATE = 11000
+
+
+def _index(*names: str, unique: bool = False, newest: bool = False) -> IndexModel:
+    keys: list[tuple[str, int]] = [(name, ASCENDING) for name in names]
+    if newest:
+        keys.append(("started_at", DESCENDING))
+    return IndexModel(keys, unique=unique)
+
+
+_TTL = IndexModel([("expires_at", ASCENDING)], expireAfterSeconds=0)
+
+INDEXES: Mapping[str, Sequence[IndexModel]] = {
+    "runs": (
+        _index("run_id", unique=True),
+        _index(newest=True),
+        _index("website_id", newest=True),
+        _index("req_id", newest=True),
+    ),
+    "run_steps": (_index("run_id", "step_idx", unique=True),),
+    "artifacts": (_index("run_id", "name", unique=True),),
+    "metrics": (_index("run_id", "metric_id", unique=True),),
+    "journal": (_index("run_id", "key", unique=True),),
+    "checkpoints": (_index("run_id", "name", unique=True), _index("run_id", "slot", unique=True), _TTL),
+    "locators": (_index("website_id", "url", "element", unique=True), _TTL),
+    "heal_counters": (_index("run_id", "selector", unique=True), _TTL),
+    "events": (_index("run_id", "seq", unique=True), _TTL),
+}
+"""Collection -> its indexes."""
+
+_OF_RUNS = ("run_steps", "artifacts", "metrics", "journal", "checkpoints", "heal_counters", "events", "runs")
+"""What goes with a run, the run itself last: a sweep that was killed finds it again."""
+
+VALIDATORS: Mapping[str, Document] = {
+    "runs": {"properties": {"verdict": {"enum": [None, "pass", "fail", "partial"]}}},
+    "run_steps": {"properties": {"status": {"enum": ["success", "skipped", "failed"]}}},
+}
+"""PACTS's CHECK constraints."""
+
+
+class MongoRunStore:
+    """`RunStore` on a `Connection`. `now` gives seconds since the epoch."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        now: Callable[[], float] = time.time,
+        max_checkpoints: int = MAX_CHECKPOINTS,
+        max_checkpoint_bytes: int = MAX_CHECKPOINT_BYTES,
+    ) -> None:
+        self._connection = connection
+        self._now = now
+        self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
+
+    @property
+    def address(self) -> str:
+        """Without credentials."""
+        return self._connection.address
+
+    async def prepare(self) -> None:
+        """Collections and indexes that are missing."""
+        async with self._connection.asking() as database:
+            there = set(await database.list_collection_names())
+        for name, indexes in INDEXES.items():
+            async with self._connection.asking() as database:
+                if name not in there:
+                    validator = {"$jsonSchema": VALIDATORS[name]} if name in VALIDATORS else None
+                    await _create(database, name, validator)
+                await database[name].create_indexes(list(indexes))
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._connection.close()
+
+    async def health(self) -> Health:
+        """Whether the server answers."""
+        try:
+            async with self._connection.asking() as database:
+                info = await database.command("buildInfo")
+        except StoreError as exc:
+            return Health(self.address, ok=False, detail=exc.message)
+        return Health(self.address, ok=True, detail=f"MongoDB {info['version']}")
+
+    # -- runs
+
+    async def begin_run(self, run: StoredRun) -> bool:
+        """By the unique index."""
+        return await self._insert("runs", run)
+
+    async def finish_run(self, run_id: str, ending: RunEnding) -> bool:
+        """One statement."""
+        values = {**flat(ending), "verdict": ending.verdict}
+        check_document_size(self.address, f"run {run_id!r}", values)
+        async with self._connection.asking() as database:
+            done = await database["runs"].update_one({"run_id": run_id}, {"$set": values})
+        return done.matched_count == 1
+
+    async def run(self, run_id: str) -> StoredRun | None:
+        """By the unique index."""
+        return await self._one(StoredRun, "runs", {"run_id": run_id})
+
+    async def runs(
+        self,
+        *,
+        website_id: str | None = None,
+        req_id: str | None = None,
+        id_prefix: str = "",
+        limit: int = 100,
+    ) -> Sequence[StoredRun]:
+        """By the index of start times."""
+        wanted: Document = {} if website_id is None else {"website_id": website_id}
+        if req_id is not None:
+            wanted["req_id"] = req_id
+        if id_prefix:
+            wanted["run_id"] = {"$gte": id_prefix, "$lt": id_prefix + LAST_CHARACTER}
+        order = [("started_at", DESCENDING), ("run_id", ASCENDING)]
+        return await self._all(StoredRun, "runs", wanted, order, limit)
+
+    async def append_step(self, step: StoredStep) -> bool:
+        """By the unique index."""
+        return await self._insert("run_steps", step)
+
+    async def steps(self, run_id: str) -> Sequence[StoredStep]:
+        """By the unique index."""
+        return await self._all(StoredStep, "run_steps", {"run_id": run_id}, [("step_idx", ASCENDING)])
+
+    async def step_counts(self, run_ids: Sequence[str]) -> Mapping[str, int]:
+        """One aggregation."""
+        pipeline: list[Document] = [
+            {"$match": {"run_id": {"$in": list(run_ids)}}},
+            {"$group": {"_id": "$run_id", "count": {"$sum": 1}}},
+        ]
+        async with self._connection.asking() as database:
+            cursor = await database["run_steps"].aggregate(pipeline)
+            return {row["_id"]: row["count"] async for row in cursor}
+
+    async def put_artifact(self, artifact: Artifact) -> None:
+        """One statement."""
+        await self._replace("artifacts", artifact, ("run_id", "name"))
+
+    async def artifacts(self, run_id: str) -> Sequence[Artifact]:
+        """By the unique index."""
+        return await self._all(Artifact, "artifacts", {"run_id": run_id}, [("name", ASCENDING)])
+
+    async def add_metric(self, metric: Metric) -> bool:
+        """By the unique index."""
+        return await self._insert("metrics", metric)
+
+    async def metrics(self, run_id: str) -> Sequence[Metric]:
+        """By the unique index."""
+        order = [("recorded_at", ASCENDING), ("metric_name", ASCENDING), ("metric_id", ASCENDING)]
+        return await self._all(Metric, "metrics", {"run_id": run_id}, order)
+
+    async def sweep_runs(self, website_id: str, *, before: datetime) -> int:
+        """What belongs to a run first, so that a sweep that was killed is finished by the next."""
+        grace = min(before, self._moment() - UNFINISHED_GRACE)
+        wanted = {
+            "website_id": website_id,
+            "$or": [
+                {"finished_at": {"$lt": before}},
+                {"finished_at": None, "started_at": {"$lt": grace}},
+            ],
+        }
+        swept = 0
+        while True:
+            async with self._connection.asking() as database:
+                found = database["runs"].find(wanted, {"run_id": 1}).limit(_SWEEP_BATCH)
+                doomed = [row["run_id"] async for row in found]
+                if not doomed:
+                    return swept
+                for name in _OF_RUNS:
+                    await database[name].delete_many({"run_id": {"$in": doomed}})
+            swept += len(doomed)
+
+    # -- journal
+
+    async def begin_action(self, entry: JournalEntry) -> JournalEntry:
+        """By the unique index: whoever comes second is given what the first one wrote."""
+        for _ in range(_ATTEMPTS):
+            if await self._insert("journal", entry):
+                return entry
+            found = await self._one(JournalEntry, "journal", {"run_id": entry.run_id, "key": entry.key})
+            if found is not None:
+                return found
+        raise self._contended()
+
+    async def conclude_action(
+        self, run_id: str, key: str, outcome: Literal["happened", "did_not_happen"]
+    ) -> bool:
+        """One statement."""
+        values = {"outcome": outcome, "concluded_at": self._moment()}
+        async with self._connection.asking() as database:
+            done = await database["journal"].update_one({"run_id": run_id, "key": key}, {"$set": values})
+        return done.matched_count == 1
+
+    async def journal(self, run_id: str) -> Sequence[JournalEntry]:
+        """By the unique index."""
+        order = [("begun_at", ASCENDING), ("key", ASCENDING)]
+        return await self._all(JournalEntry, "journal", {"run_id": run_id}, order)
+
+    # -- checkpoints
+
+    async def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """One statement where the name is there; else an insert into one of the run's slots.
+
+        The slots are numbered and unique: no two writers together can pass the limit.
+        """
+        check_size(checkpoint, self._max_checkpoint_bytes)
+        now = self._moment()
+        document = {**flat(checkpoint), "expires_at": now + timedelta(seconds=CHECKPOINT_TTL_S)}
+        key = {"run_id": checkpoint.run_id, "name": checkpoint.name}
+        for _ in range(_ATTEMPTS):
+            async with self._connection.asking() as database:
+                of_run = database["checkpoints"]
+                done = await of_run.update_one(key, {"$set": document})
+                if done.matched_count:
+                    return
+                await of_run.delete_many({"run_id": checkpoint.run_id, "expires_at": {"$lte": now}})
+                taken = {row["slot"] async for row in of_run.find({"run_id": checkpoint.run_id}, {"slot": 1})}
+                free = [slot for slot in range(self._max_checkpoints) if slot not in taken]
+                if not free:
+                    raise TooManyCheckpoints(checkpoint.run_id, limit=self._max_checkpoints)
+                try:
+                    await of_run.insert_one({**document, "slot": free[0]})
+                except DuplicateKeyError:
+                    continue  # the slot, or the name, was taken meanwhile: look again
+                return
+        raise self._contended()
+
+    async def checkpoint(self, run_id: str, name: str = "latest") -> Checkpoint | None:
+        """By the unique index."""
+        return await self._one(Checkpoint, "checkpoints", {"run_id": run_id, "name": name, **self._good()})
+
+    async def checkpoints(self, run_id: str) -> Sequence[Checkpoint]:
+        """By the unique index."""
+        wanted = {"run_id": run_id, **self._good()}
+        return await self._all(Checkpoint, "checkpoints", wanted, [("name", ASCENDING)])
+
+    async def drop_checkpoint(self, run_id: str, name: str) -> None:
+        """One statement."""
+        async with self._connection.asking() as database:
+            await database["checkpoints"].delete_one({"run_id": run_id, "name": name})
+
+    # -- the locator cache
+
+    async def put_locator(self, locator: Locator) -> None:
+        """One statement."""
+        await self._replace("locators", locator, ("website_id", "url", "element"), ttl_s=LOCATOR_TTL_S)
+
+    async def locator(self, website_id: str, url: str, element: str) -> Locator | None:
+        """By the unique index."""
+        wanted = {"website_id": website_id, "url": url, "element": element, **self._good()}
+        return await self._one(Locator, "locators", wanted)
+
+    async def forget_locator(self, website_id: str, url: str, element: str) -> None:
+        """One statement."""
+        async with self._connection.asking() as database:
+            await database["locators"].delete_one({"website_id": website_id, "url": url, "element": element})
+
+    # -- heal counters
+
+    async def count_heal(self, run_id: str, selector: str) -> int:
+        """One statement: a plain `$inc` would go on from a count that ran out but is not deleted yet."""
+        now = self._moment()
+        counted = {"$cond": [{"$gt": ["$expires_at", now]}, {"$add": ["$count", 1]}, 1]}
+        update = [{"$set": {"count": counted, "expires_at": now + timedelta(seconds=HEAL_TTL_S)}}]
+        for _ in range(_ATTEMPTS):
+            async with self._connection.asking() as database:
+                try:
+                    found = await database["heal_counters"].find_one_and_update(
+                        {"run_id": run_id, "selector": selector},
+                        update,
+                        upsert=True,
+                        return_document=ReturnDocument.AFTER,
+                    )
+                except DuplicateKeyError:
+                    continue  # another first one was quicker: now there is something to add to
+                return 0 if found is None else int(found["count"])  # an upsert always finds
+        raise self._contended()
+
+    async def heals(self, run_id: str, selector: str) -> int:
+        """By the unique index."""
+        wanted = {"run_id": run_id, "selector": selector, **self._good()}
+        async with self._connection.asking() as database:
+            found = await database["heal_counters"].find_one(wanted)
+        return 0 if found is None else int(found["count"])
+
+    # -- events
+
+    async def append_events(self, events: Sequence[StoredEvent]) -> None:
+        """One bulk; numbers that are taken are left alone by the unique index."""
+        if not events:
+            return
+        expires = self._moment() + timedelta(seconds=EVENT_TTL_S)
+        documents = [{**flat(event), "expires_at": expires} for event in events]
+        async with self._connection.asking() as database:
+            try:
+                await database["events"].insert_many(documents, ordered=False)
+            except BulkWriteError as exc:
+                errors = (exc.details or {}).get("writeErrors", [])
+                if not errors or any(error.get("code") != _DUPLICATE for error in errors):
+                    raise
+
+    async def events(self, run_id: str, *, after: int = -1, limit: int = 1_000) -> Sequence[StoredEvent]:
+        """By the unique index."""
+        wanted = {"run_id": run_id, "seq": {"$gt": after}, **self._good()}
+        return await self._all(StoredEvent, "events", wanted, [("seq", ASCENDING)], limit)
+
+    # -- how
+
+    def _moment(self) -> datetime:
+        return datetime.fromtimestamp(self._now(), UTC)
+
+    def _good(self) -> Document:
+        return {"expires_at": {"$gt": self._moment()}}
+
+    def _contended(self) -> StoreError:
+        return StoreError(
+            f"other writers were quicker {_ATTEMPTS} times in the store at {self.address}", fix="try again"
+        )
+
+    async def _insert(self, name: str, model: Model) -> bool:
+        document = flat(model)
+        check_document_size(self.address, name, document)
+        async with self._connection.asking() as database:
+            try:
+                await database[name].insert_one(document)
+            except DuplicateKeyError:
+                return False
+        return True
+
+    async def _replace(
+        self, name: str, model: Model, key: tuple[str, ...], *, ttl_s: float | None = None
+    ) -> None:
+        document = flat(model)
+        if ttl_s is not None:
+            document["expires_at"] = self._moment() + timedelta(seconds=ttl_s)
+        check_document_size(self.address, name, document)
+        wanted = {field: document[field] for field in key}
+        for _ in range(_ATTEMPTS):
+            async with self._connection.asking() as database:
+                try:
+                    await database[name].replace_one(wanted, document, upsert=True)
+                except DuplicateKeyError:
+                    continue  # both were the first: one of them now replaces
+                return
+        raise self._contended()
+
+    async def _one(self, kind: type[M], name: str, wanted: Document) -> M | None:
+        async with self._connection.asking() as database:
+            found = await database[name].find_one(wanted)
+        return None if found is None else unflat(kind, found)
+
+    async def _all(
+        self, kind: type[M], name: str, wanted: Document, order: list[tuple[str, int]], limit: int = 0
+    ) -> list[M]:
+        async with self._connection.asking() as database:
+            cursor = database[name].find(wanted).sort(order).limit(limit)
+            return [unflat(kind, document) async for document in cursor]
+
+
+async def _create(database: Database, name: str, validator: Document | None) -> None:
+    """Made meanwhile by somebody else is as good."""
+    try:
+        if validator is None:
+            await database.create_collection(name)
+        else:
+            await database.create_collection(name, validator=validator)
+    except CollectionInvalid:
+        return
+
+
+@asynccontextmanager
+async def open_mongodb_runs(url: str) -> AsyncIterator[MongoRunStore]:
+    """The run store of a MongoDB, made ready, closed at the end. Raises `StoreUnavailable`."""
+    store = MongoRunStore(Connection(url))
+    try:
+        await store.prepare()
+        yield store
+    finally:
+        await store.close()
