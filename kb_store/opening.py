@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb_store.embedded import Database, EmbeddedDocumentStore, EmbeddedGraphStore
+from kb_store.embedded.learned import EmbeddedLearnedStore
 from kb_store.errors import StoreUnavailable
+from kb_store.learned import LearnedStore
 from kb_store.ports import DocumentStore, GraphStore
 
 DRIVERS = "pip install 'periplus[mongo-arango]'"
@@ -16,10 +18,12 @@ DRIVERS = "pip install 'periplus[mongo-arango]'"
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The two stores that belong together."""
+    """The stores that belong together."""
 
     documents: DocumentStore
     graph: GraphStore
+    learned: LearnedStore
+    """Beside the documents, and closed with them."""
 
     async def close(self) -> None:
         """Close both."""
@@ -51,23 +55,26 @@ def choose_stores(
 ) -> Stores:
     """As `open_stores`, not yet made ready; the caller closes them."""
     stores = _in_mongodb(mongodb_url) if mongodb_url else _embedded(data_dir)
-    return Stores(stores.documents, _in_arangodb(arangodb_url)) if arangodb_url else stores
+    return Stores(stores.documents, _in_arangodb(arangodb_url), stores.learned) if arangodb_url else stores
 
 
 def _embedded(data_dir: Path) -> Stores:
     database = Database(data_dir / "knowledge.sqlite3")
-    return Stores(EmbeddedDocumentStore(database), EmbeddedGraphStore(database))
+    return Stores(
+        EmbeddedDocumentStore(database), EmbeddedGraphStore(database), EmbeddedLearnedStore(database)
+    )
 
 
 def _in_mongodb(url: str) -> Stores:
     try:
         from kb_store.mongodb import Connection, MongoDocumentStore, MongoGraphStore  # noqa: PLC0415 - an extra
+        from kb_store.mongodb.learned import MongoLearnedStore  # noqa: PLC0415
     except ImportError as exc:
         raise StoreUnavailable(
             "mongodb://...", f"its driver is not installed ({exc.name})", fix=DRIVERS
         ) from exc
     connection = Connection(url)
-    return Stores(MongoDocumentStore(connection), MongoGraphStore(connection))
+    return Stores(MongoDocumentStore(connection), MongoGraphStore(connection), MongoLearnedStore(connection))
 
 
 def _in_arangodb(url: str) -> GraphStore:

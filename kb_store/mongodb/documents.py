@@ -19,7 +19,6 @@ from kb_store.mongodb.connection import Connection, Database, Document, Session
 from kb_store.mongodb.layout import (
     DOCUMENTS,
     GENERATIONS,
-    LEASES,
     PINS,
     Prepared,
     document_plans,
@@ -85,52 +84,61 @@ class MongoDocumentStore:
     async def begin(
         self, website_id: str, owner: Owner, *, ttl: float, instead_of: str | None = None
     ) -> Lease:
-        """One transaction: look, count on, take. Two at once both count on, so one of them begins again."""
-        token = secrets.token_hex(16)
-
-        async def work(database: Database, session: Session) -> Lease:
-            held = await _held(database, website_id, session)
-            if held is not None and held.token != instead_of:
+        """One statement takes it: it matches the website's document only where the lease may be had."""
+        free: list[dict[str, Any]] = [{"lease": None}, {"$expr": {"$lt": ["$lease.expires", "$$NOW"]}}]
+        if instead_of is not None:
+            free.append({"lease.token": instead_of})
+        generation = {"$add": ["$last_generation", 1]}
+        taken: dict[str, Any] = {"token": secrets.token_hex(16), "owner": dataclasses.asdict(owner)}
+        lease = {k: {"$literal": v} for k, v in taken.items()} | {
+            "generation": generation,
+            "expires": _in(ttl),
+        }
+        while True:
+            async with self.connection.asking() as database:
+                first = {"$setOnInsert": {"last_generation": 0}}
+                await database[GENERATIONS].update_one({"_id": website_id}, first, upsert=True)
+                found = await database[GENERATIONS].find_one_and_update(
+                    {"_id": website_id, "$or": free},
+                    [{"$set": {"last_generation": generation, "lease": lease}}],
+                    return_document=ReturnDocument.AFTER,
+                )
+                if found is not None:
+                    return Lease(website_id, int(found["last_generation"]), taken["token"], owner, ttl)
+                held = await _held(database, website_id)
+            if held is not None:  # else it was given back just now
                 raise LoadConflict(website_id, str(held.owner), free_in=held.expires_in)
-            counted: Any = await database[GENERATIONS].find_one_and_update(
-                {"_id": website_id},
-                {"$inc": {"last_generation": 1}},
-                upsert=True,
-                return_document=ReturnDocument.AFTER,
-                session=session,
-            )
-            generation = int(counted["last_generation"])
-            taken = {"token": token, "generation": generation, "owner": dataclasses.asdict(owner)}
-            await database[LEASES].update_one(
-                {"_id": website_id},
-                [{"$set": {k: {"$literal": v} for k, v in taken.items()} | {"expires": _in(ttl)}}],
-                upsert=True,
-                session=session,
-            )
-            return Lease(website_id, generation, token, owner, ttl)
-
-        return await self.connection.transaction(work)
 
     async def holder(self, website_id: str) -> Lease | None:
         """A lease that has run out is held by nobody."""
         async with self.connection.asking() as database:
-            return await _held(database, website_id, None)
+            return await _held(database, website_id)
 
     async def renew(self, lease: Lease, *, ttl: float) -> None:
         """A lease that ran out but that nobody else took is still good."""
         async with self.connection.asking() as database:
-            await _hold(database, None, lease, ttl)
+            expires = [{"$set": {"lease.expires": _in(ttl)}}]
+            renewed = await database[GENERATIONS].update_one(_mine(lease), expires)
+        if renewed.matched_count != 1:
+            raise LeaseLost(lease.website_id)
 
     async def put(self, lease: Lease, records: Sequence[Record]) -> None:
-        """Renews the lease in the same transaction."""
+        """Renews the lease, then writes in one transaction that begins by looking for the lease.
+
+        The transaction only reads the website's document: one that a killed loader leaves open
+        (MongoDB ends it after a minute) must not keep the next loader from taking the lease. What
+        it writes late is of a generation that nobody will ever name.
+        """
+        await self.renew(lease, ttl=lease.expires_in)
 
         async def hold(database: Database, session: Session) -> None:
-            await _hold(database, session, lease, lease.expires_in)
+            if await database[GENERATIONS].find_one(_mine(lease), ["_id"], session=session) is None:
+                raise LeaseLost(lease.website_id)
 
         await self._records.put(lease.website_id, lease.generation, records, first=hold)
 
     async def commit(self, lease: Lease, generation: Generation) -> int | None:
-        """The one transaction by which a load becomes visible."""
+        """The one statement by which a load becomes visible."""
         fields = {
             "active_generation": lease.generation,
             "loaded_at": generation.loaded_at,
@@ -139,27 +147,19 @@ class MongoDocumentStore:
             "vertices": dict(generation.vertices),
             "edges": dict(generation.edges),
         }
-
-        async def work(database: Database, session: Session) -> int | None:
-            mine = {"_id": lease.website_id, "token": lease.token}
-            if (await database[LEASES].delete_one(mine, session=session)).deleted_count != 1:
-                raise LeaseLost(lease.website_id)
-            before: Document | None = await database[GENERATIONS].find_one_and_update(
-                {"_id": lease.website_id},
-                {"$set": fields, "$max": {"last_generation": lease.generation}},
-                upsert=True,
-                return_document=ReturnDocument.BEFORE,
-                session=session,
+        async with self.connection.asking() as database:
+            before = await database[GENERATIONS].find_one_and_update(
+                _mine(lease), {"$set": fields, "$unset": {"lease": ""}}, return_document=ReturnDocument.BEFORE
             )
-            replaced = (before or {}).get("active_generation")
-            return None if replaced is None else int(replaced)
-
-        return await self.connection.transaction(work)
+        if before is None:
+            raise LeaseLost(lease.website_id)
+        replaced = before.get("active_generation")
+        return None if replaced is None else int(replaced)
 
     async def release(self, lease: Lease) -> None:
         """Only one's own."""
         async with self.connection.asking() as database:
-            await database[LEASES].delete_one({"_id": lease.website_id, "token": lease.token})
+            await database[GENERATIONS].update_one(_mine(lease), {"$unset": {"lease": ""}})
 
     # -- reading
 
@@ -207,18 +207,21 @@ class MongoDocumentStore:
         return await self._records.generations(website_id)
 
     async def in_use(self, website_id: str) -> frozenset[int]:
-        """The lease first, then what is active, pins last: whatever moves on is met where it arrives.
-
-        A load that commits in between is found by its lease or as active; a reader that pins what
-        is active is found by its pin, or what it pins is active still.
-        """
+        """Lease and active generation from one document, pins after it: `pin` relies on that order."""
+        leased = {"$cond": [{"$gte": ["$lease.expires", "$$NOW"]}, "$lease.generation", None]}
+        pipeline: list[dict[str, Any]] = [
+            {"$match": {"_id": website_id}},
+            {"$project": {"used": ["$active_generation", leased]}},
+        ]
         async with self.connection.asking() as database:
-            lease = await _held(database, website_id, None)
-            active = await database[GENERATIONS].find_one({"_id": website_id}, ["active_generation"])
+            found = [
+                used
+                async for each in await database[GENERATIONS].aggregate(pipeline)
+                for used in each["used"]
+            ]
             pins = database[PINS].find({"website_id": website_id, **_NOT_OVER}, ["generation"])
-            pinned = [pin["generation"] async for pin in pins]
-        found = {*pinned, (active or {}).get("active_generation"), lease.generation if lease else None}
-        return frozenset(generation for generation in found if generation is not None)
+            found += [pin["generation"] async for pin in pins]
+        return frozenset(int(generation) for generation in found if generation is not None)
 
     async def drop(self, website_id: str, generations: Collection[int]) -> None:
         """Kind by kind."""
@@ -242,23 +245,21 @@ def with_missing(detail: str, missing: Sequence[str]) -> str:
     return f"{detail}, indexes missing: {', '.join(missing)} (`periplus kb init` makes them)"
 
 
-async def _held(database: Database, website_id: str, session: Session | None) -> Lease | None:
+async def _held(database: Database, website_id: str) -> Lease | None:
     pipeline: list[dict[str, Any]] = [
-        {"$match": {"_id": website_id, **_NOT_OVER}},
-        {"$set": {"left": {"$subtract": ["$expires", "$$NOW"]}}},
+        {"$match": {"_id": website_id, "lease": {"$ne": None}}},
+        {"$replaceWith": {"$mergeObjects": ["$lease", {"left": {"$subtract": ["$lease.expires", "$$NOW"]}}]}},
+        {"$match": {"left": {"$gte": 0}}},
     ]
-    async for found in await database[LEASES].aggregate(pipeline, session=session):
+    async for found in await database[GENERATIONS].aggregate(pipeline):
         owner = Owner(**found["owner"])
         return Lease(website_id, int(found["generation"]), found["token"], owner, found["left"] / 1000)
     return None
 
 
-async def _hold(database: Database, session: Session | None, lease: Lease, ttl: float) -> None:
-    """Renew a lease that is still its holder's. Raises `LeaseLost`."""
-    mine = {"_id": lease.website_id, "token": lease.token}
-    renewed = await database[LEASES].update_one(mine, [{"$set": {"expires": _in(ttl)}}], session=session)
-    if renewed.matched_count != 1:
-        raise LeaseLost(lease.website_id)
+def _mine(lease: Lease) -> dict[str, Any]:
+    """The website's document, as long as the lease is still its holder's."""
+    return {"_id": lease.website_id, "lease.token": lease.token}
 
 
 def _in(seconds: float) -> dict[str, Any]:

@@ -41,8 +41,9 @@ EDGES = {
 }
 """Kind of edge -> its collection."""
 
-GENERATIONS, LEASES, PINS = "generations", "leases", "pins"
-"""One document per website: what is active; who loads. One document per reader: what it holds."""
+GENERATIONS, PINS = "generations", "pins"
+"""One document per website: what is active, and who loads; so that taking a lease and committing
+are one atomic statement each. One document per reader: what it holds."""
 
 RECORD_KEY = ("_id.website_id", "_id.generation", "_id.local_id")
 
@@ -81,7 +82,7 @@ def document_plans() -> tuple[CollectionPlan, ...]:
     expiry = {"keys": [("expires", 1)], "expireAfterSeconds": _PIN_GRACE_SECONDS}
     by_website = {"keys": [("website_id", 1), ("generation", 1)]}
     pins = CollectionPlan(PINS, {"expires": expiry, "website": by_website})
-    return (*plans, CollectionPlan(GENERATIONS), CollectionPlan(LEASES), pins)
+    return (*plans, CollectionPlan(GENERATIONS), pins)
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kb_store import Stores, open_stores
+from tests.support import arango_stores
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     Opener = Callable[[pytest.FixtureRequest, Path], AbstractAsyncContextManager[Stores]]
 
 STORES: dict[str, Opener] = {
+    "arangodb": arango_stores.on_real_server,
+    "arangodb-loopback": arango_stores.on_loopback,
     "embedded": lambda _, folder: open_stores(folder),
     "mongodb": lambda request, folder: open_stores(
         folder, mongodb_url=request.getfixturevalue("mongodb_url")
@@ -23,7 +26,7 @@ STORES: dict[str, Opener] = {
 }
 """Name -> what opens an empty pair of stores, given the test's request and a folder of its own."""
 
-NEEDS = {"mongodb": pytest.mark.mongodb}
+NEEDS = {"arangodb": pytest.mark.arangodb, "mongodb": pytest.mark.mongodb}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=NEEDS.get(name, ())) for name in sorted(STORES)])

@@ -15,8 +15,9 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pymongo
 import pytest
@@ -52,12 +53,13 @@ class Mongod:
             [MONGOD, "--replSet", "rs0", "--port", str(self.port), "--bind_ip", "127.0.0.1",
              "--nounixsocket", "--dbpath", self.folder / "db", "--logpath", self.folder / "log",
              "--wiredTigerCacheSizeGB", "0.25", "--oplogSize", "128", "--setParameter",
-             "diagnosticDataCollectionEnabled=false"],
+             "diagnosticDataCollectionEnabled=false", "--setParameter", "transactionLifetimeLimitSeconds=3"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - no other thread yet
         )  # fmt: skip
         until = time.monotonic() + START_SECONDS
         direct = f"mongodb://127.0.0.1:{self.port}/?directConnection=true"
-        with pymongo.MongoClient(direct, serverSelectionTimeoutMS=1000) as client:
+        client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(direct, serverSelectionTimeoutMS=1000)
+        with client:
             while not self._is_primary(client):
                 if self.process.poll() is not None or time.monotonic() > until:
                     log = (self.folder / "log").read_text(errors="replace")[-2000:]
@@ -71,7 +73,7 @@ class Mongod:
             self.process.wait()
             self.process = None
 
-    def _is_primary(self, client: pymongo.MongoClient[dict[str, object]]) -> bool:
+    def _is_primary(self, client: pymongo.MongoClient[dict[str, Any]]) -> bool:
         try:
             hello = client.admin.command("hello")
             if hello.get("isreplicaset"):
@@ -86,7 +88,7 @@ class Mongod:
             return False
 
 
-def _die_with(parent: int):
+def _die_with(parent: int) -> Callable[[], None]:
     """Run in the child: the kernel kills it when its parent's thread ends, even by SIGKILL (prctl(2))."""
     libc = ctypes.CDLL(None)
 
@@ -154,5 +156,6 @@ def mongodb_url(mongodb_server: str) -> Iterator[str]:
     """The URL of an empty database of the test's own."""
     name = f"test_{uuid.uuid4().hex[:12]}"
     yield with_database(mongodb_server, name)
-    with pymongo.MongoClient(mongodb_server) as client:
+    client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(mongodb_server)
+    with client:
         client.drop_database(name)
