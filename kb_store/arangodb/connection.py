@@ -97,7 +97,7 @@ class Connection:
 
     def system(self) -> StandardDatabase:
         """`_system`, where databases are created."""
-        return self._opened().db("_system", username=self.where.user, password=self.where.password)
+        return self._database("_system")
 
     @contextmanager
     def mapped_errors(self) -> Iterator[None]:
@@ -126,8 +126,7 @@ class Connection:
 
     def _run(self, work: Callable[[StandardDatabase], T]) -> T:
         with self.mapped_errors():
-            where = self.where
-            return work(self._opened().db(where.database, username=where.user, password=where.password))
+            return work(self._database(self.where.database))
 
     def _retried(self, work: Callable[[], T]) -> T:
         for _ in range(MOST_TRIES - 1):
@@ -138,6 +137,10 @@ class Connection:
                     raise
             time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311 - there is nothing to wait on; not a secret
         return work()
+
+    def _database(self, name: str) -> StandardDatabase:
+        user, password = self.where.user, self.where.password
+        return self._opened().db(name, username=_utf8(user), password=_utf8(password))
 
     def _opened(self) -> ArangoClient:
         if self._client is None:
@@ -160,6 +163,11 @@ def query(db: StandardDatabase | TransactionDatabase, text: str, **values: Any) 
     """
     # The driver's types also speak of its job queues, which answer with jobs; these do not.
     return list(cast("Cursor", db.aql.execute(text, bind_vars=_bound(values), fail_on_warning=True)))
+
+
+def _utf8(text: str) -> str:
+    """What becomes the text's UTF-8 bytes when `requests` encodes credentials as Latin-1."""
+    return text.encode().decode("latin-1")
 
 
 def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +194,7 @@ def _of_server(address: str, exc: ArangoServerError) -> StoreError:
     said = exc.error_message or f"HTTP {status}"
     if code == REFUSED_BY_SCHEMA:
         return StoreCorrupt(address, f"it refused a document: {said}")
-    known = _WHY.get(code) or _WHY.get(status)
+    known = _WHY.get(code or 0) or _WHY.get(status)
     if known is not None:
         return StoreUnavailable(address, known[0], fix=known[1])
     if status >= 500 or status == 429:

@@ -1,0 +1,322 @@
+"""What each AQL text of `kb_store.arangodb.aql` means, in plain Python over rows in memory.
+
+A text that is not one of those constants, a bind variable too many or too few, a collection bound
+as a value: all are refused. Nothing here parses AQL; that a real server reads the texts as they
+are meant can only be shown on one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kb_store.arangodb import aql
+from tests.support.arango_loopback.state import Refused, Row, View
+
+Values = dict[str, Any]
+Meaning = Callable[[View, Values], list[Any]]
+
+_MEANINGS: dict[str, Meaning] = {}
+_BOUND = re.compile(r"@@?[a-z_]+")
+
+
+def run(view: View, text: str, bound: Values) -> list[Any]:
+    """The rows of a known text. Raises `Refused` as the server's parser would."""
+    meaning = _MEANINGS.get(text)
+    if meaning is None:
+        raise Refused(400, 1501, "an AQL text that aql.py does not have")
+    wanted = {name[1:] for name in _BOUND.findall(text)}
+    if wanted - bound.keys():
+        raise Refused(400, 1551, f"no value specified for declared bind parameter {wanted - bound.keys()}")
+    if bound.keys() - wanted:
+        raise Refused(400, 1552, f"bind parameter {bound.keys() - wanted} was not declared in the query")
+    for name, value in bound.items():
+        if name.startswith("@"):
+            view.rows(value)
+    return meaning(view, bound)
+
+
+def known_texts() -> set[str]:
+    """Every text that has a meaning here."""
+    return set(_MEANINGS)
+
+
+def _means(*texts: str) -> Callable[[Meaning], Meaning]:
+    def register(meaning: Meaning) -> Meaning:
+        for text in texts:
+            _MEANINGS[text] = meaning
+        return meaning
+
+    return register
+
+
+def _of(view: View, v: Values) -> Iterator[Row]:
+    for row in view.rows(v["@collection"]).values():
+        if row["website_id"] == v["website"] and row["generation"] == v["generation"]:
+            yield row
+
+
+@_means(aql.PAGE)
+def _page(view: View, v: Values) -> list[Any]:
+    found = sorted(
+        (r for r in _of(view, v) if r["sort_key"] > v["after"]), key=lambda row: str(row["sort_key"])
+    )
+    return found[: v["page"]]
+
+
+@_means(aql.COUNT)
+def _count(view: View, v: Values) -> list[Any]:
+    return [sum(1 for _ in _of(view, v))]
+
+
+@_means(aql.GENERATIONS)
+def _generations(view: View, v: Values) -> list[Any]:
+    rows = view.rows(v["@collection"]).values()
+    return sorted({row["generation"] for row in rows if row["website_id"] == v["website"]})
+
+
+@_means(aql.DROP)
+def _drop(view: View, v: Values) -> list[Any]:
+    for key, row in view.rows(v["@collection"]).items():
+        if row["website_id"] == v["website"] and row["generation"] in v["generations"]:
+            view.remove(v["@collection"], key)
+    return []
+
+
+@_means(aql.KNOWN_KEYS)
+def _known_keys(view: View, v: Values) -> list[Any]:
+    return [key for key in v["keys"] if key in view.rows(v["@collection"])]
+
+
+@_means(aql.GROUP_PRIORITIES)
+def _group_priorities(view: View, v: Values) -> list[Any]:
+    rows = view.rows(v["@groups"])
+    return [{"key": k, "priority": rows[k]["recovery_priority"]} for k in v["keys"] if k in rows]
+
+
+@_means(aql.SCREENS_OF_GROUPS)
+def _screens_of_groups(view: View, v: Values) -> list[Any]:
+    return sorted(
+        {row["_from"] for row in view.rows(v["@memberships"]).values() if row["_to"] in v["groups"]}
+    )
+
+
+def _recovery_order(row: Row) -> tuple[Any, ...]:
+    return (row["recovery_priority"], -row["reliability"], row["expected_ms"], row["sort_key"])
+
+
+@_means(aql.WEIGH)
+def _weigh(view: View, v: Values) -> list[Any]:
+    memberships, recoveries = view.rows(v["@memberships"]), view.rows(v["@recoveries"])
+    learned, transitions = view.rows(v["@learned"]), view.rows(v["@transitions"])
+    for screen in v["screens"]:
+        groups = {row["_to"] for row in memberships.values() if row["_from"] == screen}
+        back = min(
+            (r for r in recoveries.values() if r["_from"] in groups), key=_recovery_order, default=None
+        )
+        wait = v["no_recovery_ms"] if back is None else back["expected_ms"]
+        for key, edge in transitions.items():
+            if edge["_from"] == screen:
+                numbers = _numbers(edge, learned.get(edge["learned_key"]), wait, v)
+                view.update(v["@transitions"], key, numbers)
+    return []
+
+
+def _numbers(edge: Row, learned: Row | None, wait: float, v: Values) -> Row:
+    counts = learned or {"successes": 0, "failures": 0, "durations": 0}
+    observed = counts["successes"] + counts["failures"]
+    reliability = (edge["authored_reliability"] * v["prior"] + counts["successes"]) / (v["prior"] + observed)
+    ms = edge["authored_ms"]
+    if counts["durations"] >= v["enough"]:
+        ms = counts["duration_sum"] / counts["duration_weight"]
+    r = min(1, max(v["least"], reliability))
+    return {
+        "reliability": reliability,
+        "expected_ms": ms,
+        "weight_fastest": ms,
+        "weight_reliable": max(0, -math.log(r)),
+        "weight_balanced": ms + (1 - r) / r * (ms + wait),
+    }
+
+
+@_means(aql.BEGIN_LEARNING)
+def _begin_learning(view: View, v: Values) -> list[Any]:
+    row = {
+        "_key": v["key"], "website_id": v["website"], "transition": v["transition"], "successes": 0,
+        "failures": 0, "durations": 0, "duration_sum": 0, "duration_weight": 0, "counted_at": v["at"],
+    }  # fmt: skip
+    view.insert(v["@learned"], row, "ignore")
+    return []
+
+
+@_means(aql.COUNT_OUTCOME)
+def _count_outcome(view: View, v: Values) -> list[Any]:
+    outcome = {"_key": v["outcome"], "website_id": v["website"], "expires_at": v["expires_at"]}
+    view.insert(v["@outcomes"], outcome)
+    old = view.rows(v["@learned"])[v["key"]]
+    kept = 0.5 ** (max(0, v["at"] - old["counted_at"]) / v["half_life_ms"])
+    new = {
+        "successes": old["successes"] * kept + v["succeeded"],
+        "failures": old["failures"] * kept + v["failed"],
+        "durations": old["durations"] + v["timed"],
+        "duration_sum": old["duration_sum"] * kept + v["duration_ms"],
+        "duration_weight": old["duration_weight"] * kept + v["timed"],
+        "counted_at": max(old["counted_at"], v["at"]),
+    }
+    view.update(v["@learned"], v["key"], new)
+    return [{name: value for name, value in new.items() if name != "counted_at"}]
+
+
+@_means(aql.SCREENS_OF_TRANSITION)
+def _screens_of_transition(view: View, v: Values) -> list[Any]:
+    rows = view.rows(v["@transitions"]).values()
+    return sorted(
+        {r["_from"] for r in rows if (r["website_id"], r["sort_key"]) == (v["website"], v["transition"])}
+    )
+
+
+# -- paths
+
+
+@dataclass(frozen=True)
+class _Path:
+    vertices: tuple[str, ...]
+    edges: tuple[Row, ...]
+    weight: float
+
+
+Pruned = Callable[[_Path], bool]
+
+
+def _leaving(view: View, graph: str) -> dict[str, list[Row]]:
+    """The edges of a named graph by `_from`."""
+    definition = view.database.graphs.get(graph)
+    if definition is None:
+        raise Refused(404, 1924, f"graph '{graph}' not found")
+    found: dict[str, list[Row]] = {}
+    for each in definition["edgeDefinitions"]:
+        for row in view.rows(each["collection"]).values():
+            found.setdefault(row["_from"], []).append(row)
+    return found
+
+
+def _walks(view: View, graph: str, start: str, attribute: str | None, pruned: Pruned) -> Iterator[_Path]:
+    """Paths that visit no vertex twice, by weight (or length); not beyond one that is pruned."""
+    leaving, tie = _leaving(view, graph), itertools.count()
+    waiting = [(0.0, next(tie), _Path((start,), (), 0.0))]
+    while waiting:
+        _, _, path = heapq.heappop(waiting)
+        yield path
+        if pruned(path):
+            continue
+        for edge in leaving.get(path.vertices[-1], ()):
+            if edge["_to"] not in path.vertices:
+                weight = path.weight + (1.0 if attribute is None else edge.get(attribute, 1_000_000))
+                onward = _Path((*path.vertices, edge["_to"]), (*path.edges, edge), weight)
+                heapq.heappush(waiting, (weight, next(tie), onward))
+
+
+def _told(view: View, path: _Path) -> Row:
+    return {
+        "screens": [(view.by_id(each) or {}).get("sort_key") for each in path.vertices],
+        "transitions": [edge["sort_key"] for edge in path.edges],
+        "weight": path.weight,
+        "expected_ms": sum(edge["expected_ms"] for edge in path.edges),
+        "reliability": math.prod(edge["reliability"] for edge in path.edges),
+    }
+
+
+def _attribute(text: str) -> str:
+    return str(re.findall(r"weightAttribute: '(\w+)'", text)[0])
+
+
+def _k_shortest(attribute: str) -> Meaning:
+    def meaning(view: View, v: Values) -> list[Any]:
+        goal = v["goal"]
+        if view.by_id(v["start"]) is None or view.by_id(goal) is None:
+            return []
+        walks = _walks(view, "navigation", v["start"], attribute, lambda path: path.vertices[-1] == goal)
+        found = (path for path in walks if path.vertices[-1] == goal)
+        return [_told(view, path) for path in itertools.islice(found, v["k"])]
+
+    return meaning
+
+
+def _weighted_ways(attribute: str) -> Meaning:
+    def meaning(view: View, v: Values) -> list[Any]:
+        def avoided(path: _Path) -> bool:
+            edge = path.edges[-1] if path.edges else None
+            return edge is not None and (
+                path.vertices[-1] in v["avoid_screens"]
+                or edge["sort_key"] in v["avoid_transitions"]
+                or edge["action_type"] in v["avoid_actions"]
+            )
+
+        def pruned(path: _Path) -> bool:
+            return path.vertices[-1] == v["goal"] or avoided(path) or len(path.edges) == v["hops"]
+
+        walks = _walks(view, "navigation", v["start"], attribute, pruned)
+        found = (p for p in walks if p.edges and p.vertices[-1] == v["goal"] and not avoided(p))
+        return [_told(view, path) for path in itertools.islice(found, v["k"])]
+
+    return meaning
+
+
+for _text in (aql.FEWEST_PATHS, aql.FASTEST_PATHS, aql.RELIABLE_PATHS, aql.BALANCED_PATHS):
+    _means(_text)(_k_shortest(_attribute(_text)))
+for _text in (aql.FEWEST_WAYS, aql.FASTEST_WAYS, aql.RELIABLE_WAYS, aql.BALANCED_WAYS):
+    _means(_text)(_weighted_ways(_attribute(_text)))
+
+
+@_means(aql.RECOVERY_PATHS)
+def _recovery_paths(view: View, v: Values) -> list[Any]:
+    groups = [edge["_to"] for edge in _leaving(view, "group_membership").get(v["screen"], ())]
+    leaving = _leaving(view, "global_recovery")
+    edges = sorted((e for group in groups for e in leaving.get(group, ())), key=_recovery_order)
+    return [
+        {
+            "group": (view.by_id(edge["_from"]) or {})["sort_key"],
+            "recovery": edge["sort_key"],
+            "to_screen": edge["target_id"],
+            "priority": edge["recovery_priority"],
+            "reliability": edge["reliability"],
+            "expected_ms": edge["expected_ms"],
+        }
+        for edge in edges[: v["most"]]
+    ]
+
+
+@_means(aql.COMPOSITION)
+def _composition(view: View, v: Values) -> list[Any]:
+    leaving, depths, waiting = _leaving(view, "task_composition"), {v["task"]: 0}, [v["task"]]
+    for task in waiting:
+        for edge in leaving.get(task, ()):
+            if edge["_to"] not in depths and depths[task] < v["hops"]:
+                depths[edge["_to"]] = depths[task] + 1
+                waiting.append(edge["_to"])
+    return _by_depth(view, {task: depth for task, depth in depths.items() if depth > 0})
+
+
+@_means(aql.REACHED_BY_ACTION)
+def _reached_by_action(view: View, v: Values) -> list[Any]:
+    def wrong(path: _Path) -> bool:
+        return bool(path.edges) and path.edges[-1]["action_type"] != v["action_type"]
+
+    depths: dict[str, int] = {}
+    walks = _walks(
+        view, "navigation", v["start"], None, lambda path: wrong(path) or len(path.edges) == v["hops"]
+    )
+    for path in walks:
+        if path.edges and not wrong(path):
+            depths.setdefault(path.vertices[-1], len(path.edges))
+    return _by_depth(view, depths)
+
+
+def _by_depth(view: View, depths: dict[str, int]) -> list[Any]:
+    named = [((view.by_id(name) or {})["sort_key"], depth) for name, depth in depths.items()]
+    return [{"name": name, "depth": depth} for name, depth in sorted(named, key=lambda each: each[::-1])]
