@@ -1,0 +1,371 @@
+"""Writes a session's run, steps and events through `agent.ports`, without secrets, while it works.
+
+A listener of the bus may neither wait nor raise, a store does both: what is heard is queued, and
+one task writes it in order. Where the store does not answer, the run goes on; what could not be
+written is tried again with what comes next, and `finish` raises what the store says then. The
+session's trace with its pages is `agent.trace`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import dataclasses
+import hashlib
+import html
+import json
+import re
+import time
+import urllib.parse
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent.context import Context, redact
+from agent.events import ActionDone, Event, ScreenSeen, StepEnded, StepStarted
+from agent.ports import RunLogPort
+from agent.presenting.records import Presentation, SegmentStatus
+from kb_schema.runs import (
+    Artifact,
+    EvidenceLevel,
+    Metric,
+    RunEnding,
+    RunResult,
+    RunStatus,
+    StepStatus,
+    StoredRun,
+    StoredStep,
+)
+from kb_schema.storage import StoredEvent
+
+LONGEST = 4_000
+"""Characters of a text in a step or an event; longer ones end in an ellipsis."""
+
+MAX_WAITING = 10_000
+"""Events that wait for a store that does not answer; later ones are not kept. Steps always wait."""
+
+_PAGES = frozenset({"html_before", "html_after"})
+_STATUS = {StepStatus.DONE: "success", StepStatus.SKIPPED: "skipped", StepStatus.FAILED: "failed"}
+"""Ours -> PACTS's."""
+
+
+@dataclasses.dataclass
+class _OpenStep:
+    """A step that began; tasks within steps nest."""
+
+    task_id: str
+    step_id: str
+    action_type: str
+    action: ActionDone | None = None
+    """The action on the page that stands for it: the last of its own type, else the last."""
+
+    def note(self, action: ActionDone) -> None:
+        """One more action within this step."""
+        if self.action is None or self._fits(action) or not self._fits(self.action):
+            self.action = action
+
+    def _fits(self, action: ActionDone) -> bool:
+        return action.action_type == self.action_type
+
+
+class RunLog:
+    """Listens to a session's bus and keeps its run. `begin`, then listen, then `finish`."""
+
+    def __init__(self, port: RunLogPort, run: StoredRun, context: Context) -> None:
+        self._port, self._context = port, context
+        self._run = run.model_copy(update={"url": plain_url(run.url)})
+        self._open: list[_OpenStep] = []
+        self._screen_id: str | None = None
+        self._step_idx = self._seq = 0
+        self._waiting: list[dict[str, Any]] = []
+        """Steps and events in order, as the fields of `StoredStep` or `StoredEvent`."""
+        self._wake = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+        self.finished = False
+
+    @property
+    def run_id(self) -> str:
+        """Of the run that is kept."""
+        return self._run.run_id
+
+    # -- the run
+
+    async def begin(self) -> None:
+        """Keep that the run began. Raises what the store raises: nothing was done yet."""
+        await self._port.begin_run(self._run)
+        self._writer = asyncio.create_task(self._write(), name=f"run log {self.run_id}")
+
+    async def finish(self, ending: RunEnding) -> None:
+        """Write what is left and how the run ended. Raises what the store raises."""
+        await self._stop()
+        await self._flush()
+        await self._port.finish_run(
+            self.run_id, RunEnding.model_validate(self._redacted(ending.model_dump(mode="json")))
+        )
+        self.finished = True
+
+    async def add_file(self, name: str, artifact_type: str, path: Path) -> bool:
+        """Keep where a file or folder is, with its hash and size; False where there is none."""
+        measured = await asyncio.to_thread(_measured, path)
+        if measured is None:
+            return False
+        place, file_hash, size = measured
+        await self._port.put_artifact(
+            Artifact(
+                run_id=self.run_id,
+                name=name,
+                artifact_type=artifact_type,
+                file_path=place,
+                file_hash=file_hash,
+                size_bytes=size,
+                created_at=datetime.now(UTC),
+            )
+        )
+        return True
+
+    async def measure(self, name: str, value: float) -> None:
+        """Keep a measurement."""
+        await self._port.add_metric(
+            Metric(run_id=self.run_id, metric_name=name, metric_value=value, recorded_at=datetime.now(UTC))
+        )
+
+    # -- listening
+
+    def __call__(self, event: Event) -> None:
+        """The bus's listener."""
+        match event:
+            case ScreenSeen(screen_id=screen_id):
+                self._screen_id = screen_id
+            case StepStarted(task_id=task_id, step_id=step_id, action_type=action_type):
+                self._open.append(_OpenStep(task_id, step_id, action_type))
+            case ActionDone() if self._open:
+                self._open[-1].note(event)
+            case StepEnded():
+                self._keep(self._step(event))
+        if len(self._waiting) < MAX_WAITING:
+            self._keep(self._event(event))
+
+    def _keep(self, fields: dict[str, Any]) -> None:
+        self._waiting.append(fields)
+        self._wake.set()
+
+    def _event(self, event: Event) -> dict[str, Any]:
+        data = {
+            field.name: getattr(event, field.name)
+            for field in dataclasses.fields(event)
+            if field.name not in _PAGES
+        }
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+        self._seq += 1
+        # As JSON now: what an event carries may change afterwards.
+        text = json.dumps(data, default=str)
+        return {"seq": self._seq - 1, "type": name, "data": json.loads(text), "at": datetime.now(UTC)}
+
+    def _step(self, event: StepEnded) -> dict[str, Any]:
+        step = next(
+            (s for s in reversed(self._open) if (s.task_id, s.step_id) == (event.task_id, event.step_id)),
+            None,
+        )
+        if step is None:
+            step = _OpenStep(event.task_id, event.step_id, "")
+        else:
+            del self._open[self._open.index(step) :]
+        self._step_idx += 1
+        return {
+            "step_idx": self._step_idx - 1,
+            "action": step.action_type,
+            **_target(step.action),
+            "status": _STATUS[StepStatus(event.status)],
+            "error_message": event.error,
+            "executed_at": datetime.now(UTC),
+            "task_id": event.task_id,
+            "step_id": event.step_id,
+            "screen_id": self._screen_id,
+            "duration_ms": event.duration_ms,
+        }
+
+    # -- writing
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            # A store's errors are its own: whatever it raises, the run goes on, what waits is tried
+            # again with the next event, and `finish` raises what is wrong then.
+            with contextlib.suppress(Exception):
+                await self._flush()
+
+    async def _flush(self) -> None:
+        """Write what waits; what was written is forgotten, and what was not stays."""
+        while self._waiting:
+            batch = self._waiting[:200]
+            whole = [self._redacted({"run_id": self.run_id, **fields}, LONGEST) for fields in batch]
+            for fields in whole:
+                if "step_idx" in fields:
+                    await self._port.append_step(StoredStep.model_validate(fields))
+            await self._port.append_events(
+                [StoredEvent.model_validate(fields) for fields in whole if "seq" in fields]
+            )
+            del self._waiting[: len(batch)]
+
+    async def _stop(self) -> None:
+        """A write that is cut off is done again: it counts once."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.cancel()
+            await asyncio.wait([writer])
+
+    def _redacted(self, data: dict[str, Any], longest: int | None = None) -> dict[str, Any]:
+        cleaned: dict[str, Any] = _clean(redact(data, forms(self._context.secrets)), longest)
+        return cleaned
+
+
+def forms(secrets: Iterable[str]) -> set[str]:
+    """Every secret as it is, and as it looks inside URLs, HTML, JSON and base64."""
+    found = set()
+    for secret in secrets:
+        found |= {
+            secret,
+            urllib.parse.quote(secret),
+            urllib.parse.quote(secret, safe=""),
+            urllib.parse.quote_plus(secret),
+            html.escape(secret),
+            json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
+            base64.b64encode(secret.encode("utf-8", "replace")).decode(),
+        }
+    return found
+
+
+def plain_url(url: str) -> str:
+    """Without user, password, query and fragment: they may be secret."""
+    parts = urllib.parse.urlsplit(url)
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def run_of(
+    context: Context, *, website_id: str, url: str, kind: str, subject: str, req_id: str | None = None
+) -> StoredRun:
+    """The record of a run that begins now."""
+    return StoredRun.model_validate(
+        {
+            "run_id": context.run_id,
+            "req_id": req_id,
+            "url": url,
+            "started_at": datetime.now(UTC),
+            "website_id": website_id,
+            "kind": kind,
+            "subject": subject,
+        }
+    )
+
+
+def ending_of(result: RunResult) -> RunEnding:
+    """How a task's run ended."""
+    return RunEnding(
+        status=result.status,
+        evidence=result.evidence,
+        finished_at=datetime.now(UTC),
+        duration_ms=result.duration_ms,
+        outputs=result.outputs,
+        error=result.error,
+        hint=result.hint,
+    )
+
+
+def ending_of_presentation(presentation: Presentation) -> RunEnding:
+    """How a demo's run ended: it is as good as its required segments, and rests on its tasks' evidence."""
+    results = [segment.run for segment in presentation.segments if segment.run is not None]
+    levels = {result.evidence for result in results}
+    shown = any(segment.status is SegmentStatus.SHOWN for segment in presentation.segments)
+    if EvidenceLevel.CONTRADICTED in levels:
+        evidence = EvidenceLevel.CONTRADICTED
+    else:
+        evidence = EvidenceLevel.VERIFIED if levels == {EvidenceLevel.VERIFIED} else EvidenceLevel.UNVERIFIED
+    missed = [
+        f"{segment.segment_id} {segment.status}: {segment.reason or 'no reason given'}"
+        for segment in presentation.segments
+        if segment.required and segment.status is not SegmentStatus.SHOWN
+    ]
+    if presentation.interrupted:
+        missed.insert(0, "interrupted")
+    incomplete = RunStatus.PARTIAL if shown else RunStatus.FAILURE
+    return RunEnding(
+        status=RunStatus.SUCCESS if presentation.succeeded else incomplete,
+        evidence=evidence,
+        finished_at=datetime.now(UTC),
+        duration_ms=presentation.duration_s * 1_000,
+        outputs={name: value for result in results for name, value in result.outputs.items()},
+        error="; ".join(missed) or None,
+    )
+
+
+def ending_of_error(error: BaseException, started: float) -> RunEnding:
+    """How a run ended that was cut off. `started`: of `time.monotonic`."""
+    stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
+    return RunEnding(
+        status=RunStatus.FAILURE,
+        evidence=EvidenceLevel.UNVERIFIED,
+        finished_at=datetime.now(UTC),
+        duration_ms=(time.monotonic() - started) * 1_000,
+        error="interrupted" if stopped else str(error) or type(error).__name__,
+    )
+
+
+def _target(action: ActionDone | None) -> dict[str, Any]:
+    """PACTS's `element`, `selector`, `strategy` and `confidence` of an action on the page.
+
+    Of several strategies nobody says which one found the element: then the selector is kept whole.
+    """
+    if action is None:
+        return {}
+    found: dict[str, Any] = {"element": (action.metadata or {}).get("element")}
+    if isinstance(action.target, str):
+        return {**found, "selector": action.target}
+    if not isinstance(action.target, dict):
+        return found
+    strategies = action.target.get("strategies") or [{}]
+    if len(strategies) > 1:
+        return {**found, "selector": json.dumps(strategies, ensure_ascii=False)}
+    (only,) = strategies
+    told = next((only[name] for name in ("value", "template", "name") if name in only), None)
+    return {
+        **found,
+        "selector": told if told is not None else json.dumps(only, ensure_ascii=False),
+        "strategy": only.get("type"),
+        "confidence": only.get("confidence"),
+    }
+
+
+def _clean(data: Any, longest: int | None = None) -> Any:
+    """Texts that any store can keep: without halves of characters, and not endless."""
+    if isinstance(data, str):
+        data = data.encode("utf-8", "replace").decode()
+        return data if longest is None or len(data) <= longest else f"{data[: longest - 1]}…"
+    if isinstance(data, dict):
+        return {_clean(key, longest): _clean(value, longest) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_clean(value, longest) for value in data]
+    return data
+
+
+def _measured(path: Path) -> tuple[str, str, int] | None:
+    """The whole path, SHA-256 and size of a file, or of a folder's files together; None where
+    there is nothing.
+    """
+    if path.is_file():
+        return str(path.absolute()), _digest(path), path.stat().st_size
+    if not path.is_dir():
+        return None
+    whole, size = hashlib.sha256(), 0
+    for each in sorted(each for each in path.rglob("*") if each.is_file()):
+        whole.update(json.dumps([each.relative_to(path).as_posix(), _digest(each)]).encode())
+        size += each.stat().st_size
+    return str(path.absolute()), whole.hexdigest(), size
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
