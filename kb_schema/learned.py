@@ -6,7 +6,6 @@ become numbers is `kb_store.learned`.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Self
 
 from pydantic import AwareDatetime, Field, StringConstraints, model_validator
@@ -31,18 +30,18 @@ class ElementUse(Model):
     """Which of the selector's strategies: `css`, `role_name`, ..."""
 
 
-class Outcome(Model):
-    """One thing that was tried, and whether it worked."""
+class ReportedOutcome(Model):
+    """One thing that was tried on a website, and whether it worked, as clients report it."""
 
     outcome_id: OutcomeId
-    website_id: LocalId
     transition_id: EdgeId | None = None
     recovery_id: EdgeId | None = None
     element: ElementUse | None = None
     succeeded: bool
     duration_ms: Milliseconds | None = None
     """From the action until one had arrived. Only that of a success is learned from."""
-    at: AwareDatetime
+    at: AwareDatetime | None = None
+    """None: now."""
     run_id: OutcomeId | None = None
 
     @model_validator(mode="after")
@@ -51,6 +50,13 @@ class Outcome(Model):
         if sum(each is not None for each in named) != 1:
             raise ValueError("an outcome is about one of transition_id, recovery_id, element")
         return self
+
+
+class Outcome(ReportedOutcome):
+    """An outcome as stores count it."""
+
+    website_id: LocalId
+    at: AwareDatetime
 
 
 class Observed(Model):
@@ -95,16 +101,3 @@ class OutcomeRecorded(Model):
     """False: it had been counted before, or is too old or from the future."""
     reason: str = ""
     """Why it was not counted."""
-
-
-class OutcomeToRecord(Model):
-    """An outcome as clients report it: the website is said beside it, the time may be left out."""
-
-    outcome_id: OutcomeId
-    transition_id: EdgeId | None = None
-    recovery_id: EdgeId | None = None
-    element: ElementUse | None = None
-    succeeded: bool
-    duration_ms: Milliseconds | None = None
-    at: datetime | None = None
-    run_id: OutcomeId | None = None

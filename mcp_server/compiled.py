@@ -7,23 +7,50 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kb_schema.base import CURRENT_SCREEN
-from kb_schema.graph import GlobalRecovery
+from kb_schema.graph import GlobalRecovery, Transition
 from kb_schema.knowledge import KnowledgeBase
+from kb_schema.learned import Observed, RecoveryStats, TransitionStats
 from kb_schema.rules.references import walk
 from kb_schema.screens import UIElement
 from kb_schema.tasks import Task
 from kb_schema.websites import Website
-from mcp_server.graph import Way, adjacency
+from kb_store import learned as maths
+from mcp_server.graph import NO_RECOVERY_MS, Way, adjacency, compile_way
 from mcp_server.scopes import ScreenScope
 from mcp_server.search import SearchIndex
 from mcp_server.signatures import CompiledSignature, compile_signature
 from mcp_server.url_index import UrlIndex
 
 _SCREEN_FIELDS = ("screen_id", "target_screen", "from_screen", "to_screen")
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was observed of a website's edges, and what to believe of them therefore (DESIGN 5)."""
+
+    transitions: Mapping[str, TransitionStats] = field(default_factory=dict)
+    recoveries: Mapping[str, RecoveryStats] = field(default_factory=dict)
+
+    def seen(self, edge: Transition | GlobalRecovery) -> Observed | None:
+        """What was observed of an edge."""
+        if isinstance(edge, Transition):
+            return self.transitions.get(edge.local_id)
+        return self.recoveries.get(edge.local_id)
+
+    def reliability(self, edge: Transition | GlobalRecovery) -> float:
+        """What was authored as ten observations, and the observed ones."""
+        return maths.posterior(edge.reliability, self.seen(edge))
+
+    def expected_ms(self, edge: Transition | GlobalRecovery) -> float:
+        """The observed mean after five observations, else what was authored."""
+        return maths.expected_ms(edge.expected_ms, self.seen(edge))
+
+
+NOTHING_LEARNED = Learned()
 
 
 @dataclass(frozen=True)
@@ -45,6 +72,10 @@ class View:
     """Screen id -> the transitions that leave it."""
     tasks_of: Mapping[str, tuple[str, ...]]
     """Screen id -> the tasks that use it."""
+    learned: Learned = NOTHING_LEARNED
+    """What `ways` and `recoveries_of` are weighed by beside what was authored."""
+    authored: View | None = None
+    """The view without learned numbers that this one was made from."""
 
     @property
     def website(self) -> Website:
@@ -59,12 +90,14 @@ class View:
     @cached_property
     def transition_ids(self) -> frozenset[str]:
         """Every transition paths may use."""
+        if self.authored is not None:
+            return self.authored.transition_ids
         return frozenset(way.transition_id for ways in self.ways.values() for way in ways)
 
     @cached_property
     def search(self) -> SearchIndex:
         """Built at the first search."""
-        return SearchIndex(self.knowledge)
+        return self.authored.search if self.authored is not None else SearchIndex(self.knowledge)
 
 
 def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
@@ -74,10 +107,8 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
     groups_of = _groups_of(knowledge)
     recoveries_of = _recoveries_of(knowledge)
     recovery_ms = {
-        screen_id: edge.expected_ms
+        screen_id: _recovery_ms(knowledge, groups, recoveries_of, NOTHING_LEARNED)
         for screen_id, groups in groups_of.items()
-        if (edge := _best(knowledge, [e for group in groups for e in recoveries_of.get(group, ())]))
-        is not None
     }
     return View(
         knowledge=knowledge,
@@ -96,10 +127,33 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
     )
 
 
-def recovery_order(knowledge: KnowledgeBase, edge: GlobalRecovery) -> tuple[int, float, float, str]:
+def with_learned(authored: View, learned: Learned) -> View:
+    """The view with its edges weighed by what was observed; only what that touches is made anew."""
+    knowledge = authored.knowledge
+    tried = (knowledge.recoveries.get(name) for name in learned.recoveries)
+    groups = {edge.from_group for edge in tried if edge is not None}
+    recoveries_of = dict(authored.recoveries_of)
+    for group in groups:
+        edges = authored.recoveries_of[group]
+        recoveries_of[group] = tuple(sorted(edges, key=lambda edge: recovery_order(knowledge, edge, learned)))
+    taken = (knowledge.transitions.get(name) for name in learned.transitions)
+    screens = {edge.from_screen for edge in taken if edge is not None}
+    screens |= {screen for screen, own in authored.groups_of.items() if not groups.isdisjoint(own)}
+    ways = dict(authored.ways)
+    for screen in screens & ways.keys():
+        ms = _recovery_ms(knowledge, authored.groups_of.get(screen, ()), recoveries_of, learned)
+        ways[screen] = tuple(
+            compile_way(way.transition, ms, learned.seen(way.transition)) for way in authored.ways[screen]
+        )
+    return replace(authored, ways=ways, recoveries_of=recoveries_of, learned=learned, authored=authored)
+
+
+def recovery_order(
+    knowledge: KnowledgeBase, edge: GlobalRecovery, learned: Learned = NOTHING_LEARNED
+) -> tuple[int, float, float, str]:
     """Priority (1 first), then reliability, then cost, then id (DESIGN 5)."""
     group = knowledge.groups.get(edge.from_group)
-    return (edge.priority(group), -edge.reliability, edge.expected_ms, edge.local_id)
+    return (edge.priority(group), -learned.reliability(edge), learned.expected_ms(edge), edge.local_id)
 
 
 def _signatures(
@@ -131,8 +185,16 @@ def _recoveries_of(knowledge: KnowledgeBase) -> dict[str, tuple[GlobalRecovery, 
     }
 
 
-def _best(knowledge: KnowledgeBase, edges: list[GlobalRecovery]) -> GlobalRecovery | None:
-    return min(edges, key=lambda edge: recovery_order(knowledge, edge), default=None)
+def _recovery_ms(
+    knowledge: KnowledgeBase,
+    groups: tuple[str, ...],
+    recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]],
+    learned: Learned,
+) -> float:
+    """The expected time of the best recovery edge of a screen's groups (DESIGN 5)."""
+    edges = [edge for group in groups for edge in recoveries_of.get(group, ())]
+    best = min(edges, key=lambda edge: recovery_order(knowledge, edge, learned), default=None)
+    return NO_RECOVERY_MS if best is None else learned.expected_ms(best)
 
 
 def _tasks_of(

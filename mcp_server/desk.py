@@ -9,6 +9,7 @@ from kb_schema.answers import WebsiteSummary
 from mcp_server import describe
 from mcp_server.errors import DeskError
 from mcp_server.identify import Prober
+from mcp_server.learning import Learning
 from mcp_server.tools.reply import Visit
 from mcp_server.views import Views
 
@@ -21,6 +22,7 @@ class Desk:
     prober: Prober
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Website id -> the base URL in force where it is not the authored one."""
+    learning: Learning = field(default_factory=Learning)
 
     async def visit(self, website_id: str) -> tuple[Visit, str | None]:
         """What a tool over that website works with, and a note for the answer where there is one.
@@ -28,7 +30,8 @@ class Desk:
         Raises `UnknownName` and `SourceDown`.
         """
         current = await self.views.current(website_id)
-        return Visit(current.view, self.prober, self.base_urls.get(website_id)), current.note
+        view = await self.learning.weighed(current.view)
+        return Visit(view, self.prober, self.base_urls.get(website_id)), current.note
 
     async def summaries(self) -> tuple[WebsiteSummary, ...]:
         """Every website in short; one that cannot be read is left out if another can."""

@@ -12,6 +12,8 @@ from kb_schema.answers import Objective
 from kb_schema.conditions import BaseCondition
 from kb_schema.effects import FactEffect
 from kb_schema.graph import Transition
+from kb_schema.learned import Observed
+from kb_store import learned
 
 LEAST_RELIABILITY = 0.01
 """Reliabilities are clipped to [this, 1], so that every edge has a finite weight."""
@@ -39,12 +41,13 @@ class Way:
     weights: Mapping[Objective, Weight]
 
 
-def compile_way(transition: Transition, recovery_ms: float) -> Way:
+def compile_way(transition: Transition, recovery_ms: float, seen: Observed | None = None) -> Way:
     """A transition with its weights, `recovery_ms` being what a failure on its screen costs.
 
-    Learned numbers, once there are any, come in here and nowhere else.
+    Learned numbers (`seen`) come in here and nowhere else.
     """
-    ms, reliability = transition.expected_ms, transition.reliability
+    ms = learned.expected_ms(transition.expected_ms, seen)
+    reliability = learned.posterior(transition.reliability, seen)
     return Way(
         transition=transition,
         source=transition.from_screen,

@@ -32,7 +32,7 @@ def options(
     groups = (group_id,) if group_id is not None else view.groups_of.get(screen_id or "", ())
     edges = sorted(
         (edge for group in groups for edge in view.recoveries_of.get(group, ())),
-        key=lambda edge: recovery_order(view.knowledge, edge),
+        key=lambda edge: recovery_order(view.knowledge, edge, view.learned),
     )
     usable = list(_distinct(_usable(view, edges, screen_id, facts or {})))
     found = usable or list(_default(view, screen_id))
@@ -51,8 +51,8 @@ def _usable(
             group_id=edge.from_group,
             to_screen=_where(edge.to_screen, screen_id),
             priority=edge.priority(view.knowledge.groups.get(edge.from_group)),
-            reliability=edge.reliability,
-            expected_ms=edge.expected_ms,
+            reliability=view.learned.reliability(edge),
+            expected_ms=view.learned.expected_ms(edge),
             action=edge.triggered_by.to_json(),
             description=edge.description,
             assumptions=assumed,

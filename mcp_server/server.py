@@ -8,14 +8,17 @@ from importlib.metadata import PackageNotFoundError, version
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 
+from kb_store.learned import LearnedStore
 from mcp_server.desk import Desk
 from mcp_server.identify import Prober
+from mcp_server.learning import Learning
 from mcp_server.pages.stored import answer_probes
 from mcp_server.prompts import INSTRUCTIONS, add_prompts
 from mcp_server.resources import add_resources
 from mcp_server.source import KnowledgeSource
 from mcp_server.tools import WEBSITE_TOOLS
 from mcp_server.tools.binding import list_websites_tool, website_tool
+from mcp_server.tools.learning import record_outcome_tool
 from mcp_server.views import Views
 
 
@@ -25,13 +28,15 @@ def create_server(
     base_urls: Mapping[str, str] | None = None,
     read_only: bool = False,
     prober: Prober = answer_probes,
+    learned: LearnedStore | None = None,
 ) -> MCPServer:
     """A server over a source of knowledge; run it over any transport of the SDK, or in memory.
 
     `base_urls` says where websites run that do not run at their authored base URL. `read_only`
-    leaves out tools that change anything. `prober` answers probes on stored pages.
+    leaves out tools that change anything. `prober` answers probes on stored pages. `learned` keeps
+    what outcomes teach; without one it ends with the server.
     """
-    desk = Desk(Views(source), prober, dict(base_urls or {}))
+    desk = Desk(Views(source), prober, dict(base_urls or {}), Learning(learned))
     server: MCPServer = MCPServer(
         "periplus",
         title="Periplus",
@@ -48,7 +53,8 @@ def create_server(
 
 def tools(desk: Desk) -> list[Tool]:
     """Every tool, always in the same order."""
-    return [list_websites_tool(desk), *(website_tool(tool, desk) for tool in WEBSITE_TOOLS)]
+    asking = (website_tool(tool, desk) for tool in WEBSITE_TOOLS)
+    return [list_websites_tool(desk), *asking, record_outcome_tool(desk)]
 
 
 def _only_reads(tool: Tool) -> bool:

@@ -21,7 +21,7 @@ def site_map(view: View) -> SiteMap:
                 transition_id=transition_id,
                 from_screen=edge.from_screen,
                 to_screen=edge.to_screen,
-                reliability=edge.reliability,
+                reliability=view.learned.reliability(edge),
             )
             for transition_id, edge in sorted(knowledge.transitions.items())
         ),

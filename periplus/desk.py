@@ -25,7 +25,9 @@ async def desk_client(stores: Stores, base_urls: Mapping[str, str] | None = None
     """
     source = StoreSource(stores.documents, stores.graph)
     try:
-        async with Client(create_server(source, base_urls=dict(base_urls or {}))) as client:
+        async with Client(
+            create_server(source, base_urls=dict(base_urls or {}), learned=stores.learned)
+        ) as client:
             yield client
     except BaseExceptionGroup as group:
         raise _single(group) from None

@@ -40,7 +40,7 @@ def website_tool(tool: WebsiteTool, desk: Desk) -> Tool:
             return refusal(exc)
         return told(reply, note)
 
-    return _registered(answering, tool.function, tool.title, parameters, answer_model)
+    return registered(answering, tool.function, tool.title, parameters, answer_model)
 
 
 def list_websites_tool(desk: Desk) -> Tool:
@@ -54,7 +54,7 @@ def list_websites_tool(desk: Desk) -> Tool:
             return refusal(exc)
         return told(Reply(answer, rendering.websites(answer)))
 
-    return _registered(list_websites, list_websites, "Websites", [], Websites)
+    return registered(list_websites, list_websites, "Websites", [], Websites)
 
 
 def told(reply: Reply[Any], note: str | None = None) -> CallToolResult:
@@ -70,14 +70,19 @@ def refusal(error: DeskError) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
 
 
-def _registered(
+def registered(
     answering: Answering,
     function: Callable[..., Any],
     title: str,
     parameters: list[inspect.Parameter],
     answer_model: type,
+    *,
+    read_only: bool = True,
 ) -> Tool:
-    """The SDK reads parameters and output schema off the signature, so it gets one."""
+    """A tool as the SDK knows it. It reads parameters and output schema off the signature, so it gets one.
+
+    A tool that is not `read_only` adds to what there is: it destroys nothing and may be called again.
+    """
     returns = Annotated[CallToolResult, answer_model]
     answering.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
     answering.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returns}
@@ -86,7 +91,12 @@ def _registered(
         name=function.__name__,
         title=title,
         description=inspect.getdoc(function),
-        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+        annotations=ToolAnnotations(
+            read_only_hint=read_only,
+            idempotent_hint=True,
+            open_world_hint=False,
+            destructive_hint=None if read_only else False,
+        ),
     )
     tool.parameters = slim(tool.parameters, keep_descriptions=True)
     output = tool.fn_metadata.output_schema

@@ -63,7 +63,10 @@ async def _serve(
 ) -> None:
     async with open_stores(load_settings().data_dir) as stores:
         server = create_server(
-            StoreSource(stores.documents, stores.graph), base_urls=base_urls, read_only=read_only
+            StoreSource(stores.documents, stores.graph),
+            base_urls=base_urls,
+            read_only=read_only,
+            learned=stores.learned,
         )
         if transport is Transport.STDIO:
             await server.run_stdio_async()
