@@ -32,10 +32,13 @@ class Settings(BaseSettings):
         return self.data_dir / "logs"
 
 
-def load_settings() -> Settings:
-    """The settings of the environment. Raises `UserError` naming the variable that is wrong."""
+def load_settings(**flags: str | None) -> Settings:
+    """The settings of the environment; `flags` that are given go before it.
+
+    Raises `UserError` naming the variable that is wrong.
+    """
     try:
-        return Settings()
+        return Settings(**{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]
         name = f"PERIPLUS_{'_'.join(str(part) for part in first['loc']).upper()}"

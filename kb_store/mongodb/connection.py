@@ -41,6 +41,9 @@ SELECTION_SECONDS = 5.0
 OPERATION_SECONDS = 20.0
 """How long one operation, or one transaction with its retries, may take."""
 
+PROBE_SECONDS = 0.5
+"""How long a server that did not answer the last time is given to say that it is back."""
+
 Document = dict[str, Any]
 Database = AsyncDatabase[Document]
 Collection = AsyncCollection[Document]
@@ -97,6 +100,7 @@ class Connection:
         self._url = url
         self.address, self._name = parse_url(url)
         self._client: AsyncMongoClient[Document] | None = None
+        self._is_down = False
 
     def __repr__(self) -> str:
         return f"Connection({self.address!r})"
@@ -125,9 +129,19 @@ class Connection:
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[Database]:
-        """The database, to ask it something within `OPERATION_SECONDS`. Maps the driver's errors."""
-        with self._mapped(), pymongo.timeout(OPERATION_SECONDS):
-            yield self.database
+        """The database, to ask it something within `OPERATION_SECONDS`. Maps the driver's errors.
+
+        Only the first question to a server that is down waits for it in full; later ones find out
+        within `PROBE_SECONDS`, so that whoever has a copy goes on without a pause.
+        """
+        with self._mapped():
+            database = self.database
+            if self._is_down:
+                with pymongo.timeout(PROBE_SECONDS):
+                    await database.command("ping")
+                self._is_down = False
+            with pymongo.timeout(OPERATION_SECONDS):
+                yield database
 
     async def transaction(self, work: Callable[[Database, Session], Awaitable[T]]) -> T:
         """Run `work` as one transaction: all of it or nothing, `work` again where another one was in the way.
@@ -151,6 +165,7 @@ class Connection:
             fix = "correct PERIPLUS_MONGODB_URL; special characters in it are percent-encoded"
             raise StoreUnavailable(self.address, reason, fix=fix) from None
         except ConnectionFailure as exc:
+            self._is_down = True
             fix = "start MongoDB or correct PERIPLUS_MONGODB_URL, then try again"
             raise StoreUnavailable(self.address, _first_sentence(exc), fix=fix) from exc
         except ExecutionTimeout as exc:
@@ -161,6 +176,7 @@ class Connection:
             if _is_refusal(exc):
                 raise DocumentRefused(self.address) from exc
             if exc.timeout:
+                self._is_down = True
                 raise StoreUnavailable(self.address, "it did not answer in time", fix="try again") from exc
             code = exc.code if isinstance(exc, OperationFailure) else None
             fix = _FIXES.get(code or 0, "try again; if it stays, look into MongoDB's log")

@@ -14,13 +14,13 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from kb_store.errors import LeaseLost, LoadConflict, StoreError
+from kb_store.initialising import Prepared
 from kb_store.mongodb.bodies import unpack
 from kb_store.mongodb.connection import Connection, Database, Document, Session
 from kb_store.mongodb.layout import (
     DOCUMENTS,
     GENERATIONS,
     PINS,
-    Prepared,
     document_plans,
     missing_indexes,
     prepare,

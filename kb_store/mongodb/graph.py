@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 
 from kb_store.errors import StoreError
+from kb_store.initialising import Prepared
 from kb_store.mongodb.bodies import unpack
 from kb_store.mongodb.connection import Connection
 from kb_store.mongodb.documents import server_version, with_missing
-from kb_store.mongodb.layout import EDGES, VERTICES, Prepared, graph_plans, missing_indexes, prepare
+from kb_store.mongodb.layout import EDGES, VERTICES, graph_plans, missing_indexes, prepare
 from kb_store.mongodb.records import RecordCollections
 from kb_store.ports import Counts, Health
 from kb_store.records import EdgeRecord, Node, Record

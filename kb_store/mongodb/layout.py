@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pymongo import IndexModel
 from pymongo.errors import OperationFailure
 
+from kb_store.initialising import Prepared
 from kb_store.mongodb.connection import Connection, Database
 from kb_store.mongodb.validators import document_validator, edge_validator, node_validator
 
@@ -60,16 +61,6 @@ class CollectionPlan:
     indexes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Name -> the arguments of `IndexModel`."""
     validator: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What preparing did with one collection."""
-
-    name: str
-    outcome: str
-    """`made`, `mended` (validator or indexes brought up to date) or `found` as it should be."""
-    indexes: int
 
 
 @cache
@@ -148,7 +139,7 @@ async def missing_indexes(connection: Connection, plans: Sequence[CollectionPlan
 async def _prepare(
     database: Database, plan: CollectionPlan, options: Mapping[str, Any] | None, thorough: bool
 ) -> Prepared:
-    outcome = "found"
+    outcome: Literal["made", "mended", "found"] = "found"
     if options is None:
         outcome = "made"
         checks: dict[str, Any] = {"validator": plan.validator} if plan.validator else {}
@@ -170,7 +161,7 @@ async def _prepare(
             for name, spec in plan.indexes.items()
         ]
         await database[plan.name].create_indexes(models)
-    return Prepared(plan.name, outcome, len(plan.indexes))
+    return Prepared(plan.name, outcome, f"{len(plan.indexes)} index{'' if len(plan.indexes) == 1 else 'es'}")
 
 
 def _is_validated_by(validator: Mapping[str, Any], options: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,17 +24,18 @@ from kb_store import (
     LoadProgress,
     LoadReport,
     NoSuchWebsite,
+    Stores,
     StoreStatus,
     WebsiteStatus,
     load_knowledge,
-    open_stores,
     read_knowledge,
     store_status,
 )
 from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
 from loaders.diff import Added, Change, Changed, Removed
+from periplus.commands import kb_stores
 from periplus.errors import EXIT_USER, UserError, print_problems
-from periplus.settings import load_settings
+from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
 app = typer.Typer(
     help="Knowledge bases: check, load, export and compare them.",
@@ -55,12 +56,19 @@ Folder = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
 
+Opening = AbstractAsyncContextManager[Stores]
+
 out = Console()
 err = Console(stderr=True)
 
+app.command()(kb_stores.init)
+app.command()(kb_stores.copy)
+
 
 @app.command()
-def load(folder: Folder, *, as_json: AsJson = False) -> None:
+def load(
+    folder: Folder, *, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False
+) -> None:
     """Check a folder of knowledge and load it into the store, all at once or not at all.
 
     Example: [cyan]periplus kb load seeds/spadeworks/kb[/]
@@ -69,7 +77,7 @@ def load(folder: Folder, *, as_json: AsJson = False) -> None:
     Wrong knowledge is refused with every problem in it, and changes nothing.
     """
     knowledge, warnings = read_knowledge_folder(folder)
-    report = asyncio.run(_load(knowledge, quiet=as_json))
+    report = asyncio.run(_load(knowledge, open_chosen(mongodb_url, arangodb_url), quiet=as_json))
     if as_json:
         _print_json({"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
         return
@@ -117,6 +125,8 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Write even where the folder holds other things; they are kept.")
     ] = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
 ) -> None:
     """Write what is in the store as files, ready for version control.
 
@@ -124,7 +134,7 @@ def export(
 
     An earlier export is replaced whole. Loading the files again changes nothing.
     """
-    knowledge, generation = asyncio.run(_read(website))
+    knowledge, generation = asyncio.run(_read(website, open_chosen(mongodb_url, arangodb_url)))
     try:
         count = write_folder(knowledge, folder, force=force)
     except FolderInTheWay as exc:
@@ -143,12 +153,12 @@ def export(
 
 
 @app.command()
-def status(*, as_json: AsJson = False) -> None:
+def status(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:
     """Show what is in the store: websites, counts, generations, health.
 
     Example: [cyan]periplus kb status[/]
     """
-    found = asyncio.run(_status())
+    found = asyncio.run(_status(open_chosen(mongodb_url, arangodb_url)))
     if as_json:
         _print_json(_status_json(found))
     else:
@@ -189,7 +199,9 @@ def schema(
 
 
 @app.command("diff")
-def diff_(folder: Folder, *, as_json: AsJson = False) -> None:
+def diff_(
+    folder: Folder, *, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False
+) -> None:
     """Show what loading a folder would change in the store.
 
     Example: [cyan]periplus kb diff seeds/spadeworks/kb[/]
@@ -197,7 +209,7 @@ def diff_(folder: Folder, *, as_json: AsJson = False) -> None:
     new, _ = read_knowledge_folder(folder)
     website_id = new.website.website_id
     try:
-        old: KnowledgeBase | None = asyncio.run(_read(website_id))[0]
+        old: KnowledgeBase | None = asyncio.run(_read(website_id, open_chosen(mongodb_url, arangodb_url)))[0]
     except NoSuchWebsite:
         old = None
     found = diff(old, new)
@@ -212,19 +224,19 @@ def diff_(folder: Folder, *, as_json: AsJson = False) -> None:
 # -- the stores ----------------------------------------------------------------------------------
 
 
-async def _load(knowledge: KnowledgeBase, *, quiet: bool) -> LoadReport:
-    async with open_stores(load_settings().data_dir) as stores:
+async def _load(knowledge: KnowledgeBase, opening: Opening, *, quiet: bool) -> LoadReport:
+    async with opening as stores:
         with _progress(quiet=quiet) as on_progress:
             return await load_knowledge(stores.documents, stores.graph, knowledge, on_progress=on_progress)
 
 
-async def _read(website_id: str) -> tuple[KnowledgeBase, int]:
-    async with open_stores(load_settings().data_dir) as stores:
+async def _read(website_id: str, opening: Opening) -> tuple[KnowledgeBase, int]:
+    async with opening as stores:
         return await read_knowledge(stores.documents, stores.graph, website_id)
 
 
-async def _status() -> StoreStatus:
-    async with open_stores(load_settings().data_dir) as stores:
+async def _status(opening: Opening) -> StoreStatus:
+    async with opening as stores:
         return await store_status(stores.documents, stores.graph)
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from kb_schema.urls import origin_of
-from kb_store import open_stores
+from kb_store import Stores
 from mcp_server.addresses import LOOPBACK
 from mcp_server.server import create_server
 from mcp_server.snapshots import MAX_BYTES
 from mcp_server.store_source import StoreSource
 from periplus.errors import UserError
-from periplus.settings import load_settings
+from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
 MAX_REQUEST_BYTES = 3 * MAX_BYTES
 """A page grows when it is written as JSON: quotes and characters beyond ASCII are escaped."""
@@ -46,6 +47,8 @@ def mcp(
         list[str] | None,
         typer.Option(metavar="WEBSITE=URL", help="Where a website runs, if not where it was authored."),
     ] = None,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
 ) -> None:
     """Serve the knowledge base to any MCP client.
 
@@ -55,13 +58,20 @@ def mcp(
     base_urls = _parsed(base_url or [])
     if transport is Transport.HTTP:
         _check_bindable(host, port)
-    asyncio.run(_serve(transport, host, port, base_urls, read_only=read_only))
+    opening = open_chosen(mongodb_url, arangodb_url)
+    asyncio.run(_serve(opening, transport, host, port, base_urls, read_only=read_only))
 
 
 async def _serve(
-    transport: Transport, host: str, port: int, base_urls: dict[str, str], *, read_only: bool
+    opening: AbstractAsyncContextManager[Stores],
+    transport: Transport,
+    host: str,
+    port: int,
+    base_urls: dict[str, str],
+    *,
+    read_only: bool,
 ) -> None:
-    async with open_stores(load_settings().data_dir) as stores:
+    async with opening as stores:
         server = create_server(
             StoreSource(stores.documents, stores.graph),
             base_urls=base_urls,
