@@ -25,6 +25,7 @@ from kb_schema.answers import (
 )
 from kb_schema.base import Document, Model
 from kb_schema.handling import ErrorRecovery
+from kb_schema.learned import OutcomeRecorded, ReportedOutcome
 from kb_schema.presentation import PresentationFlow
 from kb_schema.screens import Screen
 from kb_schema.snapshots import PageSnapshot
@@ -140,6 +141,11 @@ class Knowledge:
             {"screen_id": screen_id, "facts": dict(facts) if facts else None},
         )
         return answer.options
+
+    async def record_outcome(self, outcome: ReportedOutcome) -> bool:
+        """Report how something went; whether it was counted now. Raises `AgentError`."""
+        answer = await self._ask("record_outcome", OutcomeRecorded, {"outcome": outcome.to_json()})
+        return answer.counted
 
     async def _document(
         self, tool: str, kind: str, local_id: str, model: type[DocumentT], arguments: dict[str, Any]
