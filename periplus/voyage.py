@@ -14,6 +14,7 @@ from agent.context import Asker, Context
 from agent.errors import AgentError, NotInKnowledge
 from agent.events import Bus
 from agent.knowledge import Knowledge
+from agent.outcomes import reporting
 from agent.page import library
 from agent.presenting.stage import Stage
 from agent.session import Session
@@ -82,6 +83,8 @@ async def open_session(
         context = Context(asker=asker)
         context.global_values = {**website.global_context, **(values or {})}
         page = await browser.new_page()
-        yield Session(
+        session = Session(
             page, knowledge, website, (base_url or website.base_url).rstrip("/"), context=context, bus=Bus()
         )
+        async with reporting(session.bus, knowledge, context.run_id):
+            yield session
