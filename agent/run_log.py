@@ -106,6 +106,10 @@ class RunLog:
         )
         self.finished = True
 
+    async def close(self) -> None:
+        """Stop writing. Safe to repeat, and after `finish`; what waits is given up."""
+        await self._stop()
+
     async def add_file(self, name: str, artifact_type: str, path: Path) -> bool:
         """Keep where a file or folder is, with its hash and size; False where there is none."""
         measured = await asyncio.to_thread(_measured, path)

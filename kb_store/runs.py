@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from kb_schema.base import Model
 from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
 from kb_schema.storage import Checkpoint, CheckpointTooLarge, JournalEntry, Locator, StoredEvent
+from kb_store.errors import StoreUnavailable
 from kb_store.ports import Health
 
 UNFINISHED_GRACE = timedelta(days=1)
@@ -158,7 +159,14 @@ async def open_runs(data_dir: Path, mongodb_url: str | None = None) -> AsyncIter
     Raises `StoreUnavailable` where it does not answer.
     """
     if mongodb_url is not None:
-        from kb_store.mongodb.runs import open_mongodb_runs  # noqa: PLC0415 - an optional extra
+        try:
+            from kb_store.mongodb.runs import open_mongodb_runs  # noqa: PLC0415 - an optional extra
+        except ImportError as exc:
+            raise StoreUnavailable(
+                "mongodb://...",
+                f"its driver is not installed ({exc.name})",
+                fix="pip install 'periplus[mongo-arango]'",
+            ) from exc
 
         async with open_mongodb_runs(mongodb_url) as served:
             yield served

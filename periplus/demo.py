@@ -32,6 +32,7 @@ from agent.presenting.player import Player
 from agent.presenting.records import Presentation, SegmentStatus
 from agent.presenting.report import Visit, write_report
 from agent.presenting.stage import Stage
+from agent.run_log import RunLog, ending_of_presentation
 from agent.session import Session
 from agent.trace import SessionTrace
 from kb_schema.presentation import PresentationFlow
@@ -39,12 +40,23 @@ from kb_store import load_knowledge, open_stores
 from loaders.files import read_knowledge_folder
 from periplus.errors import UserError
 from periplus.live import LiveView
+from periplus.logbook import end_record, open_logbook, recorded
 from periplus.seeds import Seed
 from periplus.sites import running_site
 from periplus.voyage import VIEWPORT, browser_context, open_session, user_error
 
 LAST_PICTURE_S = 0.6
 """How long the film shows the end."""
+
+_KINDS = {
+    "demo.mp4": "film",
+    "demo-silent.mp4": "film",
+    "captions.vtt": "captions",
+    "captions.srt": "captions",
+    "result.json": "result",
+    "report.html": "report",
+}
+"""What a demo leaves, beside the session's trace, and what it is recorded as."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,8 @@ class DemoResult:
     folder: Path
     files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    run_id: str = ""
+    """Under which `periplus runs show` has it."""
 
 
 async def run_demo(
@@ -87,7 +101,10 @@ async def run_demo(
         session = await stack.enter_async_context(
             open_session(stores, browser, knowledge.website.website_id, base_url=base_url, values=values)
         )
-        return await _Show(session, flow, settings, out, console, data_dir).run()
+        log = await stack.enter_async_context(
+            recorded(open_logbook(data_dir=data_dir), session, kind="demo", subject=flow.flow_id)
+        )
+        return await _Show(session, flow, settings, out, console, data_dir, log).run()
 
 
 class _Show:
@@ -101,9 +118,10 @@ class _Show:
         out: Path,
         console: Console,
         data_dir: Path,
+        log: RunLog,
     ) -> None:
         self._session, self._flow, self._settings, self._out = session, flow, settings, out
-        self._console, self._data_dir = console, data_dir
+        self._console, self._data_dir, self._log = console, data_dir, log
         self._began = time.monotonic()
         self._recorder: ScreenRecorder | None = None
         self._visits: list[Visit] = []
@@ -218,6 +236,10 @@ class _Show:
             made_at=datetime.now().astimezone(),
         )
         self._result.files += ["report.html", "session/"]
+        self._result.run_id = self._log.run_id
+        files = {name: (_KINDS.get(name, "trace"), self._out / name) for name in self._result.files}
+        note = await end_record(self._log, ending_of_presentation(presentation), files)
+        self._result.notes += [note] if note else []
 
     async def _film(self, film: Path, narrator: Narrator, *, interrupted: bool) -> bool:
         """Finish the film and put voice, captions and chapters to it."""

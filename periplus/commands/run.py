@@ -18,12 +18,13 @@ from rich.table import Table
 
 from agent.engine.engine import Engine
 from agent.errors import AgentError
+from agent.run_log import ending_of
 from agent.trace import SessionTrace
 from kb_schema.runs import RunResult, RunStatus
-from kb_store import open_stores
 from periplus.errors import UserError
 from periplus.live import LiveView
-from periplus.settings import load_settings
+from periplus.logbook import end_record, open_logbook, recorded
+from periplus.shelves import open_chosen
 from periplus.voyage import browser_context, open_session, user_error
 
 EXIT_FAILED = 1
@@ -65,7 +66,6 @@ def run(
     console = Console(stderr=as_json)
     folder = out or Path("out") / f"run-{task}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     result = asyncio.run(_run(task, _parsed(inputs or []), website, base_url, headed, folder, console))
-    (folder / "result.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -86,7 +86,7 @@ async def _run(
     console: Console,
 ) -> RunResult:
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_stores(load_settings().data_dir))
+        stores = await stack.enter_async_context(open_chosen())
         known = sorted(g.website_id for g in await stores.documents.websites())
         website_id = _which(website, known)
         browser = await stack.enter_async_context(browser_context(headed=headed))
@@ -99,13 +99,24 @@ async def _run(
         session.bus.listen(view)
         try:
             task = await session.knowledge.task(task_id)
+            log = await stack.enter_async_context(
+                recorded(open_logbook(), session, kind="task", subject=task_id)
+            )
             own = {spec.name for spec in task.io_spec.inputs}
             with view:
-                return await Engine(session).run_task(task_id, {k: v for k, v in values.items() if k in own})
+                result = await Engine(session).run_task(
+                    task_id, {k: v for k, v in values.items() if k in own}
+                )
         except AgentError as exc:
             raise user_error(exc) from exc
         finally:
             trace.close()
+        (folder / "result.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
+        files = {"result.json": ("result", folder / "result.json"), "session/": ("trace", folder / "session")}
+        note = await end_record(log, ending_of(result), files)
+        if note:
+            console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
+        return result
 
 
 def _parsed(pairs: list[str]) -> dict[str, str]:

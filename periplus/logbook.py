@@ -1,0 +1,73 @@
+"""Runs on the shelves: where they are kept, and a session's run from its first moment to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.run_log import RunLog, ending_of_error, run_of
+from kb_schema.runs import RunEnding, RunKind
+from kb_store import StoreError
+from kb_store.runs import RunStore, open_runs
+from periplus.settings import load_settings
+
+if TYPE_CHECKING:
+    from agent.session import Session  # brings the browser's driver, which `periplus runs` does not need
+
+
+def open_logbook(
+    mongodb_url: str | None = None, *, data_dir: Path | None = None
+) -> AbstractAsyncContextManager[RunStore]:
+    """The run store that flags and environment ask for. Raises as `open_runs` does, and `UserError`."""
+    settings = load_settings(mongodb_url=mongodb_url)
+    url = settings.mongodb_url
+    return open_runs(data_dir or settings.data_dir, url.get_secret_value() if url else None)
+
+
+@asynccontextmanager
+async def recorded(
+    logbook: AbstractAsyncContextManager[RunStore], session: Session, *, kind: RunKind, subject: str
+) -> AsyncIterator[RunLog]:
+    """The session's run, kept from now on. `end_record` ends it; an error that passes through does too.
+
+    Before it begins, the website's runs past its `retention_days` are forgotten: their records. The
+    files they left are in folders that a person named, and stay.
+    """
+    website, started = session.website, time.monotonic()
+    async with logbook as runs:
+        kept_since = datetime.now(UTC) - timedelta(days=website.retention_days)
+        await runs.sweep_runs(website.website_id, before=kept_since)
+        run = run_of(
+            session.context,
+            website_id=website.website_id,
+            url=session.base_url,
+            kind=kind,
+            subject=subject,
+        )
+        log = RunLog(runs, run, session.context)
+        await log.begin()
+        session.bus.listen(log)
+        try:
+            yield log
+        except BaseException as exc:
+            if not log.finished:
+                with suppress(StoreError):  # what happened matters more than that it was not kept
+                    await log.finish(ending_of_error(exc, started))
+            raise
+        finally:
+            await log.close()
+
+
+async def end_record(log: RunLog, ending: RunEnding, files: Mapping[str, tuple[str, Path]]) -> str | None:
+    """Keep what a run left (name -> type, path) and how it ended; a note where that was not possible."""
+    try:
+        for name, (kind, path) in files.items():
+            await log.add_file(name, kind, path)
+        await log.finish(ending)
+    except StoreError as exc:
+        return f"the run is not (wholly) recorded: {exc}"
+    return None
