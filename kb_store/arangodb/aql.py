@@ -63,10 +63,10 @@ FOR membership IN @@memberships
 """
 
 # Pages "UPDATE operation" (aql/high-level-operations/update) and "Subqueries" (aql/fundamentals),
-# of the functions LOG, MIN, MAX and NOT_NULL "Numeric" and "Miscellaneous" (aql/functions).
-# The best recovery edge of a screen is found as `RECOVERY_PATHS` sorts. NOT_NULL keeps an edge of
-# which nothing was learned at what was authored.
-WEIGH = """
+# of the functions LOG, MIN, MAX, POW and NOT_NULL "Numeric" and "Miscellaneous" (aql/functions).
+# What to believe is `kb_store.learned.posterior` and `expected_ms`; NOT_NULL keeps an edge of which
+# nothing was learned at what was authored. The best way back is found as RECOVERY_PATHS sorts.
+WEIGH_TRANSITIONS = """
 FOR screen IN @screens
   LET back = FIRST(
     FOR membership IN @@memberships
@@ -84,13 +84,14 @@ FOR screen IN @screens
         FILTER row._key == edge.learned_key
         RETURN row
     )
-    LET successes = NOT_NULL(learned.successes, 0)
-    LET failures = NOT_NULL(learned.failures, 0)
-    LET reliability = (edge.authored_reliability * @prior + successes) / (@prior + successes + failures)
-    LET ms = NOT_NULL(learned.durations, 0) >= @enough
-      ? learned.duration_sum / learned.duration_weight
-      : edge.authored_ms
-    LET r = MIN([1, MAX([@least, reliability])])
+    LET kept = POW(2, MIN([0, NOT_NULL(learned.day, @today) - @today]) / @half_life_days)
+    LET succeeded = NOT_NULL(learned.succeeded, 0) * kept
+    LET failed = NOT_NULL(learned.failed, 0) * kept
+    LET believed = (edge.authored_reliability * @prior + succeeded) / (@prior + succeeded + failed)
+    LET reliability = MIN([1, MAX([0, believed])])
+    LET known = NOT_NULL(learned.timed, 0) >= @enough AND learned.timed_weight * kept > @least_weight
+    LET ms = known ? learned.timed_sum / learned.timed_weight : edge.authored_ms
+    LET r = MAX([@least, reliability])
     UPDATE edge WITH {
       reliability: reliability,
       expected_ms: ms,
@@ -100,45 +101,99 @@ FOR screen IN @screens
     } IN @@transitions
 """
 
+# As WEIGH_TRANSITIONS, without weights: recovery edges are sorted by what they are believed to be.
+WEIGH_RECOVERIES = """
+FOR edge IN @@recoveries
+  FILTER edge._from IN @groups
+  LET learned = FIRST(
+    FOR row IN @@learned
+      FILTER row._key == edge.learned_key
+      RETURN row
+  )
+  LET kept = POW(2, MIN([0, NOT_NULL(learned.day, @today) - @today]) / @half_life_days)
+  LET succeeded = NOT_NULL(learned.succeeded, 0) * kept
+  LET failed = NOT_NULL(learned.failed, 0) * kept
+  LET believed = (edge.authored_reliability * @prior + succeeded) / (@prior + succeeded + failed)
+  LET known = NOT_NULL(learned.timed, 0) >= @enough AND learned.timed_weight * kept > @least_weight
+  UPDATE edge WITH {
+    reliability: MIN([1, MAX([0, believed])]),
+    expected_ms: known ? learned.timed_sum / learned.timed_weight : edge.authored_ms
+  } IN @@recoveries
+"""
+
+# "RETURN DISTINCT" (aql/high-level-operations/return), over the index on website and sort_key: the
+# starts of edges of these names, in every generation there is.
+STARTS_OF_EDGES = """
+FOR edge IN @@edges
+  FILTER edge.website_id == @website AND edge.sort_key IN @names
+  RETURN DISTINCT edge._from
+"""
+
 # -- learned numbers
 
-# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): there, and never changed by this.
+# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): what is there stays as it is.
 BEGIN_LEARNING = """
 INSERT {
-  _key: @key, website_id: @website, transition: @transition, successes: 0, failures: 0,
-  durations: 0, duration_sum: 0, duration_weight: 0, counted_at: @at
+  _key: @key, website_id: @website, kind: @kind, name: @name, day: @day, succeeded: 0, failed: 0,
+  seen: 0, timed: 0, timed_weight: 0, timed_sum: 0, buckets: []
 } INTO @@learned
 OPTIONS {overwriteMode: 'ignore'}
 """
 
-# "INSERT operation" and "UPDATE operation: ignoreRevs" (aql/high-level-operations). One statement,
-# so one transaction on a single server: the outcome's key is unique, and where it is there already
-# the statement fails with 1210 and changes nothing. A counter that changed since it was read fails
-# it with 1200, and it is sent again. The weights follow in WEIGH, in the same stream transaction.
+# Pages "INSERT operation" and "UPDATE operation: ignoreRevs" (aql/high-level-operations), of the
+# function APPEND "Array" (aql/functions). `kb_store.learned.merge` in one statement, so one transaction on a single
+# server: the outcome's key is unique, and where it is there already the statement fails with 1210
+# and changes nothing. A counter that changed since it was read fails it with 1200, and it is sent
+# again. The weights follow in the same stream transaction.
 COUNT_OUTCOME = """
 INSERT {_key: @outcome, website_id: @website, expires_at: @expires_at} INTO @@outcomes
 FOR counter IN @@learned
   FILTER counter._key == @key
-  LET kept = POW(0.5, MAX([0, @at - counter.counted_at]) / @half_life_ms)
+  LET theirs = POW(2, MIN([0, counter.day - @day]) / @half_life_days)
+  LET mine = POW(2, MIN([0, @day - counter.day]) / @half_life_days)
+  LET buckets = (
+    FOR bucket IN counter.buckets
+      RETURN {at: bucket.at, weight: bucket.weight * theirs + (bucket.at == @bucket ? mine : 0)}
+  )
+  LET fresh = @timed == 0 OR @bucket IN counter.buckets[*].at ? [] : [{at: @bucket, weight: mine}]
   UPDATE counter WITH {
-    successes: counter.successes * kept + @succeeded,
-    failures: counter.failures * kept + @failed,
-    durations: counter.durations + @timed,
-    duration_sum: counter.duration_sum * kept + @duration_ms,
-    duration_weight: counter.duration_weight * kept + @timed,
-    counted_at: MAX([counter.counted_at, @at])
+    day: MAX([counter.day, @day]),
+    succeeded: counter.succeeded * theirs + @succeeded * mine,
+    failed: counter.failed * theirs + @failed * mine,
+    seen: counter.seen + 1,
+    timed: counter.timed + @timed,
+    timed_weight: counter.timed_weight * theirs + @timed * mine,
+    timed_sum: counter.timed_sum * theirs + @ms * mine,
+    buckets: APPEND(buckets, fresh)
   } IN @@learned OPTIONS {ignoreRevs: false}
-  RETURN {
-    successes: NEW.successes, failures: NEW.failures, durations: NEW.durations,
-    duration_sum: NEW.duration_sum, duration_weight: NEW.duration_weight
-  }
 """
 
-# "FILTER operation", over the index of `transitions` on website and sort_key.
-SCREENS_OF_TRANSITION = """
-FOR edge IN @@transitions
-  FILTER edge.website_id == @website AND edge.sort_key == @transition
-  RETURN DISTINCT edge._from
+# "FILTER operation" (aql/high-level-operations/filter), over the index on website and kind.
+LEARNED = """
+FOR row IN @@learned
+  FILTER row.website_id == @website AND row.kind == @kind
+  RETURN row
+"""
+
+# "REMOVE operation" (aql/high-level-operations/remove).
+FORGET = """
+FOR row IN @@learned
+  FILTER row._key IN @keys
+  REMOVE row IN @@learned
+"""
+
+# "INSERT operation: overwriteMode" (aql/high-level-operations/insert). A new text, not a higher
+# number: nothing is read, so any number of writers may do it at once.
+RAISE_REVISION = """
+INSERT {_key: @key, website_id: @website, revision: @revision} INTO @@revisions
+OPTIONS {overwriteMode: 'replace'}
+"""
+
+# "FILTER operation", over the primary index.
+REVISION = """
+FOR row IN @@revisions
+  FILTER row._key == @key
+  RETURN row.revision
 """
 
 # -- paths

@@ -33,9 +33,14 @@ def key_of(website_id: str, generation: int, local_id: str) -> str:
     return f"{generation}:{_name(website_id, local_id, MOST_BYTES - len(str(generation)) - 1)}"
 
 
-def lasting_key(website_id: str, local_id: str) -> str:
-    """The key of what outlives generations: learned numbers, counted outcomes."""
-    return _name(website_id, local_id, MOST_BYTES)
+def learned_key(website_id: str, kind: str, name: str) -> str:
+    """The key of learned numbers, which outlive generations; `kind` as `kb_store.learned.Subject` has it."""
+    return _name(website_id, f"{kind}.{name}", MOST_BYTES)
+
+
+def lasting_key(website_id: str, name: str = "") -> str:
+    """The key of anything else that outlives generations."""
+    return "=" + hashlib.sha256(json.dumps([website_id, name]).encode()).hexdigest()
 
 
 def id_of(website_id: str, generation: int, node: Node) -> str:
@@ -57,4 +62,4 @@ def _name(website_id: str, local_id: str, room: int) -> str:
     name = f"{website_id}:{local_id}"
     if PLAIN.fullmatch(website_id) and PLAIN.fullmatch(local_id) and len(name) <= room:
         return name
-    return "=" + hashlib.sha256(json.dumps([website_id, local_id]).encode()).hexdigest()
+    return lasting_key(website_id, local_id)

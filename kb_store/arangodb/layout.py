@@ -12,9 +12,6 @@ from typing import Any, Literal
 
 from kb_store.arangodb.keys import COLLECTION_OF_EDGE, COLLECTION_OF_VERTEX
 
-OUTCOME_SECONDS = 30 * 24 * 3_600
-"""How long an outcome's id is remembered: sent again within this time, it counts once."""
-
 Json = dict[str, Any]
 """A request body of the driver."""
 
@@ -44,17 +41,18 @@ _WEIGHTS: dict[str, Json] = {
     "weight_reliable": _POSITIVE,
     "weight_balanced": _POSITIVE,
 }
+_NUMBERS: dict[str, Json] = {
+    "learned_key": _TEXT,
+    "authored_ms": _POSITIVE,
+    "authored_reliability": _PROBABILITY,
+    "expected_ms": _POSITIVE,
+    "reliability": _PROBABILITY,
+}
 _OWN: dict[str, dict[str, Json]] = {
     "screen_groups": {"recovery_priority": _PRIORITY},
-    "transitions": {
-        "learned_key": _TEXT, "action_type": _TEXT, "authored_ms": _POSITIVE,
-        "authored_reliability": _PROBABILITY, "expected_ms": _POSITIVE, "reliability": _PROBABILITY,
-        **_WEIGHTS,
-    },
-    "global_recovery": {
-        "recovery_priority": _PRIORITY, "expected_ms": _POSITIVE, "reliability": _PROBABILITY,
-    },
-}  # fmt: skip
+    "transitions": {**_NUMBERS, "action_type": _TEXT, **_WEIGHTS},
+    "global_recovery": {**_NUMBERS, "recovery_priority": _PRIORITY},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,38 +102,54 @@ def _schema(collection: str, required: dict[str, Json], optional: dict[str, Json
 
 
 _BY_GENERATION = Index("by_generation", ("website_id", "generation", "sort_key"))
+_BY_NAME = Index("by_name", ("website_id", "sort_key"))
 
 
 def _records(name: str, *, edge: bool) -> Collection:
     required = {**_RECORD, **(_EDGE if edge else {}), **_OWN.get(name, {})}
-    by_name = Index("by_name", ("website_id", "sort_key"))
-    indexes = (_BY_GENERATION, by_name) if name == "transitions" else (_BY_GENERATION,)
+    learns = "learned_key" in required
+    indexes = (_BY_GENERATION, _BY_NAME) if learns else (_BY_GENERATION,)
     return Collection(name, edge, _schema(name, required, _EXACT), indexes)
 
 
+_LEARNED: dict[str, Json] = {
+    "website_id": _TEXT,
+    "kind": {"enum": ["transition", "recovery", "element"]},
+    "name": _TEXT,
+    "day": {"type": "integer"},
+    "succeeded": _POSITIVE,
+    "failed": _POSITIVE,
+    "seen": _POSITIVE,
+    "timed": _POSITIVE,
+    "timed_weight": _POSITIVE,
+    "timed_sum": _POSITIVE,
+    "buckets": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"at": {"type": "integer"}, "weight": _POSITIVE},
+            "required": ["at", "weight"],
+        },
+    },
+}
 VERTICES = tuple(_records(name, edge=False) for name in COLLECTION_OF_VERTEX.values())
 EDGES = tuple(_records(name, edge=True) for name in COLLECTION_OF_EDGE.values())
-LEARNED = Collection(
-    "learned_transitions",
-    edge=False,
-    schema=_schema(
-        "learned_transitions",
-        {
-            "website_id": _TEXT, "transition": _TEXT, "successes": _POSITIVE, "failures": _POSITIVE,
-            "durations": _POSITIVE, "duration_sum": _POSITIVE, "duration_weight": _POSITIVE,
-            "counted_at": _NUMBER,
-        },
-        {},
+LEARNED = (
+    Collection(
+        "learned", edge=False, schema=_schema("learned", _LEARNED, {}),
+        indexes=(Index("by_kind", ("website_id", "kind")),),
     ),
-    indexes=(),
+    Collection(
+        "learned_outcomes", edge=False,
+        schema=_schema("learned_outcomes", {"website_id": _TEXT, "expires_at": _NUMBER}, {}),
+        indexes=(Index("expiry", ("expires_at",), "ttl"),),
+    ),
+    Collection(
+        "learned_revisions", edge=False,
+        schema=_schema("learned_revisions", {"website_id": _TEXT, "revision": _TEXT}, {}), indexes=(),
+    ),
 )  # fmt: skip
-OUTCOMES = Collection(
-    "outcomes",
-    edge=False,
-    schema=_schema("outcomes", {"website_id": _TEXT, "expires_at": _NUMBER}, {}),
-    indexes=(Index("expiry", ("expires_at",), "ttl"),),
-)
-COLLECTIONS = (*VERTICES, *EDGES, LEARNED, OUTCOMES)
+COLLECTIONS = (*VERTICES, *EDGES, *LEARNED)
 
 GRAPHS = (
     Graph("navigation", "transitions", "screens", "screens"),

@@ -6,22 +6,14 @@ transitions to avoid. Ties between paths of equal weight are broken by the serve
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arango.database import TransactionDatabase
-from arango.exceptions import ArangoServerError
-
 from kb_schema.answers import Objective
 from kb_store.arangodb import aql
-from kb_store.arangodb.connection import Connection, query
-from kb_store.arangodb.keys import id_of, key_of, lasting_key, local_id_of, sort_key
-from kb_store.arangodb.layout import OUTCOME_SECONDS
-from kb_store.arangodb.store import weigh
-from kb_store.arangodb.weights import HALF_LIFE_MS
+from kb_store.arangodb.connection import Connection
+from kb_store.arangodb.keys import id_of, key_of, local_id_of, sort_key
 from kb_store.errors import StoreError
 from kb_store.records import Node
 
@@ -40,8 +32,6 @@ WAYS: Mapping[Objective, str] = {
 MOST_PATHS = 20
 MOST_HOPS = 10
 """A traversal looks at every way of this many steps; more would not end."""
-DUPLICATE = 1210
-"""`ERROR_ARANGO_UNIQUE_CONSTRAINT_VIOLATED`."""
 
 
 class NoSuchVertex(StoreError):
@@ -89,18 +79,6 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """One attempt at a transition; `outcome_id` counts once. Times in milliseconds."""
-
-    outcome_id: str
-    transition_id: str
-    succeeded: bool
-    duration_ms: float | None
-    at_ms: float
-    """Since the epoch."""
-
-
-@dataclass(frozen=True, slots=True)
 class ToAvoid:
     """What a way may not use: ids of screens and transitions, canonical action types."""
 
@@ -113,7 +91,7 @@ NOTHING = ToAvoid()
 
 
 class ArangoQueries:
-    """Questions to one ArangoDB about one generation of a website, and counted outcomes."""
+    """Questions to one ArangoDB about one generation of a website."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -210,76 +188,12 @@ class ArangoQueries:
             )
         )
 
-    async def count_outcome(self, website_id: str, outcome: Outcome) -> bool:
-        """Count an outcome and mend the weights that depend on it; False where it was counted before.
-
-        One stream transaction: all of it happens or nothing. Safe to send again after any error.
-        """
-        try:
-            await self._connection.transact(
-                ["learned_transitions", "outcomes", "transitions"],
-                ["global_recovery", "group_membership"],
-                lambda db: _count(db, website_id, outcome),
-            )
-        except _CountedBefore:
-            return False
-        return True
-
     async def _check(self, kind: str, website_id: str, generation: int, *ids: str) -> None:
         keys = {key_of(website_id, generation, local_id): local_id for local_id in ids}
         found = await self._connection.query(aql.KNOWN_KEYS, c_collection=f"{kind}s", keys=sorted(keys))
         for key, local_id in keys.items():
             if key not in found:
                 raise NoSuchVertex(kind, local_id, website_id, generation)
-
-
-class _CountedBefore(StoreError):
-    def __init__(self) -> None:
-        super().__init__("the outcome was counted before", fix="nothing to do")
-
-
-def _count(db: TransactionDatabase, website_id: str, outcome: Outcome) -> None:
-    key = lasting_key(website_id, outcome.transition_id)
-    name = sort_key(outcome.transition_id)
-    query(
-        db,
-        aql.BEGIN_LEARNING,
-        c_learned="learned_transitions",
-        key=key,
-        website=website_id,
-        transition=name,
-        at=outcome.at_ms,
-    )
-    try:
-        query(
-            db,
-            aql.COUNT_OUTCOME,
-            c_learned="learned_transitions",
-            c_outcomes="outcomes",
-            key=key,
-            outcome=_outcome_key(website_id, outcome.outcome_id),
-            website=website_id,
-            expires_at=outcome.at_ms / 1000 + OUTCOME_SECONDS,
-            at=outcome.at_ms,
-            half_life_ms=HALF_LIFE_MS,
-            succeeded=int(outcome.succeeded),
-            failed=int(not outcome.succeeded),
-            timed=int(outcome.duration_ms is not None),
-            duration_ms=outcome.duration_ms or 0,
-        )
-    except ArangoServerError as exc:
-        if exc.error_code == DUPLICATE:
-            raise _CountedBefore from exc
-        raise
-    screens = query(
-        db, aql.SCREENS_OF_TRANSITION, c_transitions="transitions", website=website_id, transition=name
-    )
-    if screens:
-        weigh(db, screens)
-
-
-def _outcome_key(website_id: str, outcome_id: str) -> str:
-    return hashlib.sha256(json.dumps([website_id, outcome_id]).encode()).hexdigest()
 
 
 def _standing(screen_id: str) -> ServerPath:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kb_schema import KnowledgeError
 from kb_schema.graph import DEFAULT_PRIORITY, PRIORITY_OF_GROUP, GlobalRecovery, Transition
-from kb_store.arangodb.keys import id_of, key_of, lasting_key, sort_key
+from kb_store.arangodb.keys import id_of, key_of, learned_key, sort_key
 from kb_store.arangodb.weights import Measures, weights_of
 from kb_store.errors import StoreCorrupt
 from kb_store.records import EdgeRecord, Node, Record, from_body
@@ -134,24 +134,23 @@ def _numbers(website_id: str, record: EdgeRecord, priority_of_group: int) -> Row
         document = from_body(record.body)
     except KnowledgeError:  # a port keeps what it is given; whoever reads it as knowledge is told
         document = None
-    if record.kind == "global_recovery":
-        edge = document if isinstance(document, GlobalRecovery) else None
-        measures = Measures() if edge is None else Measures(edge.expected_ms, edge.reliability)
-        own = None if edge is None else edge.recovery_priority
-        return {
-            "recovery_priority": priority_of_group if own is None else own,
-            "expected_ms": measures.expected_ms,
-            "reliability": measures.reliability,
-        }
-    way = document if isinstance(document, Transition) else None
-    measures = Measures() if way is None else Measures(way.expected_ms, way.reliability)
-    return {
-        "learned_key": lasting_key(website_id, record.local_id),
-        "action_type": "" if way is None else way.triggered_by.canonical_type,
+    edge = document if isinstance(document, Transition | GlobalRecovery) else None
+    measures = Measures() if edge is None else Measures(edge.expected_ms, edge.reliability)
+    numbers = {
         "authored_ms": measures.expected_ms,
         "authored_reliability": measures.reliability,
         "expected_ms": measures.expected_ms,
         "reliability": measures.reliability,
+    }
+    if record.kind == "global_recovery":
+        own = edge.recovery_priority if isinstance(edge, GlobalRecovery) else None
+        return numbers | {
+            "learned_key": learned_key(website_id, "recovery", record.local_id),
+            "recovery_priority": priority_of_group if own is None else own,
+        }
+    return numbers | {
+        "learned_key": learned_key(website_id, "transition", record.local_id),
+        "action_type": edge.triggered_by.canonical_type if isinstance(edge, Transition) else "",
         **weights_of(measures),
     }
 

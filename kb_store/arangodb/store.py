@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
-from typing import cast
 
-from arango.collection import StandardCollection
 from arango.database import StandardDatabase, TransactionDatabase
-from arango.exceptions import ArangoServerError
 
 from kb_schema.graph import DEFAULT_PRIORITY
 from kb_store.arangodb import aql
 from kb_store.arangodb.address import ArangoAddress
-from kb_store.arangodb.connection import NO_SUCH_DATABASE, Connection, query
+from kb_store.arangodb.connection import Connection, query
 from kb_store.arangodb.keys import COLLECTION_OF_EDGE, COLLECTION_OF_VERTEX, id_of, key_of
-from kb_store.arangodb.layout import COLLECTIONS, GRAPHS
 from kb_store.arangodb.rows import Row, edge_row, to_edge, to_record, vertex_row
-from kb_store.arangodb.weights import ENOUGH_DURATIONS, LEAST_RELIABILITY, NO_RECOVERY_MS, PRIOR_OUTCOMES
+from kb_store.arangodb.setup import create_missing, database_exists
+from kb_store.arangodb.weighing import READ_TO_WEIGH, WEIGHED, weigh
 from kb_store.errors import StoreError
 from kb_store.ports import Counts, Health
 from kb_store.records import EdgeRecord, Record
 
 PAGE = 500
 """Rows fetched at a time."""
-
-DUPLICATE_NAME, DUPLICATE_GRAPH = 1207, 1925
-"""What creating something again is answered with."""
 
 
 class ArangoGraphStore:
@@ -42,10 +36,7 @@ class ArangoGraphStore:
 
     async def prepare(self) -> None:
         """Create the database, collections, validators, indexes and graphs that are missing."""
-        if not await self.connection.run(_database_exists):
-            name = self.connection.where.database
-            await self.connection.run(lambda _: _unless_there(self.connection.system().create_database, name))
-        await self.connection.run(_create_missing)
+        await create_missing(self.connection)
 
     async def close(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -55,7 +46,7 @@ class ArangoGraphStore:
         """Whether the server answers, and its version."""
         try:
             version = await self.connection.run(lambda db: str(db.version()))
-            if not await self.connection.run(_database_exists):
+            if not await self.connection.run(database_exists):
                 return Health(self.address, ok=False, detail="no such database; run `periplus kb init`")
         except StoreError as exc:
             return Health(self.address, ok=False, detail=str(exc))
@@ -94,14 +85,10 @@ class ArangoGraphStore:
                 row = edge_row(website_id, generation, record, priority)
                 rows[COLLECTION_OF_EDGE[record.kind]].append(row)
             _replace(db, rows)
-            touched = screens | set(_screens_of(db, groups))
-            if touched:
-                weigh(db, touched)
+            weigh(db, screens=screens, groups={f"screen_groups/{key}" for key in groups})
 
-        write = sorted({COLLECTION_OF_EDGE[r.kind] for r in records} | {"transitions"})
-        read = sorted(
-            {"screen_groups", "group_membership", "global_recovery", "learned_transitions"} - {*write}
-        )
+        write = sorted({COLLECTION_OF_EDGE[r.kind] for r in records} | {*WEIGHED})
+        read = sorted({"screen_groups", *READ_TO_WEIGH} - {*write})
         await self.connection.transact(write, read, work)
 
     # -- reading
@@ -164,23 +151,6 @@ class ArangoGraphStore:
             after = rows[-1]["sort_key"]
 
 
-def weigh(db: TransactionDatabase, screens: Iterable[str]) -> None:
-    """Recompute the numbers of every transition that leaves these screens, given by `_id`."""
-    query(
-        db,
-        aql.WEIGH,
-        screens=sorted(screens),
-        c_transitions="transitions",
-        c_memberships="group_membership",
-        c_recoveries="global_recovery",
-        c_learned="learned_transitions",
-        prior=PRIOR_OUTCOMES,
-        enough=ENOUGH_DURATIONS,
-        least=LEAST_RELIABILITY,
-        no_recovery_ms=NO_RECOVERY_MS,
-    )
-
-
 def _replace(db: TransactionDatabase, rows: dict[str, list[Row]]) -> None:
     """Insert or replace; the first document that is refused fails the whole batch."""
     for collection, documents in sorted(rows.items()):
@@ -199,67 +169,3 @@ def _priorities(db: TransactionDatabase, groups: Collection[str]) -> dict[str, i
         return {}
     found = query(db, aql.GROUP_PRIORITIES, c_groups="screen_groups", keys=sorted(groups))
     return {row["key"]: row["priority"] for row in found}
-
-
-def _screens_of(db: TransactionDatabase, groups: Collection[str]) -> list[str]:
-    """The screens (by id) of these groups (by key)."""
-    if not groups:
-        return []
-    ids = [f"screen_groups/{key}" for key in sorted(groups)]
-    return [
-        str(found) for found in query(db, aql.SCREENS_OF_GROUPS, c_memberships="group_membership", groups=ids)
-    ]
-
-
-# -- what is created
-
-
-def _database_exists(db: StandardDatabase) -> bool:
-    try:
-        db.properties()
-    except ArangoServerError as exc:
-        if exc.error_code == NO_SUCH_DATABASE:
-            return False
-        raise
-    return True
-
-
-def _create_missing(db: StandardDatabase) -> None:
-    present = {each["name"] for each in _list(db.collections())}
-    for wanted in COLLECTIONS:
-        if wanted.name not in present:
-            _unless_there(db.create_collection, wanted.name, edge=wanted.edge, schema=wanted.schema)
-        collection = db.collection(wanted.name)
-        if wanted.name in present:
-            _renew_validator(collection, wanted.schema)
-        for index in wanted.indexes:
-            collection.add_index(index.to_json())
-    graphs = {each["name"] for each in _list(db.graphs())}
-    for graph in GRAPHS:
-        if graph.name not in graphs:
-            definition = {
-                "edge_collection": graph.edges,
-                "from_vertex_collections": [graph.source],
-                "to_vertex_collections": [graph.target],
-            }
-            _unless_there(db.create_graph, graph.name, edge_definitions=[definition])
-
-
-def _renew_validator(collection: StandardCollection, schema: Row) -> None:
-    properties = collection.properties()
-    if isinstance(properties, dict) and properties.get("schema") != schema:
-        collection.configure(schema=schema)
-
-
-def _unless_there(create: Callable[..., object], *values: object, **options: object) -> None:
-    """Create it; somebody who created it in between did what was wanted."""
-    try:
-        create(*values, **options)
-    except ArangoServerError as exc:
-        if exc.error_code not in {DUPLICATE_NAME, DUPLICATE_GRAPH}:
-            raise
-
-
-def _list(answer: object) -> list[Row]:
-    """The driver's types also speak of its job queues, which answer with jobs; these do not."""
-    return cast("list[Row]", answer)

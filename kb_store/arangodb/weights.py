@@ -1,8 +1,9 @@
 """What an edge costs, as top-level numbers that the server's path search can read (DESIGN 5).
 
 `weightAttribute` takes a top-level attribute only, and what is missing there counts as a default,
-so every transition has every number. The same formulas stand in `aql.WEIGH`, which runs where
-several edges have to be looked at; a test holds both against the desk's.
+so every transition has every number from the moment it is written. The same formulas stand in
+`aql.py`, where other edges and learned numbers have to be looked at; a test holds both against the
+desk's, which is a floor up and cannot be imported.
 """
 
 from __future__ import annotations
@@ -14,13 +15,6 @@ LEAST_RELIABILITY = 0.01
 """Reliabilities are clipped to [this, 1], so that every edge has a finite weight."""
 NO_RECOVERY_MS = 5_000.0
 """What getting back from a failure takes where no recovery edge says."""
-PRIOR_OUTCOMES = 10.0
-"""What was authored counts as much as this many observations."""
-ENOUGH_DURATIONS = 5
-"""Observed durations before their mean is believed."""
-HALF_LIFE_MS = 30 * 24 * 3_600 * 1_000.0
-"""An outcome counts half as much after thirty days."""
-
 UNKNOWN_MS = 1_000.0
 UNKNOWN_RELIABILITY = 0.9
 """As `kb_schema` has them for edges that say nothing; for bodies that are no edge at all."""

@@ -110,8 +110,8 @@ def _recovery_order(row: Row) -> tuple[Any, ...]:
     return (row["recovery_priority"], -row["reliability"], row["expected_ms"], row["sort_key"])
 
 
-@_means(aql.WEIGH)
-def _weigh(view: View, v: Values) -> list[Any]:
+@_means(aql.WEIGH_TRANSITIONS)
+def _weigh_transitions(view: View, v: Values) -> list[Any]:
     memberships, recoveries = view.rows(v["@memberships"]), view.rows(v["@recoveries"])
     learned, transitions = view.rows(v["@learned"]), view.rows(v["@transitions"])
     for screen in v["screens"]:
@@ -122,33 +122,53 @@ def _weigh(view: View, v: Values) -> list[Any]:
         wait = v["no_recovery_ms"] if back is None else back["expected_ms"]
         for key, edge in transitions.items():
             if edge["_from"] == screen:
-                numbers = _numbers(edge, learned.get(edge["learned_key"]), wait, v)
-                view.update(v["@transitions"], key, numbers)
+                ms, reliability = _believed(edge, learned.get(edge["learned_key"]), v)
+                r = max(v["least"], reliability)
+                weights = {
+                    "weight_fastest": ms,
+                    "weight_reliable": max(0, -math.log(r)),
+                    "weight_balanced": ms + (1 - r) / r * (ms + wait),
+                }
+                view.update(
+                    v["@transitions"], key, {"reliability": reliability, "expected_ms": ms, **weights}
+                )
     return []
 
 
-def _numbers(edge: Row, learned: Row | None, wait: float, v: Values) -> Row:
-    counts = learned or {"successes": 0, "failures": 0, "durations": 0}
-    observed = counts["successes"] + counts["failures"]
-    reliability = (edge["authored_reliability"] * v["prior"] + counts["successes"]) / (v["prior"] + observed)
-    ms = edge["authored_ms"]
-    if counts["durations"] >= v["enough"]:
-        ms = counts["duration_sum"] / counts["duration_weight"]
-    r = min(1, max(v["least"], reliability))
-    return {
-        "reliability": reliability,
-        "expected_ms": ms,
-        "weight_fastest": ms,
-        "weight_reliable": max(0, -math.log(r)),
-        "weight_balanced": ms + (1 - r) / r * (ms + wait),
-    }
+@_means(aql.WEIGH_RECOVERIES)
+def _weigh_recoveries(view: View, v: Values) -> list[Any]:
+    learned = view.rows(v["@learned"])
+    for key, edge in view.rows(v["@recoveries"]).items():
+        if edge["_from"] in v["groups"]:
+            ms, reliability = _believed(edge, learned.get(edge["learned_key"]), v)
+            view.update(v["@recoveries"], key, {"reliability": reliability, "expected_ms": ms})
+    return []
+
+
+def _believed(edge: Row, learned: Row | None, v: Values) -> tuple[float, float]:
+    if learned is None:
+        return edge["authored_ms"], edge["authored_reliability"]
+    kept = 2 ** (min(0, learned["day"] - v["today"]) / v["half_life_days"])
+    succeeded, failed = learned["succeeded"] * kept, learned["failed"] * kept
+    believed = (edge["authored_reliability"] * v["prior"] + succeeded) / (v["prior"] + succeeded + failed)
+    known = learned["timed"] >= v["enough"] and learned["timed_weight"] * kept > v["least_weight"]
+    ms = learned["timed_sum"] / learned["timed_weight"] if known else edge["authored_ms"]
+    return ms, min(1, max(0, believed))
+
+
+@_means(aql.STARTS_OF_EDGES)
+def _starts_of_edges(view: View, v: Values) -> list[Any]:
+    rows = view.rows(v["@edges"]).values()
+    return sorted(
+        {r["_from"] for r in rows if r["website_id"] == v["website"] and r["sort_key"] in v["names"]}
+    )
 
 
 @_means(aql.BEGIN_LEARNING)
 def _begin_learning(view: View, v: Values) -> list[Any]:
     row = {
-        "_key": v["key"], "website_id": v["website"], "transition": v["transition"], "successes": 0,
-        "failures": 0, "durations": 0, "duration_sum": 0, "duration_weight": 0, "counted_at": v["at"],
+        "_key": v["key"], "website_id": v["website"], "kind": v["kind"], "name": v["name"], "day": v["day"],
+        "succeeded": 0, "failed": 0, "seen": 0, "timed": 0, "timed_weight": 0, "timed_sum": 0, "buckets": [],
     }  # fmt: skip
     view.insert(v["@learned"], row, "ignore")
     return []
@@ -159,25 +179,50 @@ def _count_outcome(view: View, v: Values) -> list[Any]:
     outcome = {"_key": v["outcome"], "website_id": v["website"], "expires_at": v["expires_at"]}
     view.insert(v["@outcomes"], outcome)
     old = view.rows(v["@learned"])[v["key"]]
-    kept = 0.5 ** (max(0, v["at"] - old["counted_at"]) / v["half_life_ms"])
+    theirs = 2 ** (min(0, old["day"] - v["day"]) / v["half_life_days"])
+    mine = 2 ** (min(0, v["day"] - old["day"]) / v["half_life_days"])
+    buckets = {each["at"]: each["weight"] * theirs for each in old["buckets"]}
+    if v["timed"]:
+        buckets[v["bucket"]] = buckets.get(v["bucket"], 0) + mine
     new = {
-        "successes": old["successes"] * kept + v["succeeded"],
-        "failures": old["failures"] * kept + v["failed"],
-        "durations": old["durations"] + v["timed"],
-        "duration_sum": old["duration_sum"] * kept + v["duration_ms"],
-        "duration_weight": old["duration_weight"] * kept + v["timed"],
-        "counted_at": max(old["counted_at"], v["at"]),
+        "day": max(old["day"], v["day"]),
+        "succeeded": old["succeeded"] * theirs + v["succeeded"] * mine,
+        "failed": old["failed"] * theirs + v["failed"] * mine,
+        "seen": old["seen"] + 1,
+        "timed": old["timed"] + v["timed"],
+        "timed_weight": old["timed_weight"] * theirs + v["timed"] * mine,
+        "timed_sum": old["timed_sum"] * theirs + v["ms"] * mine,
+        "buckets": [{"at": at, "weight": weight} for at, weight in buckets.items()],
     }
     view.update(v["@learned"], v["key"], new)
-    return [{name: value for name, value in new.items() if name != "counted_at"}]
+    return []
 
 
-@_means(aql.SCREENS_OF_TRANSITION)
-def _screens_of_transition(view: View, v: Values) -> list[Any]:
-    rows = view.rows(v["@transitions"]).values()
-    return sorted(
-        {r["_from"] for r in rows if (r["website_id"], r["sort_key"]) == (v["website"], v["transition"])}
-    )
+@_means(aql.LEARNED)
+def _learned(view: View, v: Values) -> list[Any]:
+    rows = view.rows(v["@learned"]).values()
+    return [row for row in rows if (row["website_id"], row["kind"]) == (v["website"], v["kind"])]
+
+
+@_means(aql.FORGET)
+def _forget(view: View, v: Values) -> list[Any]:
+    for key in view.rows(v["@learned"]):
+        if key in v["keys"]:
+            view.remove(v["@learned"], key)
+    return []
+
+
+@_means(aql.RAISE_REVISION)
+def _raise_revision(view: View, v: Values) -> list[Any]:
+    row = {"_key": v["key"], "website_id": v["website"], "revision": v["revision"]}
+    view.insert(v["@revisions"], row, "replace")
+    return []
+
+
+@_means(aql.REVISION)
+def _revision(view: View, v: Values) -> list[Any]:
+    row = view.rows(v["@revisions"]).get(v["key"])
+    return [] if row is None else [row["revision"]]
 
 
 # -- paths

@@ -1,0 +1,79 @@
+"""Creating what `layout.py` says, as far as it is missing; safe to repeat, and for many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from arango.collection import StandardCollection
+from arango.database import StandardDatabase
+from arango.exceptions import ArangoServerError
+
+from kb_store.arangodb.connection import NO_SUCH_DATABASE, Connection
+from kb_store.arangodb.layout import COLLECTIONS, GRAPHS
+
+DUPLICATE_NAME, DUPLICATE_GRAPH = 1207, 1925
+"""What creating something again is answered with."""
+
+Row = dict[str, Any]
+"""What the driver tells of a collection or a graph."""
+
+
+async def create_missing(connection: Connection) -> None:
+    """The database, collections with validators, indexes and graphs. Raises `StoreUnavailable`."""
+    if not await connection.run(database_exists):
+        name = connection.where.database
+        await connection.run(lambda _: _unless_there(connection.system().create_database, name))
+    await connection.run(_create_missing)
+
+
+def database_exists(db: StandardDatabase) -> bool:
+    """Whether the connection's database is there."""
+    try:
+        db.properties()
+    except ArangoServerError as exc:
+        if exc.error_code == NO_SUCH_DATABASE:
+            return False
+        raise
+    return True
+
+
+def _create_missing(db: StandardDatabase) -> None:
+    present = {each["name"] for each in _list(db.collections())}
+    for wanted in COLLECTIONS:
+        if wanted.name not in present:
+            _unless_there(db.create_collection, wanted.name, edge=wanted.edge, schema=wanted.schema)
+        collection = db.collection(wanted.name)
+        if wanted.name in present:
+            _renew_validator(collection, wanted.schema)
+        for index in wanted.indexes:
+            collection.add_index(index.to_json())
+    graphs = {each["name"] for each in _list(db.graphs())}
+    for graph in GRAPHS:
+        if graph.name not in graphs:
+            definition = {
+                "edge_collection": graph.edges,
+                "from_vertex_collections": [graph.source],
+                "to_vertex_collections": [graph.target],
+            }
+            _unless_there(db.create_graph, graph.name, edge_definitions=[definition])
+
+
+def _renew_validator(collection: StandardCollection, schema: Row) -> None:
+    properties = collection.properties()
+    if isinstance(properties, dict) and properties.get("schema") != schema:
+        collection.configure(schema=schema)
+
+
+def _unless_there(create: Callable[..., object], *values: object, **options: object) -> None:
+    """Create it; somebody who created it in between did what was wanted."""
+    try:
+        create(*values, **options)
+    except ArangoServerError as exc:
+        if exc.error_code not in {DUPLICATE_NAME, DUPLICATE_GRAPH}:
+            raise
+
+
+def _list(answer: object) -> list[Row]:
+    """The driver's types also speak of its job queues, which answer with jobs; these do not."""
+    return cast("list[Row]", answer)
