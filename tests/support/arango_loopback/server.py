@@ -73,6 +73,10 @@ class Loopback:
         self._faults.append(fault)
         return fault
 
+    def heal(self) -> None:
+        """No more faults."""
+        self._faults.clear()
+
     def close(self) -> None:
         self._http.shutdown()
         self._http.server_close()
