@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel, ReturnDocument
-from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError
+from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, OperationFailure
 
 from kb_schema.base import Model
 from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
@@ -45,6 +45,7 @@ _SWEEP_BATCH = 200
 """Runs deleted at a time."""
 
 _DUPLICATE = 11000
+_NAMESPACE_EXISTS = 48
 
 
 def _index(*names: str, unique: bool = False, newest: bool = False) -> IndexModel:
@@ -415,6 +416,9 @@ async def _create(database: Database, name: str, validator: Document | None) -> 
             await database.create_collection(name, validator=validator)
     except CollectionInvalid:
         return
+    except OperationFailure as exc:
+        if exc.code != _NAMESPACE_EXISTS:
+            raise
 
 
 @asynccontextmanager
