@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from kb_schema import KnowledgeBase, KnowledgeError, Problem, Sourced, assemble
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kb_schema import KnowledgeBase, Problem
 from kb_store.errors import GenerationGone, NoSuchWebsite, StoreCorrupt
 from kb_store.load import check_whole
 from kb_store.ports import DocumentStore, GraphStore, Pin
-from kb_store.records import GRAPH_ONLY_KINDS, EdgeRecord, Record, from_body
+from kb_store.records import GRAPH_ONLY_KINDS
+from kb_store.salvage import AnyRecord, assembled, salvaged
 
 PIN_SECONDS = 120.0
 """How long a reader that went silent keeps its generation from being collected."""
 
 ATTEMPTS = 3
 """A reader slower than its pin finds its generation gone, and begins again on the newer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What of a website's knowledge is valid."""
+
+    knowledge: KnowledgeBase
+    generation: int
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the rest; empty where everything is whole and valid."""
 
 
 async def read_knowledge(
@@ -23,18 +37,23 @@ async def read_knowledge(
     Raises `NoSuchWebsite`, `StoreUnavailable`, and `StoreCorrupt` where records are missing or
     say what the vocabulary does not know.
     """
-    for attempt in range(1, ATTEMPTS + 1):
-        pin = await documents.pin(website_id, ttl=PIN_SECONDS)
-        if pin is None:
-            raise NoSuchWebsite(website_id, [g.website_id for g in await documents.websites()])
-        try:
-            return await _read(documents, graph, pin), pin.generation
-        except GenerationGone:
-            if attempt == ATTEMPTS:
-                raise
-        finally:
-            await documents.unpin(pin)
-    raise AssertionError("unreachable")  # pragma: no cover
+    found = await _pinned(documents, graph, website_id)
+    if found.missing is not None:
+        raise found.missing
+    return assembled(documents.address, website_id, found.records), found.generation
+
+
+async def salvage_knowledge(documents: DocumentStore, graph: GraphStore, website_id: str) -> Salvaged:
+    """The active knowledge without what is invalid in it and what refers to that.
+
+    For servers: a document that a hand has spoilt costs that document, not the website. Raises
+    `NoSuchWebsite`, `StoreUnavailable`, and `StoreCorrupt` where not even the website's own document
+    can be read.
+    """
+    found = await _pinned(documents, graph, website_id)
+    problems = [] if found.missing is None else [Problem(found.missing.reason, fix=found.missing.fix)]
+    knowledge, invalid = salvaged(documents.address, website_id, found.records)
+    return Salvaged(knowledge, found.generation, (*problems, *invalid))
 
 
 async def revision(documents: DocumentStore, website_id: str) -> int | None:
@@ -43,30 +62,41 @@ async def revision(documents: DocumentStore, website_id: str) -> int | None:
     return None if active is None else active.generation
 
 
-async def _read(documents: DocumentStore, graph: GraphStore, pin: Pin) -> KnowledgeBase:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    generation: int
+    records: Sequence[AnyRecord]
+    missing: StoreCorrupt | None
+
+
+async def _pinned(documents: DocumentStore, graph: GraphStore, website_id: str) -> _Found:
+    """Every record of the active generation, held while it is read."""
+    for attempt in range(1, ATTEMPTS + 1):
+        pin = await documents.pin(website_id, ttl=PIN_SECONDS)
+        if pin is None:
+            raise NoSuchWebsite(website_id, [g.website_id for g in await documents.websites()])
+        try:
+            return await _read(documents, graph, pin)
+        except GenerationGone:
+            if attempt == ATTEMPTS:
+                raise
+        finally:
+            await documents.unpin(pin)
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+async def _read(documents: DocumentStore, graph: GraphStore, pin: Pin) -> _Found:
     website_id, generation = pin.website_id, pin.generation
     active = await documents.active(website_id)
+    missing = None
     if active is not None and active.generation == generation:
-        await check_whole(documents, graph, active)
-    found: list[Record | EdgeRecord] = [record async for record in documents.records(website_id, generation)]
+        try:
+            await check_whole(documents, graph, active)
+        except StoreCorrupt as exc:
+            missing = exc
+    found: list[AnyRecord] = [record async for record in documents.records(website_id, generation)]
     found += [r async for r in graph.vertices(website_id, generation) if r.kind in GRAPH_ONLY_KINDS]
     found += [edge async for edge in graph.edges(website_id, generation)]
     if generation not in await documents.in_use(website_id):
         raise GenerationGone(website_id, generation)
-    return _assembled(documents.address, website_id, found)
-
-
-def _assembled(address: str, website_id: str, records: list[Record | EdgeRecord]) -> KnowledgeBase:
-    problems: list[Problem] = []
-    parsed: list[Sourced] = []
-    for record in records:
-        try:
-            parsed.append(Sourced(from_body(record.body, source=f"{record.kind}/{record.local_id}")))
-        except KnowledgeError as exc:
-            problems += exc.problems
-    if not problems:
-        try:
-            return assemble(parsed)[0]
-        except KnowledgeError as exc:
-            problems += exc.problems
-    raise StoreCorrupt(address, f"what it holds of {website_id!r} is not valid", problems=problems)
+    return _Found(generation, found, missing)

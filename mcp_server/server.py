@@ -23,7 +23,7 @@ from mcp_server.views import Views
 
 
 def create_server(
-    source: KnowledgeSource,
+    source: KnowledgeSource | Views,
     *,
     base_urls: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -34,9 +34,11 @@ def create_server(
 
     `base_urls` says where websites run that do not run at their authored base URL. `read_only`
     leaves out tools that change anything. `prober` answers probes on stored pages. `learned` keeps
-    what outcomes teach; without one it ends with the server.
+    what outcomes teach; without one it ends with the server. A caller that follows the
+    changes of its source gives the `Views` it follows them with.
     """
-    desk = Desk(Views(source), prober, dict(base_urls or {}), Learning(learned))
+    views = source if isinstance(source, Views) else Views(source)
+    desk = Desk(views, prober, dict(base_urls or {}), Learning(learned))
     server: MCPServer = MCPServer(
         "periplus",
         title="Periplus",

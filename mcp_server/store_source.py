@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+
+from kb_schema import Problem
 from kb_schema.knowledge import KnowledgeBase
+from kb_store.changes import changes
 from kb_store.errors import NoSuchWebsite, StoreError
 from kb_store.ports import DocumentStore, GraphStore
-from kb_store.read import read_knowledge, revision
+from kb_store.read import revision, salvage_knowledge
 from mcp_server.errors import SourceDown
+
+NAMED = 3
+"""How many spoilt documents a note names before it only counts them."""
 
 
 class StoreSource:
@@ -15,6 +22,7 @@ class StoreSource:
     def __init__(self, documents: DocumentStore, graph: GraphStore) -> None:
         self._documents = documents
         self._graph = graph
+        self._damage: dict[str, str] = {}
 
     async def websites(self) -> list[str]:
         """See `KnowledgeSource`."""
@@ -26,12 +34,23 @@ class StoreSource:
     async def read(self, website_id: str) -> tuple[KnowledgeBase, str] | None:
         """See `KnowledgeSource`."""
         try:
-            knowledge, generation = await read_knowledge(self._documents, self._graph, website_id)
+            found = await salvage_knowledge(self._documents, self._graph, website_id)
         except NoSuchWebsite:
             return None
         except StoreError as exc:
             raise SourceDown(str(exc)) from exc
-        return knowledge, str(generation)
+        self._damage.pop(website_id, None)
+        if found.problems:
+            self._damage[website_id] = _told(found.problems)
+        return found.knowledge, str(found.generation)
+
+    def damage(self, website_id: str) -> str | None:
+        """See `DamageTeller`."""
+        return self._damage.get(website_id)
+
+    def changes(self) -> AsyncIterator[str]:
+        """See `ChangeTeller`."""
+        return changes(self._documents)
 
     async def revision(self, website_id: str) -> str | None:
         """See `KnowledgeSource`."""
@@ -40,3 +59,9 @@ class StoreSource:
         except StoreError as exc:
             raise SourceDown(str(exc)) from exc
         return None if generation is None else str(generation)
+
+
+def _told(problems: Sequence[Problem]) -> str:
+    named = "; ".join(str(problem) for problem in problems[:NAMED])
+    more = f"; and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
+    return f"the stored knowledge is damaged, this answer does without what is invalid: {named}{more}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, Protocol, runtime_checkable
 
 from mcp_server.compiled import View, compile_view
-from mcp_server.errors import SourceDown, UnknownName
+from mcp_server.errors import DeskError, SourceDown, UnknownName
 from mcp_server.source import KnowledgeSource
 
 
@@ -20,12 +22,31 @@ class Current:
     note: str | None = None
 
 
+@runtime_checkable
+class DamageTeller(Protocol):
+    """A source that serves what is left of damaged knowledge, and says so."""
+
+    def damage(self, website_id: str) -> str | None:
+        """What was left out of what was read last, for people; None: nothing."""
+        ...
+
+
+@runtime_checkable
+class ChangeTeller(Protocol):
+    """A source that tells of new revisions by itself."""
+
+    def changes(self) -> AsyncIterator[str]:
+        """Ids of websites whose revision changed, for as long as one iterates. Raises nothing."""
+        ...
+
+
 class Views:
     """Views by website. Requests under way finish on the view they began with."""
 
     def __init__(self, source: KnowledgeSource) -> None:
         self._source = source
         self._held: dict[str, View] = {}
+        self._damage: dict[str, str | None] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def websites(self) -> list[str]:
@@ -40,12 +61,38 @@ class Views:
     async def current(self, website_id: str) -> Current:
         """The view at the revision in force. Raises `UnknownName`, and `SourceDown` without a copy."""
         try:
-            return Current(await self._fresh(website_id))
+            view = await self._fresh(website_id)
+            return Current(view, self._damage.get(website_id))
         except SourceDown as exc:
             held = self._held.get(website_id)
             if held is None:
                 raise
-            return Current(held, f"from the copy of generation {held.generation}: {exc.message}")
+            note = f"from the copy of generation {held.generation}: {exc.message}"
+            damage = self._damage.get(website_id)
+            return Current(held, f"{note}; {damage}" if damage else note)
+
+    async def follow(self) -> None:
+        """Compile anew as soon as a held website changes, until cancelled; ends where nothing tells.
+
+        Without it a change is found by the next question. With it, that question need not wait.
+        """
+        if not isinstance(self._source, ChangeTeller):
+            return
+        async for website_id in self._source.changes():
+            if website_id in self._held:
+                with suppress(DeskError):  # the next question says so
+                    await self._fresh(website_id)
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[Views]:
+        """These views, followed for as long as the context is open."""
+        task = asyncio.create_task(self.follow())
+        try:
+            yield self
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     async def _fresh(self, website_id: str) -> View:
         held = self._held.get(website_id)
@@ -66,7 +113,9 @@ class Views:
         if read is None:
             await self._refuse(website_id)
         knowledge, generation = read
+        damage = self._source.damage(website_id) if isinstance(self._source, DamageTeller) else None
         view = await asyncio.to_thread(compile_view, knowledge, generation)
+        self._damage[website_id] = damage
         self._held[website_id] = view
         return view
 

@@ -83,6 +83,10 @@ def parse_url(url: str) -> tuple[str, str]:
     return f"{found['scheme']}://{found['hosts']}/{database}", database
 
 
+class _BadUrl(Exception):
+    """The driver cannot make a client of a URL."""
+
+
 class DocumentRefused(StoreError):
     """A document does not fit its collection's validator."""
 
@@ -109,17 +113,23 @@ class Connection:
     def database(self) -> Database:
         """The database: reads what a majority has, from the primary; writes to a majority."""
         if self._client is None:
-            with self._mapped():
-                self._client = AsyncMongoClient(
-                    self._url,
-                    serverSelectionTimeoutMS=int(SELECTION_SECONDS * 1000),
-                    connectTimeoutMS=int(SELECTION_SECONDS * 1000),
-                    appname="periplus",
-                    tz_aware=True,
-                )
+            with self.mapped():
+                self._client = self._made()
         return self._client.get_database(
             self._name, read_concern=ReadConcern("majority"), write_concern=_MAJORITY
         )
+
+    def _made(self) -> AsyncMongoClient[Document]:
+        try:
+            return AsyncMongoClient(
+                self._url,
+                serverSelectionTimeoutMS=int(SELECTION_SECONDS * 1000),
+                connectTimeoutMS=int(SELECTION_SECONDS * 1000),
+                appname="periplus",
+                tz_aware=True,
+            )
+        except (ValueError, TypeError):  # how the driver refuses some ports and options
+            raise _BadUrl from None
 
     async def close(self) -> None:
         """Give the connections back; the next call opens new ones."""
@@ -134,7 +144,7 @@ class Connection:
         Only the first question to a server that is down waits for it in full; later ones find out
         within `PROBE_SECONDS`, so that whoever has a copy goes on without a pause.
         """
-        with self._mapped():
+        with self.mapped():
             database = self.database
             if self._is_down:
                 with pymongo.timeout(PROBE_SECONDS):
@@ -156,12 +166,13 @@ class Connection:
             )
 
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def mapped(self) -> Iterator[None]:
+        """The driver's errors inside become ours."""
         try:
             yield
-        except (InvalidURI, ConfigurationError, InvalidName) as exc:
+        except (InvalidURI, ConfigurationError, InvalidName, _BadUrl) as exc:
             # Their texts quote the URL: not passed on, and not chained into a traceback.
-            reason = f"the driver refuses the URL ({type(exc).__name__})"
+            reason = f"the driver refuses its URL ({type(exc).__name__.lstrip('_')})"
             fix = "correct PERIPLUS_MONGODB_URL; special characters in it are percent-encoded"
             raise StoreUnavailable(self.address, reason, fix=fix) from None
         except ConnectionFailure as exc:

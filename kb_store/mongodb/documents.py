@@ -15,6 +15,7 @@ from pymongo import ReturnDocument
 
 from kb_store.errors import LeaseLost, LoadConflict, StoreError
 from kb_store.initialising import Prepared
+from kb_store.mongodb import watch
 from kb_store.mongodb.bodies import unpack
 from kb_store.mongodb.connection import Connection, Database, Document, Session
 from kb_store.mongodb.layout import (
@@ -25,7 +26,7 @@ from kb_store.mongodb.layout import (
     missing_indexes,
     prepare,
 )
-from kb_store.mongodb.records import RecordCollections
+from kb_store.mongodb.records import RecordCollections, local_id
 from kb_store.ports import Counts, Generation, Health, Lease, Owner, Pin
 from kb_store.records import Record
 
@@ -78,6 +79,10 @@ class MongoDocumentStore:
         async with self.connection.asking() as database:
             document = await database[GENERATIONS].find_one({"_id": website_id})
         return _generation(document) if document and document.get("active_generation") is not None else None
+
+    def changes(self) -> AsyncIterator[str]:
+        """From a change stream (see `kb_store.changes`)."""
+        return watch.changes(self.connection)
 
     # -- loading
 
@@ -194,7 +199,7 @@ class MongoDocumentStore:
     async def records(self, website_id: str, generation: int) -> AsyncIterator[Record]:
         """In pages, by kind and id."""
         async for kind, document in self._records.stored(website_id, generation):
-            yield Record(kind, document["_id"]["local_id"], unpack(document))
+            yield Record(kind, local_id(document), unpack(document))
 
     async def count(self, website_id: str, generation: int) -> Counts:
         """By kind."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Any
 
 from kb_store.errors import StoreError
 from kb_store.initialising import Prepared
@@ -10,7 +11,7 @@ from kb_store.mongodb.bodies import unpack
 from kb_store.mongodb.connection import Connection
 from kb_store.mongodb.documents import server_version, with_missing
 from kb_store.mongodb.layout import EDGES, VERTICES, graph_plans, missing_indexes, prepare
-from kb_store.mongodb.records import RecordCollections
+from kb_store.mongodb.records import RecordCollections, local_id
 from kb_store.ports import Counts, Health
 from kb_store.records import EdgeRecord, Node, Record
 
@@ -60,13 +61,13 @@ class MongoGraphStore:
     async def vertices(self, website_id: str, generation: int) -> AsyncIterator[Record]:
         """In pages, by kind and id."""
         async for kind, document in self._vertices.stored(website_id, generation):
-            yield Record(kind, document["_id"]["local_id"], unpack(document))
+            yield Record(kind, local_id(document), unpack(document))
 
     async def edges(self, website_id: str, generation: int) -> AsyncIterator[EdgeRecord]:
         """In pages, by kind and id."""
         async for kind, document in self._edges.stored(website_id, generation):
-            source, target = (Node(**document[end]) for end in ("source", "target"))
-            yield EdgeRecord(kind, document["_id"]["local_id"], source, target, unpack(document))
+            source, target = (_node(document.get(end)) for end in ("source", "target"))
+            yield EdgeRecord(kind, local_id(document), source, target, unpack(document))
 
     async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
         """Vertices and edges, by kind."""
@@ -83,3 +84,9 @@ class MongoGraphStore:
         """Edges first: a vertex without edges is found again by the next collection."""
         await self._edges.drop(website_id, generations)
         await self._vertices.drop(website_id, generations)
+
+
+def _node(stored: Any) -> Node:
+    """One end of an edge; a hand may have left anything in its place."""
+    ends = stored if isinstance(stored, Mapping) else {}
+    return Node(str(ends.get("kind", "")), str(ends.get("local_id", "")))

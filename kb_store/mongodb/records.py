@@ -76,14 +76,14 @@ class RecordCollections:
     async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, Document]]:
         """Kind and document, by kind and local id. In pages: a committed generation does not change."""
         for kind in sorted(self.names):
-            after: dict[str, str] = {}
+            after: dict[str, Any] = {}
             while True:
                 page = await self._page(kind, website_id, generation, after)
                 for document in page:
                     yield kind, document
                 if len(page) < PAGE:
                     break
-                after = {"$gt": page[-1]["_id"]["local_id"]}
+                after = {"$gt": page[-1]["_id"].get("local_id")}
 
     async def count(self, website_id: str, generation: int) -> Counts:
         """By kind, from the index."""
@@ -113,12 +113,17 @@ class RecordCollections:
                     await database[name].delete_many(_of(website_id, generation))
 
     async def _page(
-        self, kind: str, website_id: str, generation: int, after: Mapping[str, str]
+        self, kind: str, website_id: str, generation: int, after: Mapping[str, Any]
     ) -> list[Document]:
         query = _of(website_id, generation) | ({"_id.local_id": after} if after else {})
         async with self._connection.asking() as database:
             cursor = database[self.names[kind]].find(query).sort("_id.local_id", 1).limit(PAGE)
             return await cursor.to_list()
+
+
+def local_id(document: Document) -> str:
+    """Of a stored document; a hand may have left anything in its place."""
+    return str(document["_id"].get("local_id", ""))
 
 
 def _of(website_id: str, generation: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from mcp_server.addresses import LOOPBACK
 from mcp_server.server import create_server
 from mcp_server.snapshots import MAX_BYTES
 from mcp_server.store_source import StoreSource
+from mcp_server.views import Views
 from periplus.errors import UserError
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
@@ -71,13 +72,8 @@ async def _serve(
     *,
     read_only: bool,
 ) -> None:
-    async with opening as stores:
-        server = create_server(
-            StoreSource(stores.documents, stores.graph),
-            base_urls=base_urls,
-            read_only=read_only,
-            learned=stores.learned,
-        )
+    async with opening as stores, Views(StoreSource(stores.documents, stores.graph)).following() as views:
+        server = create_server(views, base_urls=base_urls, read_only=read_only, learned=stores.learned)
         if transport is Transport.STDIO:
             await server.run_stdio_async()
             return
