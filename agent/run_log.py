@@ -46,6 +46,9 @@ LONGEST = 4_000
 MAX_WAITING = 10_000
 """Events that wait for a store that does not answer; later ones are not kept. Steps always wait."""
 
+BATCH = 200
+"""Steps and events written before those that came meanwhile are looked at."""
+
 _PAGES = frozenset({"html_before", "html_after"})
 _STATUS = {StepStatus.DONE: "success", StepStatus.SKIPPED: "skipped", StepStatus.FAILED: "failed"}
 """Ours -> PACTS's."""
@@ -81,7 +84,7 @@ class RunLog:
         self._step_idx = self._seq = 0
         self._waiting: list[dict[str, Any]] = []
         """Steps and events in order, as the fields of `StoredStep` or `StoredEvent`."""
-        self._wake = asyncio.Event()
+        self._wake, self._writing = asyncio.Event(), asyncio.Lock()
         self._writer: asyncio.Task[None] | None = None
         self.finished = False
 
@@ -203,16 +206,17 @@ class RunLog:
 
     async def _flush(self) -> None:
         """Write what waits; what was written is forgotten, and what was not stays."""
-        while self._waiting:
-            batch = self._waiting[:200]
-            whole = [self._redacted({"run_id": self.run_id, **fields}, LONGEST) for fields in batch]
-            for fields in whole:
-                if "step_idx" in fields:
-                    await self._port.append_step(StoredStep.model_validate(fields))
-            await self._port.append_events(
-                [StoredEvent.model_validate(fields) for fields in whole if "seq" in fields]
-            )
-            del self._waiting[: len(batch)]
+        async with self._writing:
+            while self._waiting:
+                batch = self._waiting[:BATCH]
+                await self._send([self._redacted({"run_id": self.run_id, **f}, LONGEST) for f in batch])
+                del self._waiting[: len(batch)]
+
+    async def _send(self, batch: list[dict[str, Any]]) -> None:
+        for fields in batch:
+            if "step_idx" in fields:
+                await self._port.append_step(StoredStep.model_validate(fields))
+        await self._port.append_events([StoredEvent.model_validate(f) for f in batch if "seq" in f])
 
     async def _stop(self) -> None:
         """A write that is cut off is done again: it counts once."""
