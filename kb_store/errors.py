@@ -6,6 +6,7 @@
     |-- LoadConflict        somebody else is loading this website
     |   `-- LeaseLost       ... and took over from this loader
     |-- NoSuchWebsite       nothing is stored under that id
+    |-- StoreTooNew         what is stored is of a schema version from the future
     `-- StoreCorrupt        what is stored is not what was loaded; loading again mends it
 
 Every error says what happened (`message`) and what to do about it (`fix`).
@@ -17,6 +18,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from kb_schema import Problem
+from kb_schema.base import SCHEMA_VERSION
 
 
 class StoreError(Exception):
@@ -86,6 +88,18 @@ class NoSuchWebsite(StoreError):
         else:
             fix = "nothing is loaded yet: `periplus kb load DIR`"
         super().__init__(f"no website {website_id!r} in the store", fix=fix)
+
+
+class StoreTooNew(StoreError):
+    """What is stored was written by a newer Periplus, in words this one does not know."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        super().__init__(
+            f"what is stored is of schema_version {version}, and this Periplus knows versions up to "
+            f"{SCHEMA_VERSION}",
+            fix="use a newer Periplus, or load the knowledge from files of this version",
+        )
 
 
 class StoreCorrupt(StoreError):

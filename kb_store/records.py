@@ -12,6 +12,8 @@ from typing import Any
 from kb_schema import MODELS, KnowledgeBase, parse_document
 from kb_schema.base import Document
 from kb_schema.graph import ActionTrigger, GlobalRecovery, GroupMembership, TaskDependency, Transition
+from kb_schema.migrations import NewerSchemaVersion, upgrade
+from kb_store.errors import StoreTooNew
 
 DOCUMENT_KINDS = ("website", "screen", "state_signature", "action", "task", "presentation_flow",
                   "error_recovery", "workflow")  # fmt: skip
@@ -63,8 +65,15 @@ def to_body(document: Document) -> dict[str, Any]:
 
 
 def from_body(body: Mapping[str, Any], *, source: str | None = None) -> Document:
-    """The document of a body. Raises `KnowledgeError` for a body that is not one (any more)."""
-    return parse_document(body, source=source)
+    """The document of a body, of whatever version it is.
+
+    Raises `KnowledgeError` for a body that is not one (any more), `StoreTooNew` for one that this
+    program does not know yet.
+    """
+    try:
+        return parse_document(upgrade(body).document, source=source)
+    except NewerSchemaVersion as exc:
+        raise StoreTooNew(exc.version) from exc
 
 
 def document_records(knowledge: KnowledgeBase) -> Iterator[Record]:

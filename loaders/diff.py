@@ -90,6 +90,11 @@ def _entry(
     return Changed(kind, local_id, changes) if changes else None
 
 
+def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Every value in which two JSON documents differ."""
+    return _changes(before, after, "$")
+
+
 def _changes(before: Any, after: Any, path: str) -> Iterator[Change]:
     if before == after and type(before) is type(after):
         return

@@ -43,7 +43,7 @@ def write_folder(knowledge: KnowledgeBase, path: Path, *, force: bool = False) -
     if strangers and not force:
         raise FolderInTheWay(path, ", ".join(map(str, strangers[:3])))
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = _beside(path, "new")
+    fresh = beside(path, "new")
     fresh.mkdir()
     try:
         for name in strangers:
@@ -51,7 +51,7 @@ def write_folder(knowledge: KnowledgeBase, path: Path, *, force: bool = False) -
         count = _write_all(knowledge, fresh)
         if path.exists():
             shutil.copymode(path, fresh)
-        _swap(fresh, path)
+        swap(fresh, path)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
@@ -143,11 +143,12 @@ def _copy(old: Path, new: Path) -> None:
         shutil.copy2(old, new, follow_symlinks=False)
 
 
-def _swap(fresh: Path, path: Path) -> None:
+def swap(fresh: Path, path: Path) -> None:
+    """Put a new folder in an old one's place; the old one is there until the new one is."""
     if not path.exists():
         fresh.rename(path)
         return
-    old = _beside(path, "old")
+    old = beside(path, "old")
     path.rename(old)
     try:
         fresh.rename(path)
@@ -157,5 +158,6 @@ def _swap(fresh: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _beside(path: Path, what: str) -> Path:
+def beside(path: Path, what: str) -> Path:
+    """A new hidden name next to a folder, on the same file system."""
     return path.with_name(f".{path.name}.{what}-{secrets.token_hex(6)}")

@@ -22,8 +22,9 @@ from kb_schema import (
     assemble,
     parse_document,
 )
-from kb_schema.base import SCHEMA_VERSION
 from kb_schema.documents import did_you_mean, kind_of
+from kb_schema.migrations import UNSTATED, stated_version, upgrade
+from kb_schema.migrations.registry import refuse_newer
 from loaders.layout import FOLDER_OF, FOLDERS, SUFFIXES, WEBSITE_STEM
 from loaders.text import read_file
 
@@ -46,6 +47,8 @@ def read_folder(path: Path) -> list[Sourced]:
     problems: list[Problem] = []
     raws = list(_raw_documents(path, problems))
     version = _schema_version(raws)
+    documents_read = [raw for raw in raws if isinstance(raw.data, Mapping)]
+    refuse_newer((stated_version(raw.data, version) or UNSTATED, raw.source) for raw in documents_read)
     documents: list[Sourced] = []
     for raw in raws:
         try:
@@ -74,6 +77,19 @@ def knowledge_files(path: Path) -> Iterator[Path]:
             yield file
 
 
+def kind_of_place(name: Path) -> str | None:
+    """What the place of a file, relative to its folder, says it holds; None: anything."""
+    if len(name.parts) > 1:
+        return FOLDERS.get(name.parts[0])
+    return "website" if name.stem == WEBSITE_STEM else None
+
+
+def typed(data: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
+    """A document with the type that its place says it has, where it states none."""
+    default = None if kind is None else MODELS[kind].model_fields["type"].default
+    return {**data} if "type" in data or not isinstance(default, str) else {**data, "type": default}
+
+
 def _raw_documents(path: Path, problems: list[Problem]) -> Iterator[_Raw]:
     if not path.is_dir():
         message = "is not a folder" if path.exists() else "there is no such folder"
@@ -91,9 +107,7 @@ def _raw_documents(path: Path, problems: list[Problem]) -> Iterator[_Raw]:
             fix = did_you_mean(parts[0], FOLDERS) or f"one of {', '.join(FOLDERS)}"
             problems.append(Problem(f"unknown folder {parts[0]!r}", source=source, fix=fix, rule="syntax"))
             continue
-        kind = FOLDERS[parts[0]] if len(parts) > 1 else None
-        if kind is None and file.stem == WEBSITE_STEM:
-            kind = "website"
+        kind = kind_of_place(file.relative_to(path))
         try:
             data = read_file(file, source)
         except KnowledgeError as exc:
@@ -106,26 +120,21 @@ def _raw_documents(path: Path, problems: list[Problem]) -> Iterator[_Raw]:
 
 
 def _schema_version(raws: list[_Raw]) -> int:
-    """The version of documents that do not say theirs: the website document's, else the first."""
+    """The version of documents that do not say theirs: the website document's, else the oldest."""
     for raw in raws:
         if raw.kind == "website" and isinstance(raw.data, Mapping):
-            stated = raw.data.get("schema_version", 1)
-            return stated if isinstance(stated, int) else SCHEMA_VERSION
-    return 1
+            return stated_version(raw.data) or UNSTATED
+    return UNSTATED
 
 
 def _parsed(raw: _Raw, version: int) -> Any:
     if not isinstance(raw.data, Mapping):
         return parse_document(raw.data, source=raw.source)  # refuses it in its own words
-    data = {"schema_version": version, **raw.data}
-    if raw.kind is None:
-        return parse_document(data, source=raw.source)
-    if "type" not in data:
-        default = MODELS[raw.kind].model_fields["type"].default
-        if isinstance(default, str):
-            data["type"] = default
+    data = upgrade(typed(raw.data, raw.kind), unstated=version).document
+    if "schema_version" not in data:
+        data["schema_version"] = version
     stated = kind_of(data)
-    if stated is not None and stated != raw.kind:
+    if raw.kind is not None and stated is not None and stated != raw.kind:
         home = f"{FOLDER_OF[stated]}/" if stated in FOLDER_OF else "website.yaml"
         problem = Problem(
             f"is a {stated}, but its place is for a {raw.kind}",

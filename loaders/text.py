@@ -98,7 +98,7 @@ def read_file(path: Path, source: str) -> Any:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise _problem(f"is not UTF-8 text (byte {exc.start})", source, fix="save it as UTF-8") from exc
-    data = _from_json(text, source) if path.suffix == ".json" else _from_yaml(text, source)
+    data = _from_json(text, source) if path.suffix == ".json" else from_yaml(text, source)
     _check_size(data, source)
     return data
 
@@ -112,7 +112,8 @@ def to_yaml(data: Any) -> str:
     )
 
 
-def _from_yaml(text: str, source: str) -> Any:
+def from_yaml(text: str, source: str) -> Any:
+    """The data of YAML text. Raises `KnowledgeError` with the place of the first mistake."""
     try:
         _check_depth(text, source)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a safe loader with less

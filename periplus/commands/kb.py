@@ -32,8 +32,9 @@ from kb_store import (
     store_status,
 )
 from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
-from loaders.diff import Added, Change, Changed, Removed
-from periplus.commands import kb_stores
+from loaders.diff import Added, Changed, Removed
+from periplus.commands import kb_migrate, kb_stores
+from periplus.commands.changes import change_line
 from periplus.errors import EXIT_USER, UserError, print_problems
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
@@ -63,6 +64,7 @@ err = Console(stderr=True)
 
 app.command()(kb_stores.init)
 app.command()(kb_stores.copy)
+app.command()(kb_migrate.migrate)
 
 
 @app.command()
@@ -406,18 +408,5 @@ def _diff_tree(website_id: str, found: KnowledgeDiff, *, new_website: bool) -> T
                 case Changed():
                     leaf = branch.add(f"[yellow]~ {escape(entry.local_id)}[/]")
                     for change in entry.changes:
-                        leaf.add(_change_line(change))
+                        leaf.add(change_line(change))
     return tree
-
-
-def _change_line(change: Change) -> str:
-    before, after = (
-        "[dim]nothing[/]" if value is None else escape(_short(value))
-        for value in (change.before, change.after)
-    )
-    return f"[cyan]{escape(change.path)}[/] {before} [dim]->[/] {after}"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 120 else f"{text[:117]}..."
