@@ -361,6 +361,13 @@ def _create_cursor(server: Server, request: Request) -> Answer:
     return 201, _batch(server, str(next(server.ids)), rows, body.get("batchSize", 1_000))
 
 
+@_endpoint("POST", "/_api/query", body=_object(("query",), query={"type": "string", "minLength": 1}))
+def _parse_query(server: Server, request: Request) -> Answer:
+    if request.body["query"] not in engine.known_texts():
+        raise Refused(400, 1501, "an AQL text that aql.py does not have")
+    return 200, _fine(parsed=True, collections=[], bindVars=[], ast=[])
+
+
 @_endpoint("POST", r"/_api/cursor/(\d+)")
 def _next_batch(server: Server, request: Request, name: str) -> Answer:
     if name not in server.cursors:
