@@ -22,11 +22,11 @@ setup-mongod: setup ## install a MongoDB server for the tests into .tools (test 
 demo: setup ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup ## the architecture's contracts and the tests
+test: setup-mongod ## the architecture's contracts and the tests
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not nightly and not bench"
 
-nightly: setup ## everything, the slow tests included
+nightly: setup-mongod ## everything, the slow tests included
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts

@@ -141,13 +141,14 @@ class Connection:
     async def asking(self) -> AsyncIterator[Database]:
         """The database, to ask it something within `OPERATION_SECONDS`. Maps the driver's errors.
 
-        Only the first question to a server that is down waits for it in full; later ones find out
-        within `PROBE_SECONDS`, so that whoever has a copy goes on without a pause.
+        Where no server is known to take writes, one is looked for first, in less time: the whole of
+        it would be spent on looking. Whoever was not found the last time is given even less, so
+        that those who have a copy go on without a pause.
         """
         with self.mapped():
             database = self.database
-            if self._is_down:
-                with pymongo.timeout(PROBE_SECONDS):
+            if self._is_down or not database.client.topology_description.has_writable_server():
+                with pymongo.timeout(PROBE_SECONDS if self._is_down else SELECTION_SECONDS):
                     await database.command("ping")
                 self._is_down = False
             with pymongo.timeout(OPERATION_SECONDS):

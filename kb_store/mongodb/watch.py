@@ -15,7 +15,7 @@ from kb_store.mongodb.layout import GENERATIONS
 RETRY_SECONDS = 0.5
 """Between two tries to open the stream again."""
 
-_COMMITS: list[dict[str, Any]] = [
+_MAYBE_COMMITS: list[dict[str, Any]] = [
     {
         "$match": {
             "$or": [
@@ -25,31 +25,38 @@ _COMMITS: list[dict[str, Any]] = [
         }
     }
 ]
-"""Leases are taken and renewed in the same documents: those updates are nobody's business."""
+"""Leases are renewed in the same documents: those updates need not even be sent."""
+
+Token = Mapping[str, Any] | None
 
 
 async def changes(connection: Connection) -> AsyncIterator[str]:
     """Ids of websites whose active generation changed; first all there are."""
-    token: Mapping[str, Any] | None = None
+    token: Token = None
+    seen: dict[str, int | None] = {}
     while True:
         try:
-            async for website_id, seen in _stream(connection, token):
-                token = seen
-                yield website_id
+            async for website_id, generation, seen_up_to in _stream(connection, token):
+                token = seen_up_to
+                if seen.get(website_id) != generation:
+                    seen[website_id] = generation
+                    yield website_id
         except StoreError as exc:
             if isinstance(exc.__cause__, OperationFailure):
-                token = None  # the server no longer knows that far back: begin anew
+                token = None  # the server no longer knows that far back: look at all there are
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _stream(
-    connection: Connection, token: Mapping[str, Any] | None
-) -> AsyncIterator[tuple[str, Mapping[str, Any] | None]]:
+async def _stream(connection: Connection, token: Token) -> AsyncIterator[tuple[str, int | None, Token]]:
+    """Website, its active generation, and where to go on from after it."""
     with connection.mapped():
         collection = connection.database[GENERATIONS]
-        async with await collection.watch(_COMMITS, resume_after=token) as stream:
+        async with await collection.watch(
+            _MAYBE_COMMITS, full_document="updateLookup", resume_after=token
+        ) as stream:
             if token is None:
-                async for website in collection.find({"active_generation": {"$ne": None}}, ["_id"]):
-                    yield website["_id"], stream.resume_token
+                async for website in collection.find({}, ["active_generation"]):
+                    yield website["_id"], website.get("active_generation"), stream.resume_token
             async for change in stream:
-                yield change["documentKey"]["_id"], stream.resume_token
+                website = change.get("fullDocument") or {}
+                yield change["documentKey"]["_id"], website.get("active_generation"), stream.resume_token

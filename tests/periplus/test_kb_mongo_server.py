@@ -1,0 +1,142 @@
+"""A running desk over MongoDB: it follows changes, outlives its store, and does without what is spoilt."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pymongo
+import pytest
+from mcp.client import Client
+
+from kb_store import LoadConflict, StoreUnavailable, load_knowledge, open_stores
+from kb_store.load import LEASE_SECONDS
+from mcp_server.server import create_server
+from mcp_server.store_source import StoreSource
+from mcp_server.views import Views
+from tests.kb_store.samples import knowledge_of
+from tests.support.mongod import with_database
+
+pytestmark = pytest.mark.mongodb
+
+
+class Told(StoreSource):
+    """Tells when knowledge was read."""
+
+    def __init__(self, stores):
+        super().__init__(stores.documents, stores.graph)
+        self.was_read = asyncio.Event()
+
+    async def read(self, website_id):
+        found = await super().read(website_id)
+        self.was_read.set()
+        return found
+
+
+async def _text(client, tool, **arguments):
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content[0].text
+    return result.content[0].text
+
+
+@pytest.mark.parametrize("store", ["embedded", "mongodb"])
+async def test_a_running_server_has_a_new_generation_within_a_second_without_being_asked(
+    store, request, tmp_path
+):
+    url = request.getfixturevalue("mongodb_url") if store == "mongodb" else None
+    async with (
+        open_stores(tmp_path, mongodb_url=url) as loading,
+        open_stores(tmp_path, mongodb_url=url) as mine,
+    ):
+        await load_knowledge(loading.documents, loading.graph, knowledge_of(version="old"))
+        source = Told(mine)
+        async with Views(source).following() as views:
+            old = (await views.current("shop")).view
+            source.was_read.clear()
+            report = await load_knowledge(loading.documents, loading.graph, knowledge_of(version="new"))
+            await asyncio.wait_for(source.was_read.wait(), 1)
+            new = (await views.current("shop")).view
+            assert new.generation == str(report.generation)
+            assert (old.website.name, new.website.name) == ("old", "new")
+
+
+async def test_a_server_outlives_its_store_says_so_and_recovers_by_itself(own_mongod, tmp_path):
+    url = with_database(own_mongod.url, "kb")
+    async with open_stores(tmp_path, mongodb_url=url) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of(version="old"))
+        source = StoreSource(stores.documents, stores.graph)
+        async with Views(source).following() as views, Client(create_server(views)) as client:
+            before = await _text(client, "get_screen", website_id="shop", screen_id="bare")
+            own_mongod.stop()
+            for _ in range(2):
+                down = await _text(client, "get_screen", website_id="shop", screen_id="bare")
+                assert before in down
+                assert "from the copy of generation 1" in down
+            began = time.monotonic()
+            await _text(client, "get_screen", website_id="shop", screen_id="bare")
+            assert time.monotonic() - began < 3  # not the whole wait for a server each time
+            with pytest.raises(StoreUnavailable, match="start MongoDB") as refused:
+                await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
+            assert refused.value.retriable
+            own_mongod.start()
+            began = time.monotonic()
+            while "from the copy" in await _text(client, "get_screen", website_id="shop", screen_id="bare"):
+                assert time.monotonic() - began < 10
+            report = await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
+            assert report.generation > 1
+            assert (await views.current("shop")).view.website.name == "new"
+
+
+async def _loaded_as_soon_as_the_lease_is_free(stores):
+    """The load that was cut off could not give its lease back."""
+    until = time.monotonic() + 2 * LEASE_SECONDS
+    while True:
+        try:
+            return await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
+        except LoadConflict as exc:
+            assert exc.retriable
+            assert time.monotonic() < until
+
+
+async def test_a_load_that_its_store_leaves_alone_can_simply_be_repeated(own_mongod, tmp_path):
+    url = with_database(own_mongod.url, "kb")
+    async with open_stores(tmp_path, mongodb_url=url) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of(version="old"))
+
+        def stop(progress):
+            if progress.stage == "edges":
+                own_mongod.stop()
+
+        with pytest.raises(StoreUnavailable) as refused:
+            await load_knowledge(
+                stores.documents, stores.graph, knowledge_of(version="new"), on_progress=stop
+            )
+        assert refused.value.retriable
+        own_mongod.start()
+        report = await _loaded_as_soon_as_the_lease_is_free(stores)
+        assert report.replaced == 1
+        assert await stores.documents.generations("shop") == {report.generation}
+        assert await stores.graph.generations("shop") == {report.generation}
+
+
+async def test_a_server_names_what_is_spoilt_and_serves_the_rest(mongodb_url, tmp_path):
+    async with (
+        open_stores(tmp_path, mongodb_url=mongodb_url) as stores,
+        pymongo.AsyncMongoClient(mongodb_url) as raw,
+    ):
+        await load_knowledge(stores.documents, stores.graph, knowledge_of())
+        await raw.get_default_database().screens.update_one(
+            {"_id.local_id": "screen_1"}, {"$set": {"body.name": 7}}, bypass_document_validation=True
+        )
+        async with Client(create_server(StoreSource(stores.documents, stores.graph))) as client:
+            text = await _text(client, "get_screen", website_id="shop", screen_id="screen_0")
+            assert "screen/screen_1" in text
+            assert "does without what is invalid" in text
+            refused = await client.call_tool("get_screen", {"website_id": "shop", "screen_id": "screen_1"})
+            assert refused.is_error
+            await raw.get_default_database().screens.update_one(
+                {"_id.local_id": "screen_1"}, {"$set": {"body.name": "mended"}}
+            )
+            await load_knowledge(stores.documents, stores.graph, knowledge_of())
+            mended = await _text(client, "get_screen", website_id="shop", screen_id="screen_1")
+            assert "does without" not in mended
