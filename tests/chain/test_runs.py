@@ -1,0 +1,239 @@
+"""`periplus run` and `periplus demo` are recorded, and `periplus runs` tells of them: from the outside."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.parse
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kb_schema.runs import StoredRun
+from kb_store.runs import open_runs
+
+HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
+SECRET = "O'Brien & <pass/wörd>"
+
+
+def periplus(*arguments, cwd, env=None, columns="200"):
+    return subprocess.run(
+        [sys.executable, "-m", "periplus", *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": columns, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+
+
+def _run(site, cwd, *arguments, env=None, name="Skua"):
+    base = ["--base-url", site.url, "--headless", "--out", "o", "-i", f"boat_name={name}"]
+    return periplus("run", "register_boat", *base, *arguments, cwd=cwd, env=env)
+
+
+def _shown(cwd, run="last", env=None):
+    done = periplus("runs", "show", run, "--json", cwd=cwd, env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _load(cwd, kb=HARBOUR / "kb", env=None):
+    done = periplus("kb", "load", str(kb), cwd=cwd, env=env)
+    assert done.returncode == 0, done.stderr
+
+
+def _copy(tmp_path, file, old, new):
+    kb = tmp_path / "kb"
+    shutil.copytree(HARBOUR / "kb", kb)
+    text = (kb / file).read_text()
+    assert old in text
+    (kb / file).write_text(text.replace(old, new))
+    return kb
+
+
+def test_a_run_is_recorded_with_its_steps_outputs_and_files(site, tmp_path):
+    _load(tmp_path)
+    assert _run(site, tmp_path).returncode == 0
+    run = _shown(tmp_path)
+    assert (run["kind"], run["subject"], run["website_id"]) == ("task", "register_boat", "harbour")
+    assert (run["status"], run["evidence"], run["verdict"]) == ("success", "verified", "pass")
+    assert run["outputs"] == {"moored": "Skua"}
+    assert [(s["step_id"], s["status"], s["element"]) for s in run["steps"]] == [
+        ("open_form", "success", "add"),
+        ("fill_name", "success", "name_field"),
+        ("choose_length", "success", "length_list"),
+        ("moor", "success", "moor"),
+    ]
+    files = {artifact["name"]: artifact for artifact in run["artifacts"]}
+    assert {name: each["artifact_type"] for name, each in files.items()} == {
+        "result.json": "result", "session/": "trace",
+    }  # fmt: skip
+    result = (tmp_path / "o" / "result.json").read_bytes()
+    assert files["result.json"]["file_hash"] == hashlib.sha256(result).hexdigest()
+    assert files["result.json"]["size_bytes"] == len(result)
+    told = periplus("runs", "show", run["run_id"][:6], cwd=tmp_path).stdout
+    for words in ("register_boat (task) on harbour", "success, verified", "fill_name", "name_field",
+                  "moored  Skua", "result.json"):  # fmt: skip
+        assert words in told
+    listed = periplus("runs", "list", cwd=tmp_path).stdout
+    for words in (run["run_id"], "register_boat", "harbour", "today", "success, verified", "4"):
+        assert words in listed
+
+
+@pytest.mark.usefixtures("ffmpeg")
+def test_a_demo_is_recorded_with_its_film_report_and_trace(tmp_path):
+    done = periplus("demo", str(HARBOUR), "--speed", "0", "--headless", "--out", "film", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    run = _shown(tmp_path)
+    assert (run["kind"], run["subject"], run["status"]) == ("demo", "harbour_tour", "success")
+    assert run["outputs"] == {"moored": "Seagull"}
+    assert len(run["steps"]) == 4
+    assert {artifact["artifact_type"] for artifact in run["artifacts"]} == {
+        "film", "captions", "report", "result", "trace",
+    }  # fmt: skip
+    for artifact in run["artifacts"]:
+        assert Path(artifact["file_path"]).exists()
+        assert artifact["size_bytes"] > 0
+
+
+def test_a_run_that_fails_or_needs_a_person_says_so_and_why(site, tmp_path):
+    _load(tmp_path)
+    missing = periplus("run", "register_boat", "--base-url", site.url, "--headless", cwd=tmp_path)
+    assert missing.returncode == 3
+    run = _shown(tmp_path)
+    assert (run["status"], run["verdict"]) == ("needs_person", "fail")
+    assert "boat_name" in run["error"]
+    told = periplus("runs", "show", "last", cwd=tmp_path).stdout
+    assert "needs a person" in told
+    assert "-> give it with --input boat_name=VALUE" in told
+
+
+def test_a_task_that_there_is_not_is_no_run(site, tmp_path):
+    _load(tmp_path)
+    done = periplus("run", "registr_boat", "--base-url", site.url, "--headless", cwd=tmp_path)
+    assert done.returncode == 2
+    assert json.loads(periplus("runs", "list", "--json", cwd=tmp_path).stdout) == []
+
+
+def test_a_site_that_is_not_there_is_a_run_that_failed(tmp_path):
+    done = periplus(
+        "demo", str(HARBOUR), "--base-url", "http://127.0.0.1:9", "--headless", "--out", "o", cwd=tmp_path
+    )
+    assert done.returncode == 2
+    run = _shown(tmp_path)
+    assert run["status"] == "failure"
+    assert "127.0.0.1:9" in run["error"]
+
+
+def test_a_killed_run_is_there_with_the_steps_it_did_and_not_finished(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "periplus", "demo", str(HARBOUR), "--speed", "0.5", "--headless",
+         "--no-voice", "--out", "o"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "+ register_boat.fill_name" in line:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    run = _shown(tmp_path)
+    assert run["status"] is None
+    assert run["finished_at"] is None
+    assert run["steps"][0]["step_id"] == "open_form"
+    assert "not finished" in periplus("runs", "list", cwd=tmp_path).stdout
+
+
+def test_a_secret_is_in_no_byte_of_what_is_recorded(site, tmp_path):
+    kb = _copy(
+        tmp_path, "tasks/register_boat.yaml", "{name: boat_name, desc", "{name: boat_name, secret: true, desc"
+    )
+    _load(tmp_path, kb)
+    done = _run(site, tmp_path, name=SECRET)
+    run = _shown(tmp_path)
+    assert run["steps"], done.stderr
+    kept = b"".join(path.read_bytes() for path in (tmp_path / ".periplus").rglob("*") if path.is_file())
+    kept += periplus("runs", "show", "last", cwd=tmp_path).stdout.encode()
+    for form in (
+        SECRET, urllib.parse.quote(SECRET), urllib.parse.quote_plus(SECRET), html.escape(SECRET),
+        json.dumps(SECRET)[1:-1],
+    ):  # fmt: skip
+        assert form.encode() not in kept
+
+
+async def test_runs_past_the_websites_retention_are_forgotten_when_the_next_begins(site, tmp_path):
+    kb = _copy(tmp_path, "website.yaml", "name: Harbour", "name: Harbour\nretention_days: 7")
+    _load(tmp_path, kb)
+    assert _run(site, tmp_path).returncode == 0
+    first = _shown(tmp_path)["run_id"]
+    assert _run(site, tmp_path, name="Tern").returncode == 0
+    second = _shown(tmp_path)["run_id"]
+    path = tmp_path / ".periplus" / "knowledge.sqlite3"
+    long_ago = (datetime.now(UTC) - timedelta(days=8)).isoformat(timespec="milliseconds")
+    with sqlite3.connect(path) as db:
+        db.execute(
+            "UPDATE runs SET started_at = ?, finished_at = ? WHERE run_id = ?", (long_ago, long_ago, first)
+        )
+    assert _run(site, tmp_path, name="Gull").returncode == 0
+    listed = [run["run_id"] for run in json.loads(periplus("runs", "list", "--json", cwd=tmp_path).stdout)]
+    assert first not in listed
+    assert second in listed
+    async with open_runs(tmp_path / ".periplus") as store:
+        assert await store.steps(first) == []
+    assert (tmp_path / "o" / "result.json").is_file()
+
+
+@pytest.mark.mongodb
+def test_with_a_mongodb_configured_runs_are_recorded_and_listed_there(site, tmp_path, mongodb_url):
+    env = {"PERIPLUS_MONGODB_URL": mongodb_url}
+    _load(tmp_path, env=env)
+    done = _run(site, tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    run = _shown(tmp_path, env=env)
+    assert (run["status"], len(run["steps"]), len(run["artifacts"])) == ("success", 4, 2)
+    assert periplus("runs", "list", "--json", cwd=tmp_path).stdout.strip() == "[]"
+    flagged = periplus("runs", "show", "last", "--mongodb-url", mongodb_url, cwd=tmp_path)
+    assert run["run_id"] in flagged.stdout
+
+
+def test_a_run_that_there_is_not_is_one_clear_message(tmp_path):
+    for wanted in ("last", "nope"):
+        done = periplus("runs", "show", wanted, cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"no run '{wanted}'" in done.stderr
+        assert "periplus runs list" in done.stderr
+        assert "Traceback" not in done.stderr
+    empty = periplus("runs", "list", cwd=tmp_path)
+    assert empty.returncode == 0
+    assert "no runs yet" in empty.stdout
+
+
+async def test_a_beginning_that_several_runs_share_is_refused_with_their_ids(tmp_path):
+    async with open_runs(tmp_path / ".periplus") as store:
+        for run_id in ("abc1", "abc2", "[red]x"):
+            await store.begin_run(_stored(run_id))
+    done = periplus("runs", "show", "abc", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "abc1, abc2" in done.stderr
+    assert "[red]x" in periplus("runs", "list", cwd=tmp_path).stdout
+    assert "[red]x" in periplus("runs", "show", "[red]", cwd=tmp_path).stdout
+    assert len(json.loads(periplus("runs", "list", "-n", "2", "--json", cwd=tmp_path).stdout)) == 2
+    other = periplus("runs", "list", "--website", "[b]shop", cwd=tmp_path).stdout
+    assert "no runs of [b]shop yet" in other
+
+
+def _stored(run_id):
+    return StoredRun(
+        run_id=run_id, url="http://h", started_at=datetime.now(UTC), website_id="harbour", kind="task",
+        subject="[bold]t",
+    )  # fmt: skip
