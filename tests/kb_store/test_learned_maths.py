@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import reduce
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -63,6 +63,7 @@ def folded(many):
     return reduce(merge, (tally_of(outcome, NOW) for outcome in many))
 
 
+@settings(deadline=None)
 @given(outcomes(seconds_of_today), st.randoms())
 def test_within_a_day_the_order_of_outcomes_does_not_matter_to_the_last_bit(many, random):
     other = random.sample(many, len(many))
@@ -72,6 +73,7 @@ def test_within_a_day_the_order_of_outcomes_does_not_matter_to_the_last_bit(many
     assert folded(many).failed == sum(not o.succeeded for o in many)
 
 
+@settings(deadline=None)
 @given(outcomes(any_time), st.randoms())
 def test_across_days_the_order_of_outcomes_matters_to_rounding_only(many, random):
     one, other = folded(many), folded(random.sample(many, len(many)))
@@ -81,6 +83,7 @@ def test_across_days_the_order_of_outcomes_matters_to_rounding_only(many, random
     assert one.buckets == pytest.approx(other.buckets, rel=1e-9)
 
 
+@settings(deadline=None)
 @given(outcomes(any_time), st.integers(1, 29))
 def test_tallies_kept_apart_add_up_to_the_same(many, cut):
     cut = min(cut, len(many) - 1)
@@ -91,6 +94,7 @@ def test_tallies_kept_apart_add_up_to_the_same(many, cut):
         assert parts.timed_sum == pytest.approx(whole.timed_sum)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 3_000), st.integers(0, 3_000), st.floats(0.1, 1_000))
 def test_decay_takes_as_much_in_one_step_as_in_two(first, second, half_life):
     policy = Policy(half_life)
@@ -113,6 +117,7 @@ probabilities = st.floats(0, 1)
 weights = st.floats(0, 1e6)
 
 
+@settings(deadline=None)
 @given(probabilities, weights, weights)
 def test_the_posterior_is_between_what_was_authored_and_what_was_observed(authored, good, bad):
     seen = Observed(succeeded=good, failed=bad, seen=0, timed=0)
@@ -122,6 +127,7 @@ def test_the_posterior_is_between_what_was_authored_and_what_was_observed(author
     assert min(authored, rate) - 1e-9 <= found <= max(authored, rate) + 1e-9
 
 
+@settings(deadline=None)
 @given(probabilities, weights, weights)
 def test_a_success_never_lowers_the_posterior_and_a_failure_never_raises_it(authored, good, bad):
     def at(more_good=0.0, more_bad=0.0):
@@ -146,6 +152,7 @@ def test_the_observed_mean_is_believed_after_five_observations():
     assert expected_ms(1_000, None) == 1_000
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 86_400_000), min_size=1, max_size=300))
 def test_the_sketch_keeps_its_error_bound_for_any_durations(values):
     many = [outcome(str(i), duration_ms=ms) for i, ms in enumerate(values)]
@@ -154,6 +161,7 @@ def test_the_sketch_keeps_its_error_bound_for_any_durations(values):
     assert found == pytest.approx(exact, rel=SKETCH_ERROR + 1e-9)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=100), probabilities)
 def test_every_quantile_keeps_the_error_bound(values, q):
     buckets = {}
@@ -171,6 +179,7 @@ def test_the_sketch_is_bounded_and_its_error_below_five_percent():
     assert quantile({}, 0.95) is None
 
 
+@settings(deadline=None)
 @given(st.integers(-60, 60), st.integers(0, 60))
 def test_no_outcome_can_be_timely_again_after_its_id_was_forgotten(said_days_ago, later):
     sent = outcome("a", at=NOW - said_days_ago * DAY)
@@ -179,6 +188,7 @@ def test_no_outcome_can_be_timely_again_after_its_id_was_forgotten(said_days_ago
         assert again <= expires(sent, NOW) or not is_timely(sent, again)
 
 
+@settings(deadline=None)
 @given(outcomes(any_time), st.lists(st.integers(0, 29), max_size=30))
 async def test_an_outcome_sent_again_changes_nothing(many, again):
     fresh = [o.model_copy(update={"at": utc_now()}) for o in many]
