@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,12 +73,15 @@ class EmbeddedRunStore:
         return self._database.address
 
     async def prepare(self) -> None:
-        """One transaction, and only where a table is missing."""
+        """One transaction, and only where a table or an index is missing."""
         script = resources.files("kb_store.embedded").joinpath("runs.sql").read_text(encoding="utf-8")
-        statements = list(_statements(script))
+        wanted = set(re.findall(r"IF NOT EXISTS (\w+)", script))
+        there = {name for (name,) in await self._database.rows("SELECT name FROM sqlite_master")}
+        if wanted <= there:
+            return
 
         def work(db: sqlite3.Connection) -> None:
-            for statement in statements:
+            for statement in _statements(script):
                 db.execute(statement)
 
         await self._database.write(work)

@@ -101,3 +101,5 @@ def _tell(console: Console, result: DemoResult) -> None:
         console.print(f"  [yellow]{escape(note)}[/]")
     for name in result.files:
         console.print(f"  {escape(str(result.folder / name))}", soft_wrap=True, highlight=False)
+    if result.run_id:
+        console.print(f"  [dim]periplus runs show {result.run_id}[/]", highlight=False)

@@ -176,6 +176,7 @@ def _tell(console: Console, result: RunResult, folder: Path) -> None:
     for name, value in result.outputs.items():
         console.print(f"  {escape(name)} = {escape(_short(value))}", highlight=False)
     console.print(f"  {escape(str(folder / 'result.json'))}", highlight=False, soft_wrap=True)
+    console.print(f"  [dim]periplus runs show {result.run_id}[/]", highlight=False)
 
 
 def _short(value: Any) -> str:

@@ -85,7 +85,7 @@ def list_(
         return
     table = Table(box=None, header_style="dim")
     for heading in ("run", "what", "website", "started", "took", "outcome"):
-        table.add_column(heading, no_wrap=heading in ("run", "took"), overflow="fold")
+        table.add_column(heading, no_wrap=heading in ("run", "started", "took"), overflow="fold")
     table.add_column("steps", justify="right")
     for run in runs:
         table.add_row(
@@ -237,7 +237,7 @@ def _outcome(run: StoredRun) -> str:
 def _when(moment: datetime) -> str:
     """In this place's time; today by the clock alone."""
     local, today = moment.astimezone(), datetime.now(UTC).astimezone().date()
-    return f"today {local:%H:%M:%S}" if local.date() == today else f"{local:%Y-%m-%d %H:%M}"
+    return f"today {local:%H:%M}" if local.date() == today else f"{local:%Y-%m-%d %H:%M}"
 
 
 def _took(duration_ms: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from agent import ports
 from kb_schema.runs import (
     Artifact,
     EvidenceLevel,
@@ -40,6 +42,7 @@ from kb_store.embedded import Database
 from kb_store.embedded.runs import EmbeddedRunStore
 from kb_store.mongodb.connection import Connection
 from kb_store.mongodb.runs import MongoRunStore
+from kb_store.runs import RunStore as RunStorePort
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -540,3 +543,12 @@ async def test_preparing_again_changes_nothing_and_a_closed_store_opens_again(st
     await store.close()
     assert (await store.run("r1")).run_id == "r1"
     assert (await store.health()).ok
+
+
+@pytest.mark.parametrize("kind", [EmbeddedRunStore, MongoRunStore])
+def test_a_store_has_every_method_the_agent_asks_for_and_takes_the_same(kind):
+    for port in (ports.WorkingState, RunStorePort):
+        asked = {name for name in dir(port) if not name.startswith("_")}
+        assert len(asked) >= 17
+        for name in asked - {"address"}:
+            assert inspect.signature(getattr(kind, name)) == inspect.signature(getattr(port, name)), name

@@ -99,6 +99,16 @@ async def test_runs_live_in_the_file_the_knowledge_is_in_and_neither_disturbs_th
         assert knowledge.website.website_id == "shop"
 
 
+async def test_reading_runs_does_not_wait_for_whoever_is_writing(tmp_path):
+    async with open_runs(tmp_path) as runs:
+        await runs.begin_run(RUN)
+    with sqlite3.connect(tmp_path / "knowledge.sqlite3", isolation_level=None) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        async with asyncio.timeout(5), open_runs(tmp_path) as runs:
+            assert await runs.run("r") == RUN
+        writer.execute("ROLLBACK")
+
+
 async def test_a_verdict_that_pacts_does_not_know_is_refused_by_the_table_itself(tmp_path):
     async with open_runs(tmp_path) as runs:
         await runs.begin_run(RUN)
