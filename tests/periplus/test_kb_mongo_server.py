@@ -93,8 +93,7 @@ async def _loaded_as_soon_as_the_lease_is_free(stores):
     while True:
         try:
             return await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
-        except LoadConflict as exc:
-            assert exc.retriable
+        except LoadConflict:
             assert time.monotonic() < until
 
 

@@ -58,7 +58,9 @@ class Mongod:
         )  # fmt: skip
         until = time.monotonic() + START_SECONDS
         direct = f"mongodb://127.0.0.1:{self.port}/?directConnection=true"
-        client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(direct, serverSelectionTimeoutMS=1000)
+        client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(
+            direct, serverSelectionTimeoutMS=1000
+        )
         with client:
             while not self._is_primary(client):
                 if self.process.poll() is not None or time.monotonic() > until:
@@ -109,7 +111,7 @@ def _free_port() -> int:
 
 def need_mongod() -> None:
     """Skip, or in CI fail, where there is no mongod to start."""
-    if not os.access(MONGOD, os.X_OK):
+    if not os.access(MONGOD, os.X_OK) or subprocess.call([MONGOD, "--version"], stdout=subprocess.DEVNULL):
         pytest.fail(MISSING) if os.environ.get("CI") else pytest.skip(MISSING)
 
 

@@ -1,0 +1,126 @@
+"""`periplus kb` over MongoDB: the same answers as over files, and never a password in them."""
+
+from __future__ import annotations
+
+import json
+
+import pymongo
+import pytest
+
+from loaders import write_folder
+from periplus.cli import main
+from periplus.settings import load_settings
+from tests.kb_store.samples import knowledge_of
+
+PASSWORD = "hunter2"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_folder(knowledge_of(), tmp_path / "kb")
+    return tmp_path / "kb"
+
+
+@pytest.fixture
+def periplus(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+
+    def run(*args):
+        with pytest.raises(SystemExit) as ended:
+            main([str(arg) for arg in args])
+        told = capfd.readouterr()
+        return ended.value.code or 0, told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def mongodb(mongodb_url, monkeypatch):
+    monkeypatch.setenv("PERIPLUS_MONGODB_URL", mongodb_url)
+    return mongodb_url
+
+
+@pytest.mark.mongodb
+def test_everything_works_on_mongodb_as_it_does_on_files(periplus, mongodb, folder, tmp_path):
+    code, out, _ = periplus("kb", "init")
+    assert code == 0
+    assert "made   screens  2 indexes" in out
+    assert "made" not in periplus("kb", "init")[1]
+    assert periplus("kb", "load", folder)[1].startswith("loaded shop, generation 1: ")
+    code, out, _ = periplus("kb", "status")
+    assert code == 0
+    assert "replica set rs0, indexes complete" in out
+    assert "no difference" in periplus("kb", "diff", folder)[1]
+    assert "wrote 25 files" in periplus("kb", "export", "--website", "shop", tmp_path / "out")[1]
+    for file in folder.rglob("*.yaml"):
+        assert (tmp_path / "out" / file.relative_to(folder)).read_bytes() == file.read_bytes()
+    assert not (tmp_path / "data" / "knowledge.sqlite3").exists()
+
+
+@pytest.mark.mongodb
+def test_a_flag_goes_before_the_environment(periplus, mongodb_url, folder, monkeypatch):
+    monkeypatch.setenv("PERIPLUS_MONGODB_URL", "mongodb://127.0.0.1:1/nowhere")
+    assert periplus("kb", "load", "--mongodb-url", mongodb_url, folder)[0] == 0
+    with pymongo.MongoClient(mongodb_url) as client:
+        assert client.get_default_database().screens.count_documents({}) == 5
+
+
+@pytest.mark.mongodb
+def test_knowledge_moves_to_mongodb_and_back_with_one_command(periplus, mongodb_url, folder, tmp_path):
+    periplus("kb", "load", folder)
+    here, there = f"embedded:{tmp_path / 'data'}", f"embedded:{tmp_path / 'back'}"
+    assert periplus("kb", "copy", "--from", here, "--to", mongodb_url)[:2] == (
+        0, "copied shop, 25 documents, generation 1\n",
+    )  # fmt: skip
+    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--json")
+    assert (code, json.loads(out)[0]["website_id"]) == (0, "shop")
+    periplus("kb", "export", "--website", "shop", "--mongodb-url", mongodb_url, tmp_path / "out")
+    assert "no difference" in periplus("kb", "diff", tmp_path / "out")[1]
+    code, _, error = periplus("kb", "copy", "--from", mongodb_url, "--to", mongodb_url)
+    assert code == 2
+    assert "the same store" in error
+
+
+def test_copying_from_what_is_no_store_is_refused(periplus, tmp_path):
+    code, _, error = periplus("kb", "copy", "--from", "postgres://x", "--to", f"embedded:{tmp_path}")
+    assert code == 2
+    assert "embedded:DIR" in error
+    code, _, error = periplus(
+        "kb", "copy", "--from", f"embedded:{tmp_path}/a", "--to", f"embedded:{tmp_path}/b"
+    )
+    assert code == 2
+    assert "has no knowledge" in error
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"mongodb://user:{PASSWORD}@127.0.0.1:1/kb",
+        f"mongodb://user:{PASSWORD}/x@127.0.0.1/kb",
+        f"mongodb://user:{PASSWORD}@127.0.0.1:99999/kb",
+        f"mongodb://us@er:{PASSWORD}@127.0.0.1/kb",
+        PASSWORD,
+    ],
+)
+def test_no_command_ever_prints_a_password(periplus, folder, tmp_path, monkeypatch, url):
+    monkeypatch.setattr("kb_store.mongodb.connection.SELECTION_SECONDS", 0.1)
+    commands = [("load", folder), ("status",), ("status", "--json"), ("init",), ("diff", folder),
+                ("export", "--website", "shop", tmp_path / "out")]  # fmt: skip
+    told = [periplus("kb", *command, "--mongodb-url", url) for command in commands]
+    told.append(periplus("kb", "copy", "--from", f"embedded:{tmp_path}", "--to", url))
+    monkeypatch.setenv("PERIPLUS_MONGODB_URL", url)
+    told += [periplus("kb", *command) for command in commands]
+    told += [periplus("kb", "--help"), periplus("kb", "load", "--help")]
+    for code, out, error in told[:-2]:
+        assert code == 2, (out, error)
+    for _, out, error in told:
+        assert PASSWORD not in out + error
+    logs = tmp_path / "data" / "logs"
+    assert not logs.exists() or not any(PASSWORD in file.read_text() for file in logs.iterdir())
+
+
+def test_settings_show_no_password(monkeypatch):
+    monkeypatch.setenv("PERIPLUS_MONGODB_URL", f"mongodb://user:{PASSWORD}@h/kb")
+    monkeypatch.setenv("PERIPLUS_ARANGODB_URL", f"http://user:{PASSWORD}@h/kb")
+    for settings in (load_settings(), load_settings(mongodb_url=f"mongodb://u:{PASSWORD}@g/kb")):
+        assert PASSWORD not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
