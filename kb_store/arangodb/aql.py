@@ -344,11 +344,13 @@ FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   }
 """
 
-# "Graph traversals in AQL", one traversal inside another. Sorted over all groups at once, and only
-# by numbers that every recovery edge has: null would sort first.
+# "Graph traversals in AQL" and, over the edge index, a join: a recovery edge may lead to the screen one
+# is on, which is no vertex, and a traversal warns of vertices it does not find. Sorted over all
+# groups at once, and only by numbers that every recovery edge has: null would sort first.
 RECOVERY_PATHS = """
 FOR screen_group IN 1..1 OUTBOUND @screen GRAPH 'group_membership'
-  FOR screen, recovery IN 1..1 OUTBOUND screen_group GRAPH 'global_recovery'
+  FOR recovery IN @@recoveries
+    FILTER recovery._from == screen_group._id
     SORT recovery.recovery_priority, recovery.reliability DESC, recovery.expected_ms, recovery.sort_key
     LIMIT @most
     RETURN {

@@ -147,7 +147,10 @@ class ArangoQueries:
         """Over all groups of a screen: by priority, reliability, cost. Raises `NoSuchVertex`."""
         await self._check("screen", website_id, generation, screen_id)
         rows = await self._connection.query(
-            aql.RECOVERY_PATHS, screen=id_of(website_id, generation, Node("screen", screen_id)), most=most
+            aql.RECOVERY_PATHS,
+            screen=id_of(website_id, generation, Node("screen", screen_id)),
+            most=most,
+            c_recoveries="global_recovery",
         )
         return tuple(
             RecoveryWay(

@@ -234,9 +234,19 @@ async def test_a_batch_of_which_one_record_is_refused_leaves_nothing(server, on_
     assert {status for status, _ in server.server.transactions.values()} == {"aborted"}
 
 
-@pytest.mark.parametrize("path", ["/_api/document/.*", "/_api/cursor", r"/_api/transaction/\d+"])
-async def test_a_write_that_conflicts_is_sent_again_and_written_once(server, on_loopback, path):
-    fault = server.fail("conflict", "PUT" if "transaction" in path else "POST", path, times=3)
+@pytest.mark.parametrize(
+    ("method", "path", "trouble"),
+    [
+        ("POST", "/_api/document/.*", "conflict"),
+        ("POST", "/_api/document/.*", "conflict within"),
+        ("POST", "/_api/cursor", "conflict"),
+        ("PUT", r"/_api/transaction/\d+", "conflict"),
+    ],
+)
+async def test_a_write_that_conflicts_is_sent_again_and_written_once(
+    server, on_loopback, method, path, trouble
+):
+    fault = server.fail(trouble, method, path, times=3)
     await on_loopback.put_edges("shop", 1, [transition(), transition("u")])
     assert fault.struck == 3
     assert await on_loopback.count("shop", 1) == ({}, {"transition": 2})

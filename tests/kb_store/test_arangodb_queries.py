@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from kb_schema import Sourced, assemble, parse_document
 from kb_store.arangodb import ArangoGraphStore, ArangoQueries, NoSuchVertex
 from kb_store.arangodb.queries import Reached, ToAvoid
-from kb_store.records import edge_records, vertex_records
+from kb_store.records import Node, edge_records, vertex_records
 from mcp_server.compiled import compile_view
 from mcp_server.paths import Avoid, find_paths
 from mcp_server.recover import options
@@ -261,6 +262,19 @@ async def test_from_a_screen_to_itself_there_is_one_path_without_a_step(graph):
     for ask in (queries.shortest_paths, queries.filtered_paths):
         (path,) = await ask("shop", generation, "s0", "s0", "balanced", k=3)
         assert (path.screens, path.transitions, path.reliability) == (("s0",), (), 1.0)
+
+
+async def test_recovery_may_lead_to_the_screen_one_is_on(graph):
+    known = knowledge([(0, 1, "click", 1, 1.0)], [("low", {0})], [(0, 1, None, 5, 0.5)])
+    (edge,) = (record for record in edge_records(known) if record.kind == "global_recovery")
+    generation = await stored(graph, known)
+    body = {**edge.body, "_to": "screen/current", "recovery_priority": 1}
+    here = replace(edge, local_id="stay", target=Node("screen", "current"), body=body)
+    await graph.put_edges("shop", generation, [here])
+    found = await ArangoQueries(graph.connection).recovery_paths("shop", generation, "s0")
+    assert [(way.recovery_id, way.to_screen, way.priority) for way in found] == [
+        ("stay", "current", 1), ("r0", "s1", 4),
+    ]  # fmt: skip
 
 
 async def test_a_screen_or_task_that_is_not_there_is_an_error_and_not_an_empty_answer(graph):

@@ -268,12 +268,20 @@ def _walks(view: View, graph: str, start: str, attribute: str | None, pruned: Pr
 
 def _told(view: View, path: _Path) -> Row:
     return {
-        "screens": [(view.by_id(each) or {}).get("sort_key") for each in path.vertices],
+        "screens": [_vertex(view, each)["sort_key"] for each in path.vertices],
         "transitions": [edge["sort_key"] for edge in path.edges],
         "weight": path.weight,
         "expected_ms": sum(edge["expected_ms"] for edge in path.edges),
         "reliability": math.prod(edge["reliability"] for edge in path.edges),
     }
+
+
+def _vertex(view: View, name: str) -> Row:
+    """A vertex by its id. A traversal warns of one that is missing, and with `failOnWarning` fails."""
+    found = view.by_id(name)
+    if found is None:
+        raise Refused(404, 1202, f"vertex '{name}' not found")
+    return found
 
 
 def _attribute(text: str) -> str:
@@ -321,11 +329,11 @@ for _text in (aql.FEWEST_WAYS, aql.FASTEST_WAYS, aql.RELIABLE_WAYS, aql.BALANCED
 @_means(aql.RECOVERY_PATHS)
 def _recovery_paths(view: View, v: Values) -> list[Any]:
     groups = [edge["_to"] for edge in _leaving(view, "group_membership").get(v["screen"], ())]
-    leaving = _leaving(view, "global_recovery")
-    edges = sorted((e for group in groups for e in leaving.get(group, ())), key=_recovery_order)
+    recoveries = view.rows(v["@recoveries"]).values()
+    edges = sorted((e for e in recoveries if e["_from"] in groups), key=_recovery_order)
     return [
         {
-            "group": (view.by_id(edge["_from"]) or {})["sort_key"],
+            "group": _vertex(view, edge["_from"])["sort_key"],
             "recovery": edge["sort_key"],
             "to_screen": edge["target_id"],
             "priority": edge["recovery_priority"],
@@ -363,5 +371,5 @@ def _reached_by_action(view: View, v: Values) -> list[Any]:
 
 
 def _by_depth(view: View, depths: dict[str, int]) -> list[Any]:
-    named = [((view.by_id(name) or {})["sort_key"], depth) for name, depth in depths.items()]
+    named = [(_vertex(view, name)["sort_key"], depth) for name, depth in depths.items()]
     return [{"name": name, "depth": depth} for name, depth in sorted(named, key=lambda each: each[::-1])]

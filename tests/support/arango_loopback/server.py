@@ -18,8 +18,10 @@ from tests.support.arango_loopback.api import Request, Server
 
 USER, PASSWORD = "root", "pass/word:@é"
 
-Trouble = Literal["conflict", "unavailable", "lost before", "lost after"]
-"""1200 without effect; 503 without effect; the connection lost before or after the effect."""
+Trouble = Literal["conflict", "conflict within", "unavailable", "lost before", "lost after"]
+"""1200 without effect, as the answer or as that to one document of many; 503 without effect; the
+connection lost before or after the effect.
+"""
 
 
 @dataclass
@@ -149,6 +151,8 @@ def _handler_of(owner: Loopback) -> type[BaseHTTPRequestHandler]:
             trouble = owner.trouble_for(request)
             if trouble == "conflict":
                 self._reply(409, _told(409, 1200, "write-write conflict"))
+            elif trouble == "conflict within":
+                self._reply(202, [_told(409, 1200, "write-write conflict")] * len(request.body))
             elif trouble == "unavailable":
                 self._reply(503, _told(503, 503, "service unavailable"))
             elif trouble == "lost before":
