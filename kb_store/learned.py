@@ -285,7 +285,11 @@ def expected_ms(authored: float, seen: Observed | None) -> float:
 
 def transition_stats(tallies: Mapping[str, Observed]) -> dict[str, TransitionStats]:
     """Observations by name as transitions'."""
-    return {name: TransitionStats(transition_id=name, **dict(seen)) for name, seen in tallies.items()}
+    # Built from a checked model: nothing to check again, and there may be very many.
+    return {
+        name: TransitionStats.model_construct(transition_id=name, **seen.__dict__)
+        for name, seen in tallies.items()
+    }
 
 
 def recovery_stats(tallies: Mapping[str, Observed]) -> dict[str, RecoveryStats]:

@@ -127,25 +127,33 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
     )
 
 
-def with_learned(authored: View, learned: Learned) -> View:
-    """The view with its edges weighed by what was observed; only what that touches is made anew."""
-    knowledge = authored.knowledge
-    tried = (knowledge.recoveries.get(name) for name in learned.recoveries)
+def with_learned(view: View, learned: Learned) -> View:
+    """A view with its edges weighed by what was observed; only what that changes is made anew.
+
+    The view given is one as it was compiled, or one weighed by older numbers.
+    """
+    knowledge = view.knowledge
+    tried = map(knowledge.recoveries.get, _changed(view.learned.recoveries, learned.recoveries))
     groups = {edge.from_group for edge in tried if edge is not None}
-    recoveries_of = dict(authored.recoveries_of)
+    recoveries_of = dict(view.recoveries_of)
     for group in groups:
-        edges = authored.recoveries_of[group]
+        edges = view.recoveries_of[group]
         recoveries_of[group] = tuple(sorted(edges, key=lambda edge: recovery_order(knowledge, edge, learned)))
-    taken = (knowledge.transitions.get(name) for name in learned.transitions)
+    taken = map(knowledge.transitions.get, _changed(view.learned.transitions, learned.transitions))
     screens = {edge.from_screen for edge in taken if edge is not None}
-    screens |= {screen for screen, own in authored.groups_of.items() if not groups.isdisjoint(own)}
-    ways = dict(authored.ways)
+    screens |= {screen for screen, own in view.groups_of.items() if not groups.isdisjoint(own)}
+    ways = dict(view.ways)
     for screen in screens & ways.keys():
-        ms = _recovery_ms(knowledge, authored.groups_of.get(screen, ()), recoveries_of, learned)
+        ms = _recovery_ms(knowledge, view.groups_of.get(screen, ()), recoveries_of, learned)
         ways[screen] = tuple(
-            compile_way(way.transition, ms, learned.seen(way.transition)) for way in authored.ways[screen]
+            compile_way(way.transition, ms, learned.seen(way.transition)) for way in view.ways[screen]
         )
-    return replace(authored, ways=ways, recoveries_of=recoveries_of, learned=learned, authored=authored)
+    authored = view if view.authored is None else view.authored
+    return replace(view, ways=ways, recoveries_of=recoveries_of, learned=learned, authored=authored)
+
+
+def _changed(old: Mapping[str, Observed], new: Mapping[str, Observed]) -> set[str]:
+    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
 
 
 def recovery_order(

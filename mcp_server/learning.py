@@ -21,6 +21,8 @@ from mcp_server.errors import SourceDown, UnknownName
 
 ASK_EVERY_S = 0.25
 """How long a server answers from the numbers it has before it asks whether there are newer ones."""
+ASK_AGAIN_S = 2.0
+"""... and after a store did not answer, which may itself have taken long."""
 
 
 @dataclass(slots=True)
@@ -47,17 +49,22 @@ class Learning:
         held = self._held.get(website_id)
         if self._current(held, authored):
             return held.view
-        async with self._locks[website_id]:
+        lock = self._locks[website_id]
+        if held is not None and held.view.authored is authored and lock.locked():
+            return held.view  # somebody is asking; these numbers were the newest a moment ago
+        async with lock:
             held = self._held.get(website_id)
             if self._current(held, authored):
                 return held.view
+            pause = 0.0
             try:
                 held = await self._renewed(authored, held)
             except StoreError:
+                pause = ASK_AGAIN_S - ASK_EVERY_S
                 if held is None or held.view.authored is not authored:
                     last = NOTHING_LEARNED if held is None else held.view.learned
                     held = _Held(with_learned(authored, last), "", 0.0)
-            held.asked_at = self._clock()
+            held.asked_at = self._clock() + pause
             self._held[website_id] = held
             return held.view
 
@@ -89,7 +96,8 @@ class Learning:
         learned = Learned(
             await self._store.transition_stats(website_id), await self._store.recovery_stats(website_id)
         )
-        return _Held(await asyncio.to_thread(with_learned, authored, learned), revision, 0.0)
+        last = held.view if held is not None and held.view.authored is authored else authored
+        return _Held(await asyncio.to_thread(with_learned, last, learned), revision, 0.0)
 
     def _current(self, held: _Held | None, authored: View) -> TypeGuard[_Held]:
         return (

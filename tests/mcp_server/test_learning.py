@@ -12,7 +12,7 @@ from mcp import Client
 from kb_schema.learned import Outcome, ReportedOutcome
 from kb_store import load_knowledge, open_stores
 from kb_store.errors import StoreUnavailable
-from kb_store.learned import MemoryLearnedStore, utc_now
+from kb_store.learned import MemoryLearnedStore, Subject, utc_now
 from mcp_server import compiled
 from mcp_server.compiled import NOTHING_LEARNED, compile_view, with_learned
 from mcp_server.errors import UnknownName
@@ -148,6 +148,23 @@ async def test_new_numbers_compile_nothing_and_touch_only_what_was_observed(view
     assert [way.transition_id for way in after.ways["shelf"]] == [
         way.transition_id for way in view.ways["shelf"]
     ]
+
+
+async def test_newer_numbers_touch_only_what_they_change_and_forgotten_ones_are_undone(view):
+    store = MemoryLearnedStore()
+    learning = Learning(store)
+    for each in reports(3, transition_id="open_new") + reports(3, transition_id="sign_in_submit"):
+        await learning.record(view, each)
+    first = await learning.weighed(view)
+    for each in reports(3, transition_id="open_new"):
+        await learning.record(view, each)
+    second = await learning.weighed(view)
+    assert second.ways["sign_in_page"] is first.ways["sign_in_page"] is not view.ways["sign_in_page"]
+    assert second.ways["shelf"] is not first.ways["shelf"]
+    assert second.authored is view
+    await store.forget("pantry", [Subject("transition", n) for n in ("open_new", "sign_in_submit")])
+    third = await Learning(store).weighed(view)
+    assert with_learned(second, third.learned).ways == view.ways
 
 
 async def test_numbers_of_what_the_knowledge_dropped_are_ignored(view):
