@@ -20,9 +20,7 @@ from kb_store.mongodb.connection import Connection
 from kb_store.mongodb.learned import MongoLearnedStore
 from tests.kb_store.learned_writer import outcome as numbered
 from tests.kb_store.samples import knowledge_of
-from tests.support import mongod
 
-mongodb_server, mongodb_url = mongod.mongodb_server, mongod.mongodb_url
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WRITER = Path(__file__).with_name("learned_writer.py")
 
@@ -258,7 +256,7 @@ async def test_all_stores_keep_the_same_numbers(tmp_path, mongodb_url):
 
 
 async def test_a_store_that_is_down_says_so(monkeypatch):
-    monkeypatch.setattr("kb_store.mongodb.connection.OPERATION_SECONDS", 0.3)
+    monkeypatch.setattr("kb_store.mongodb.connection.SELECTION_SECONDS", 0.2)
     async with mongodb("mongodb://127.0.0.1:9/shop?serverSelectionTimeoutMS=50") as store:
         with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:9"):
             await store.record([outcome("a")])
