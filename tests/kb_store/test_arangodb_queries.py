@@ -291,8 +291,9 @@ async def test_a_screen_or_task_that_is_not_there_is_an_error_and_not_an_empty_a
 
 
 async def test_two_generations_are_never_joined_into_one_path(graph):
-    here = await stored(graph, knowledge([(0, 2, "click", 1, 1.0)]))
-    await stored(graph, knowledge([(2, 1, "click", 1, 1.0)]))
+    half = (0, 2, "click", 1, 1.0)
+    here = await stored(graph, knowledge([half]))
+    await stored(graph, knowledge([half, (2, 1, "click", 1, 1.0)]))
     assert await ArangoQueries(graph.connection).shortest_paths("shop", here, "s0", "s1", "fewest") == ()
 
 
