@@ -192,7 +192,9 @@ class Connection:
                 raise StoreUnavailable(self.address, "it did not answer in time", fix="try again") from exc
             code = exc.code if isinstance(exc, OperationFailure) else None
             fix = _FIXES.get(code or 0, "try again; if it stays, look into MongoDB's log")
-            raise StoreUnavailable(self.address, _first_sentence(exc), fix=fix) from exc
+            unavailable = StoreUnavailable(self.address, _first_sentence(exc), fix=fix)
+            unavailable.retriable = code not in _FIXES
+            raise unavailable from exc
 
 
 def _first_sentence(error: PyMongoError) -> str:

@@ -58,7 +58,7 @@ async def main(url: str, version: str, moment: int) -> list[str]:
     monitoring.register(doom)
     async with open_stores(Path("unused"), mongodb_url=url) as stores:
         knowledge = knowledge_of(version=version)
-        await load_knowledge(stores.documents, stores.graph, knowledge, batch=4, on_progress=doom.progress)
+        await load_knowledge(stores.documents, stores.graph, knowledge, batch=8, on_progress=doom.progress)
     return doom.stages
 
 

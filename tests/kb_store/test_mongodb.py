@@ -10,7 +10,7 @@ import pytest
 from bson import BSON
 from hypothesis import given
 from hypothesis import strategies as st
-from pymongo.errors import WriteError
+from pymongo.errors import OperationFailure, WriteError
 
 from kb_schema import MODELS
 from kb_store import (
@@ -329,6 +329,16 @@ async def test_a_server_that_is_not_there_is_told_with_what_to_do(tmp_path, monk
     assert not status.healthy
     assert "hunter2" not in repr(status)
     await stores.close()
+
+
+async def test_a_server_without_a_replica_set_is_told_how_to_get_one(stores, monkeypatch):
+    async def refused(*_args, **_options):
+        raise OperationFailure("Transaction numbers are only allowed on a replica set member or mongos", 20)
+
+    monkeypatch.setattr("pymongo.asynchronous.collection.AsyncCollection.bulk_write", refused)
+    with pytest.raises(StoreUnavailable, match="--replSet") as caught:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of())
+    assert not caught.value.retriable
 
 
 # -- changes
