@@ -71,7 +71,7 @@ def open_named(place: str, arangodb_url: str | None = None) -> AbstractAsyncCont
         return open_stores(Path(rest), arangodb_url=arangodb_url)
     if kind in ("mongodb", "mongodb+srv"):
         return open_stores(load_settings().data_dir, mongodb_url=place, arangodb_url=arangodb_url)
-    raise UserError(
-        f"{kind!r} is no kind of store",
+    raise UserError(  # what was named is not quoted: it may hold a password
+        "--from or --to names no store",
         fix="write embedded:DIR (embedded:.periplus) or mongodb://HOST/DATABASE",
     )
