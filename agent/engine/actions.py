@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.engine.calls import bind, fill_call, fill_conditions
@@ -199,11 +200,22 @@ class Actions:
             session.page,
             name,
             selector=selector,
-            value=_typed(call.value),
+            value=self._value(name, call),
             url=url,
             pace=self._companion.pace(call, session.pace),
             allowed_origins=session.allowed_origins,
         )
+
+    def _value(self, name: str, call: ActionCall) -> str | list[str] | None:
+        """The value as it is put into the page. A file named without a folder is one of the sample
+        files (`files` in the global context), where there are any.
+        """
+        value = _typed(call.value)
+        samples = self._session.context.global_values.get("files")
+        if name != "upload_file" or value is None or not isinstance(samples, str):
+            return value
+        names = [value] if isinstance(value, str) else value
+        return [str(Path(samples) / each) if Path(each).name == each else each for each in names]
 
     async def _selector(self, call: ActionCall, values: Mapping[str, Any]) -> Selector | None:
         """The target as a selector with its parameters filled. Raises `StepFailed`."""
