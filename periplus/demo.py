@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
 from agent.errors import AgentError
@@ -109,6 +110,7 @@ class _Show:
         self._visits: list[Visit] = []
         self._result = DemoResult(Presentation(flow.flow_id, flow.name), out)
         self._instant = settings.speed == 0
+        self._failure: UserError | None = None
 
     async def run(self) -> DemoResult:
         """Play, then leave everything on disk."""
@@ -129,12 +131,14 @@ class _Show:
         with tempfile.TemporaryDirectory(prefix="periplus-film-") as scratch:
             film = Path(scratch) / "film.mp4"
             with view:
-                narrator, interrupted = await self._play(film, speed)
-            await asyncio.shield(self._finish(film, narrator, trace, interrupted=interrupted))
+                narrator = await self._play(film, speed)
+            await asyncio.shield(self._finish(film, narrator, trace))
+        if self._failure is not None:
+            raise self._failure
         return self._result
 
-    async def _play(self, film: Path, speed: float) -> tuple[Narrator, bool]:
-        """The show itself; ended early by Ctrl-C."""
+    async def _play(self, film: Path, speed: float) -> Narrator:
+        """The show itself; ended early by Ctrl-C, or by an error that is told once all is on disk."""
         session = self._session
         await self._roll(film)
         stage = Stage(session.page, speed=speed)
@@ -165,17 +169,20 @@ class _Show:
             except asyncio.CancelledError:
                 player.presentation.interrupted = True
             except AgentError as exc:
-                raise user_error(exc) from exc
-            except PageError as exc:
-                raise UserError(str(exc), fix="start the demo again") from exc
+                self._failure = user_error(exc)
+            except (PageError, PlaywrightError) as exc:
+                self._failure = UserError(
+                    f"the browser went away: {_first_line(exc)}", fix="start the demo again"
+                )
             finally:
                 stage.close()
         presentation = player.presentation
         for segment in presentation.segments:
             segment.end_s = segment.end_s or self._clock()
         presentation.duration_s = self._clock()
+        presentation.interrupted = presentation.interrupted or self._failure is not None
         self._result.presentation = presentation
-        return narrator, presentation.interrupted
+        return narrator
 
     async def _roll(self, film: Path) -> None:
         """Start filming; without ffmpeg the show goes on without a film."""
@@ -196,15 +203,13 @@ class _Show:
 
     # -- what is left --------------------------------------------------------------------------------
 
-    async def _finish(
-        self, film: Path, narrator: Narrator, trace: SessionTrace, *, interrupted: bool
-    ) -> None:
+    async def _finish(self, film: Path, narrator: Narrator, trace: SessionTrace) -> None:
         session, presentation = self._session, self._result.presentation
         html = None
-        with suppress(PageError):
+        with suppress(PageError, PlaywrightError):
             html = (await session.snapshot()).html
         trace.close(html)
-        has_film = await self._film(film, narrator, interrupted=interrupted)
+        has_film = await self._film(film, narrator)
         self._write("captions.vtt", to_webvtt(narrator.cues()))
         self._write("captions.srt", to_srt(narrator.cues()))
         self._write("result.json", json.dumps(_summary(presentation), indent=2, ensure_ascii=False))
@@ -219,11 +224,11 @@ class _Show:
         )
         self._result.files += ["report.html", "session/"]
 
-    async def _film(self, film: Path, narrator: Narrator, *, interrupted: bool) -> bool:
+    async def _film(self, film: Path, narrator: Narrator) -> bool:
         """Finish the film and put voice, captions and chapters to it."""
         if self._recorder is None:
             return False
-        if not interrupted:
+        if not self._result.presentation.interrupted:
             await asyncio.sleep(LAST_PICTURE_S)  # a film that ends with its last word feels cut off
         chapters = [
             Chapter(s.start_s, s.title)
@@ -283,6 +288,10 @@ async def _ctrl_c(stop: Callable[[], object]) -> AsyncIterator[None]:
         if installed:
             for name in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(name)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _flow(seed: Seed, wanted: str | None, flows: dict[str, PresentationFlow]) -> PresentationFlow:

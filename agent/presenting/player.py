@@ -17,7 +17,7 @@ from agent.engine.inputs import map_inputs
 from agent.errors import AgentError
 from agent.events import Event, ScreenSeen
 from agent.page.acting import Pace
-from agent.page.errors import PageError
+from agent.page.errors import PageError, PageGone
 from agent.page.gate import pass_gate
 from agent.presenting.narrator import Narrator
 from agent.presenting.records import (
@@ -68,7 +68,7 @@ class Player:
 
     async def play(self, flow_id: str) -> Presentation:
         """Play a flow to its end. Raises `NotInKnowledge`, `KnowledgeUnavailable`,
-        `SiteUnreachable`; a segment that fails is passed over with grace.
+        `SiteUnreachable` at its start, and `PageGone`; a segment that fails is passed over with grace.
         """
         flow = await self._session.knowledge.flow(flow_id)
         self.presentation = Presentation(flow.flow_id, flow.name)
@@ -111,6 +111,9 @@ class Player:
             self._record = record
             try:
                 await self._show(flow, segment, record)
+            except PageGone as exc:
+                record.status, record.reason = SegmentStatus.FAILED, str(exc)
+                raise  # without a page there is nothing left to show
             except (AgentError, PageError) as exc:
                 record.status = SegmentStatus.FAILED
                 record.reason = self._session.context.redact(str(exc))

@@ -88,6 +88,36 @@ def test_a_killed_demo_leaves_no_process_behind_and_a_whole_knowledge_base(tmp_p
     assert "harbour" in status.stdout
 
 
+def test_a_demo_whose_browser_is_killed_says_so_and_keeps_what_there_is(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    children = descendants(process.pid)
+    browsers = [pid for pid in children if "--remote-debugging" in _command_of(pid)]
+    assert browsers
+    for pid in browsers:
+        os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, out
+    assert "the browser went away" in out
+    assert json.loads((tmp_path / "film" / "result.json").read_text())["interrupted"]
+    assert (tmp_path / "film" / "report.html").is_file()
+    _gone(children)
+
+
+def test_a_demo_whose_site_is_killed_ends_as_incomplete(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    children = descendants(process.pid)
+    for pid in children:
+        if "site.py" in _command_of(pid):
+            os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=90)
+    assert process.returncode == 1, out
+    assert "incomplete" in out
+    assert "Traceback" not in out
+    _gone(children)
+
+
 def test_run_prints_its_result_as_json_and_tells_by_its_exit_code(site, tmp_path):
     assert periplus("kb", "load", f"{HARBOUR}/kb", cwd=tmp_path).returncode == 0
     base = ["--base-url", site.url, "--headless", "--out", "o"]
@@ -164,6 +194,13 @@ def _start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def _command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 def _read_until(process: subprocess.Popen[str], words: str) -> None:
