@@ -176,6 +176,7 @@ class _Show:
                 )
             finally:
                 stage.close()
+                narrator.close()
         presentation = player.presentation
         for segment in presentation.segments:
             segment.end_s = segment.end_s or self._clock()

@@ -88,6 +88,7 @@ class Player:
             if transition is not None and index < len(segments):
                 index = await self._pass_over(flow, transition, index)
         await self._narrator.finished()
+        self._narrator.close()
         if self._stage is not None:
             await self._stage.caption("")
         self.presentation.duration_s = self._clock()
@@ -166,10 +167,12 @@ class Player:
         await self._hooks(segment, "after", values)
 
     async def _hooks(self, segment: Segment, when: str, values: Mapping[str, Any]) -> None:
-        """Hooks of a kind that are tied to no step, in order."""
-        for hook in segment.narrative_hooks:
-            if hook.hook_type == when and hook.step_id is None:
-                await self.say(hook.narration, values)
+        """Hooks of a kind that are tied to no step, in order; nobody leaves while told what was done."""
+        hooks = [h for h in segment.narrative_hooks if h.hook_type == when and h.step_id is None]
+        for hook in hooks:
+            await self.say(hook.narration, values)
+        if when == "after" and hooks:
+            await self._narrator.finished()
 
     async def _scroll_and_point(self, segment: Segment) -> None:
         """Move through the page while it is explained, in as many parts as there is to show."""
