@@ -145,6 +145,8 @@ async def perform(
     if kind.target == "none":
         selector = None
     doer = PERFORMERS[kind.name]
+    if kind.target != "none":
+        _check_origin(page.url, allowed_origins)  # a link may have led elsewhere
     began = time.monotonic()
     for attempt in range(REGATES):
         target = None
