@@ -214,6 +214,7 @@ class Engine:
             else:
                 verdicts = await self._attempts(run, step)
                 await self._read_outputs(run, after=step.step_id)
+                await self.companion.after_step(run.task, step, run.values)
         except (AgentError, PageError) as exc:
             error = session.context.redact(str(exc))
             if step.required and not step.can_skip:
@@ -300,9 +301,7 @@ class Engine:
         else:
             await self.actions.perform(step.action, run.values)
         conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        verdicts = await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
-        await self.companion.after_step(run.task, step)
-        return verdicts
+        return await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
 
     async def _call_task(self, run: _Run, step: TaskStep) -> None:
         inputs = fill_call(step.action, run.values).inputs

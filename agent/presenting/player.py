@@ -10,11 +10,11 @@ from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
-from agent.engine.calls import fill_conditions
+from agent.engine.calls import fill_condition
 from agent.engine.engine import Engine
 from agent.engine.extract import as_css
 from agent.engine.inputs import map_inputs
-from agent.errors import AgentError
+from agent.errors import AgentError, StepFailed
 from agent.events import Event, ScreenSeen
 from agent.page.errors import PageError, PageGone
 from agent.page.gate import pass_gate
@@ -31,7 +31,7 @@ from agent.presenting.stage import Stage
 from agent.session import Session
 from kb_schema.conditions import BaseCondition, UserInterest
 from kb_schema.presentation import PresentationFlow, Segment
-from kb_schema.probes import Facts, Status, Verdict
+from kb_schema.probes import Facts, Status, Verdict, unknown
 from kb_schema.selectors import Selector
 
 PASSWORDS = "input[type=password]"
@@ -263,7 +263,13 @@ class Player:
         """How the flow's own conditions come out, its clock among the facts."""
         values = self._words(flow)
         facts = Facts(remaining_seconds=self.remaining(flow))
-        return await self._session.judge(fill_conditions(tuple(conditions), values), values, facts)
+        verdicts: list[Verdict] = []
+        for condition in conditions:
+            try:
+                verdicts += await self._session.judge([fill_condition(condition, values)], values, facts)
+            except StepFailed as exc:  # a value nobody has given yet: it cannot be told
+                verdicts.append(unknown(str(exc)))
+        return verdicts
 
     def _redacted(self, text: str) -> str:
         return str(self._session.context.redact(text))

@@ -87,10 +87,11 @@ class Presenter(Companion):
         for text in texts or [step.action.narration or ""]:
             await self._telling.say(text, self._values)
 
-    async def after_step(self, task: Task, step: TaskStep) -> None:
+    async def after_step(self, task: Task, step: TaskStep, values: Mapping[str, Any]) -> None:
         """What belongs after the step; nobody goes on while told what was done."""
         segment = self._segment
         if segment is not None and task.task_id == segment.task_id:
+            self._values = {**self._values, **values}
             await self._aside(_hooks(segment, "after", step.step_id))
 
     async def _aside(self, hooks: Iterable[NarrativeHook]) -> None:
