@@ -45,6 +45,7 @@ format: setup ## let ruff format and mend what it can
 	@$(BIN)/ruff format $(STYLED)
 
 bench: setup ## the benchmarks (trust ratios, not seconds)
+	@$(BIN)/python benchmarks/bench_load.py
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900
 
 constraints: ## renew constraints.txt from a fresh install of the newest versions

@@ -5,13 +5,16 @@ Resolving a task's inputs before its first step is `agent.engine.inputs`.
 
 from __future__ import annotations
 
+import json
 import random
 import time
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from html import escape
 from typing import Any, Protocol
+from urllib.parse import quote, quote_plus
 
 from kb_schema.templates import as_text
 
@@ -54,8 +57,11 @@ class Context:
     def keep_secret(self, value: Any) -> None:
         """Remember a value that must never be written anywhere."""
         text = as_text(value)
-        if len(text) >= _SHORTEST_REDACTED:
-            self.secrets.add(text)
+        if len(text) < _SHORTEST_REDACTED:
+            return
+        # As it stands, and as it stands in addresses, forms, HTML and JSON.
+        self.secrets |= {text, quote(text), quote(text, safe=""), quote_plus(text), escape(text)}
+        self.secrets.add(json.dumps(text)[1:-1])
 
     def redact(self, data: Any) -> Any:
         """JSON data with every secret blotted out."""
@@ -96,4 +102,6 @@ def _redacted(data: Any, secrets: list[str]) -> Any:
         return {key: _redacted(value, secrets) for key, value in data.items()}
     if isinstance(data, list | tuple):
         return [_redacted(value, secrets) for value in data]
+    if isinstance(data, int | float) and as_text(data) in secrets:
+        return REDACTED
     return data

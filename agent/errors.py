@@ -13,6 +13,11 @@ AgentError
 
 from __future__ import annotations
 
+from agent.page.errors import ActionMisused, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable
+
+UNTOUCHED = (ActionMisused, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable)
+"""Errors of the page layer that come before anything is done."""
+
 
 class AgentError(Exception):
     """Base of everything the agent raises on purpose. `hint` says what to do next."""
@@ -78,3 +83,12 @@ class StepFailed(AgentError):
     def __init__(self, reason: str, *, error: str = "step_failed", acted: bool = False) -> None:
         super().__init__(reason)
         self.error, self.acted = error, acted
+
+
+def touched_the_page(error: BaseException) -> bool:
+    """Whether something may have happened on the site before the error: then nothing is repeated
+    blindly. An error of the page counts as having happened unless it is one that comes before.
+    """
+    if isinstance(error, AgentError):
+        return bool(getattr(error, "acted", False))
+    return not isinstance(error, UNTOUCHED)

@@ -6,7 +6,7 @@ The live view, the trace and the report all listen here; nothing listens back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 
@@ -120,10 +120,11 @@ class InputResolved(Event):
 
 
 class Bus:
-    """Hands every event to every listener, at once and in order."""
+    """Hands every event to every listener, at once and in order, with secrets taken out."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Callable[[Any], Any] = lambda data: data) -> None:
         self._listeners: list[Callable[[Event], None]] = []
+        self._redact = redact
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Add a listener. It must be quick and must not raise."""
@@ -131,5 +132,11 @@ class Bus:
 
     def tell(self, event: Event) -> None:
         """Tell everybody."""
+        told = {
+            field.name: self._redact(getattr(event, field.name))
+            for field in fields(event)
+            if isinstance(getattr(event, field.name), str | dict | list | tuple)
+        }
+        event = replace(event, **told)
         for listener in self._listeners:
             listener(event)

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from playwright.async_api import Error as PlaywrightError
 
-from agent.errors import Lost, NotInKnowledge, NoWay, SiteUnreachable, StepFailed
+from agent.errors import AgentError, Lost, NotInKnowledge, NoWay, SiteUnreachable, StepFailed
 from agent.events import Recovered, TransitionTaken
-from agent.page.errors import PageError
+from agent.page.errors import OriginRefused, PageError
 from agent.session import SETTLE_S, Session
 from kb_schema.answers import Identification, Path, RecoveryOption
 from kb_schema.base import CURRENT_SCREEN
@@ -23,6 +23,8 @@ from kb_schema.urls import origin_of, resolve
 
 MAX_RECOVERIES = 3
 """Ways out tried before giving up as lost."""
+CHANGES = ("creates_entity", "updates_entity", "deletes_entity")
+"""Effects of edges that do more than lead somewhere: nobody saves or deletes on the way."""
 MAX_REPLANS = 3
 """New paths looked for on the way to one screen (WR: replans per step)."""
 
@@ -40,6 +42,7 @@ class Guide:
     def __init__(self, session: Session, performer: Performer) -> None:
         self._session = session
         self._performer = performer
+        self._recovering = False
 
     async def arrive(self) -> None:
         """Open the website if the page is not on it. Raises `SiteUnreachable`."""
@@ -60,10 +63,12 @@ class Guide:
         session = self._session
         await self.arrive()
         here = await session.look_for(timeout_s=1.0)
-        if here.screen_id == screen_id:
+        if here.screen_id == screen_id and (url is None or session.page.url == self._resolved(url)):
             return here
         screen = await session.knowledge.screen(screen_id)
         direct = url or screen.url
+        if url is not None and here.screen_id == screen_id:
+            method = "direct_url"  # the same kind of screen, of another thing
         if method == "direct_url" and direct is not None:
             return await self._open_screen(screen_id, direct)
         avoid: set[str] = set()
@@ -98,6 +103,16 @@ class Guide:
         found = await session.look_for(timeout_s=1.0)
         if found.screen_id is not None:
             return found
+        if self._recovering:
+            raise Lost(session.page.url, ())  # the way out needs a way out itself
+        self._recovering = True
+        try:
+            return await self._recover(found, tried)
+        finally:
+            self._recovering = False
+
+    async def _recover(self, found: Identification, tried: list[str]) -> Identification:
+        session = self._session
         options = found.recovery or await session.knowledge.recoveries(
             session.last_known, await session.facts()
         )
@@ -118,7 +133,7 @@ class Guide:
         for attempt in (call, *call.fallback_actions):
             try:
                 await self._performer.perform_call(attempt, {})
-            except (StepFailed, PageError):
+            except (AgentError, PageError):
                 continue
             found = await session.look_for(None if stays else [option.to_screen], timeout_s=SETTLE_S)
             if found.screen_id is not None:
@@ -131,7 +146,7 @@ class Guide:
             answer = await session.knowledge.paths(
                 start,
                 goal,
-                avoid={"transitions": sorted(avoid)} if avoid else None,
+                avoid={"transitions": sorted(avoid), "effects": list(CHANGES)},
                 facts=await session.facts(),
             )
         except NotInKnowledge:
@@ -148,10 +163,11 @@ class Guide:
             started = time.monotonic()
             arrived = False
             try:
+                await self._require(transition)
                 await self._performer.perform_call(transition.triggered_by, {})
                 found = await session.look_for([step.to_screen], timeout_s=_patience(transition))
                 arrived = found.screen_id == step.to_screen
-            except (StepFailed, PageError):
+            except (AgentError, PageError):
                 await session.look()
             session.bus.tell(
                 TransitionTaken(
@@ -166,6 +182,14 @@ class Guide:
                 return step.transition_id
         return None
 
+    async def _require(self, transition: Transition) -> None:
+        """What the edge requires holds on the page; what cannot be told does not count as holding."""
+        conditions = transition.conditions.required
+        verdicts = await self._session.judge(conditions)
+        for condition, verdict in zip(conditions, verdicts, strict=True):
+            if not verdict.held:
+                raise StepFailed(f"{transition.local_id} requires {condition.type}: {verdict.evidence}")
+
     async def _open_screen(self, screen_id: str, url: str) -> Identification:
         await self._open(url)
         found = await self._session.look_for([screen_id])
@@ -173,9 +197,15 @@ class Guide:
             raise NoWay(found.screen_id, screen_id)
         return found
 
+    def _resolved(self, url: str) -> str:
+        return resolve(url, authored_base=self._session.website.base_url, base=self._session.base_url)
+
     async def _open(self, url: str) -> None:
         session = self._session
-        target = resolve(url, authored_base=session.website.base_url, base=session.base_url)
+        target = self._resolved(url)
+        if origin_of(target) not in session.allowed_origins:
+            raise OriginRefused(target, origin_of(target), session.allowed_origins)
+        session.touched()
         try:
             await session.page.goto(target, wait_until="domcontentloaded")
         except PlaywrightError as exc:

@@ -165,7 +165,9 @@ class Knowledge:
             raise KnowledgeUnavailable(f"the knowledge server did not answer {tool}: {exc}") from exc
         if result.is_error:
             text = " ".join(getattr(block, "text", "") for block in result.content).strip()
-            raise NotInKnowledge(text or f"{tool} failed")
+            if (result.structured_content or {}).get("error") in ("unknown_name", "bad_request"):
+                raise NotInKnowledge(text)
+            raise KnowledgeUnavailable(text or f"{tool} failed")
         try:
             return model.model_validate(result.structured_content)
         except ValidationError as exc:

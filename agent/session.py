@@ -24,7 +24,7 @@ from agent.page.snapshot import take_snapshot
 from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.probes import Facts, Status, Verdict
-from kb_schema.rules.references import looks_like_css
+from kb_schema.rules.references import looks_like_css, walk
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css
 from kb_schema.snapshots import PageSnapshot
@@ -33,6 +33,15 @@ from kb_schema.websites import Website
 
 SETTLE_S = 5.0
 """How long a page may take to become the screen one expects (KS 4.7 `validation_timeout`)."""
+
+
+def names_an_element(condition: BaseCondition) -> bool:
+    """Whether a condition names an element by the id it has on the current screen."""
+    return any(
+        isinstance(reference, str) and not looks_like_css(reference)
+        for _, node in walk(condition)
+        for reference in (getattr(node, "element", None), *getattr(node, "fields", ()))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +85,18 @@ class Session:
     last_known: str | None = None
     """The last screen that was recognised: where recovery starts."""
     current: Identification | None = None
+    _looked_at: str = ""
+    """The address of the last look."""
+    _stale: bool = True
+    """Something was done since the last look that may have changed the screen."""
+
+    def touched(self) -> None:
+        """Something was done on the page: what is known of the screen may be out of date."""
+        self._stale = True
 
     def on(self, page: Page) -> Session:
         """The same session on another page (a tab)."""
-        return replace(self, page=page, last_known=None, current=None)
+        return replace(self, page=page, last_known=None, current=None, _stale=True)
 
     @property
     def screen_id(self) -> str | None:
@@ -93,11 +110,15 @@ class Session:
 
     async def snapshot(self) -> PageSnapshot:
         """The page as it is, without secrets."""
-        return await take_snapshot(self.page, self.secret_fields)
+        taken = await take_snapshot(self.page, self.secret_fields)
+        redact = self.context.redact
+        return taken.model_copy(update={"html": redact(taken.html), "title": redact(taken.title)})
 
     async def look(self) -> Identification:
         """Ask the desk which screen the page is."""
-        found = await self.knowledge.identify(await self.snapshot(), self.last_known)
+        snapshot = await self.snapshot()
+        found = await self.knowledge.identify(snapshot, self.last_known)
+        self._looked_at, self._stale = snapshot.url, False
         changed = self.current is None or self.current.screen_id != found.screen_id
         self.current = found
         if found.screen_id is not None:
@@ -125,7 +146,9 @@ class Session:
             await wait_for_change(self.page, remaining)
 
     async def elements(self) -> dict[str, UIElement]:
-        """The elements of the current screen, by id; empty where it is unknown."""
+        """The elements of the screen the page is now, by id; empty where it is unknown."""
+        if self._stale or self.screen_id is None or self.page.url != self._looked_at:
+            await self.look()
         if self.screen_id is None:
             return {}
         screen = await self.knowledge.screen(self.screen_id)
@@ -155,7 +178,10 @@ class Session:
         if any(condition.needs_screen for condition in conditions):
             await self.look()
             known = replace(known, screen_known=True, screen_id=self.screen_id)
-        return await evaluate(self.page, conditions, await self.scope(values), known)
+        by_element = any(names_an_element(condition) for condition in conditions)
+        elements = await self.elements() if by_element else {}
+        scope = ElementScope(elements, self.website.authenticated_when, values or {})
+        return await evaluate(self.page, conditions, scope, known)
 
     async def judge_until_held(
         self,
@@ -184,6 +210,8 @@ class Session:
             remaining = deadline - time.monotonic()
             if done or failed or remaining <= 0:
                 return verdicts
+            if any(verdict.status is Status.UNKNOWN for verdict in verdicts):
+                self.touched()  # perhaps the screen is another one by now
             await wait_for_change(self.page, remaining)
 
     async def signed_in(self) -> bool | None:

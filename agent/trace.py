@@ -16,6 +16,7 @@ from agent.context import Context
 from agent.events import ActionDone, Event, TaskEnded, TaskStarted
 from kb_schema.runs import TraceEntry
 
+MANIFEST = "manifest.json"
 PART_FROM_CHARS = 2_000
 """Longer texts go into a file of their own."""
 
@@ -24,6 +25,11 @@ class SessionTrace:
     """Listens to a session's bus and writes its folder."""
 
     def __init__(self, folder: Path, *, website_id: str, context: Context) -> None:
+        """Begin a session in `folder`. Raises `FileExistsError` where it holds one already: two
+        sessions would be told apart by nothing.
+        """
+        if (folder / MANIFEST).exists():
+            raise FileExistsError(f"{folder} holds a session already")
         self._folder = folder
         self._context = context
         self._turns: list[dict[str, Any]] = []
@@ -51,10 +57,10 @@ class SessionTrace:
                 self._flush(event.html_before)
                 self._pending = event
 
-    def close(self, html_after: str | None = None) -> None:
-        """Write what is pending and mark the session as complete."""
+    def close(self, html_after: str | None = None, *, complete: bool) -> None:
+        """Write what is pending. `complete`: the session ended by itself, not by an error or a person."""
         self._flush(html_after)
-        self._manifest["complete"] = True
+        self._manifest["complete"] = complete
         self._manifest["ended_at"] = datetime.now(UTC).isoformat()
         self._write_manifest()
 
@@ -119,7 +125,7 @@ class SessionTrace:
 
     def _write_manifest(self) -> None:
         """Written beside and moved into place: a crash leaves the old one whole."""
-        path = self._folder / "manifest.json"
+        path = self._folder / MANIFEST
         fresh = path.with_suffix(".json.new")
         fresh.write_text(json.dumps(self._manifest, indent=2, ensure_ascii=False), encoding="utf-8")
         fresh.replace(path)

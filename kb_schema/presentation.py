@@ -12,12 +12,13 @@ from kb_schema.values import Duration, InputMapping
 
 
 class NarrativeHook(Model):
-    """Words spoken before, during (one step) or after a segment."""
+    """Words spoken before, during or after a segment, or one step of its task."""
 
     hook_type: Literal["before", "during", "after"]
     narration: str = Field(min_length=1)
     step_id: str | None = None
-    """Of a `during` hook: spoken while this step is carried out. None: while any step runs."""
+    """The step before, during or after which it is spoken. None: before or after the whole segment;
+    a `during` hook begins with the first step that is carried out."""
 
 
 class Scrolling(Model):
@@ -76,6 +77,12 @@ class SegmentTransition(Model):
         if self.type == "conditional" and self.condition is None:
             raise ValueError("a conditional transition needs a `condition`")
         return self
+
+    @property
+    def fallback_segment(self) -> str | None:
+        """Where the condition says to go on when it does not hold: `SEGMENT` or `skip_to_SEGMENT`."""
+        fallback = getattr(self.condition, "fallback", None)
+        return str(fallback).removeprefix("skip_to_") if fallback else None
 
 
 class FallbackPath(Model):

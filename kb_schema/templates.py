@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+import re2
+
 _VARIABLE = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}(?!\})")
 _PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _QUOTED_PARAMETER = re.compile(r"(?P<quote>['\"])(?P<inside>[^'\"]*)(?P=quote)|\{\{\s*\w+\s*\}\}")
@@ -86,6 +88,28 @@ def strings(node: Any, path: str = "$") -> Iterator[tuple[str, str]]:
     elif isinstance(node, list | tuple):
         for index, item in enumerate(node):
             yield from strings(item, f"{path}[{index}]")
+
+
+def is_one_variable(template: str) -> bool:
+    """Whether a template is nothing but `{x}`: then the value is handed on as it is."""
+    return _VARIABLE.fullmatch(template) is not None
+
+
+def fill_css(template: str, values: Mapping[str, Any]) -> str:
+    r"""Replace every `{x}` in a CSS selector, each value quoted as `fill_selector` does.
+
+    Raises `MissingVariable`, and `ValueError` for an unquoted value that is no plain identifier.
+
+    >>> fill_css("tr[data-id='{id}']", {"id": "1'], tr['"})
+    'tr[data-id="1\'], tr[\'"]'
+    """
+    doubled = _VARIABLE.sub(lambda match: "{{" + match[1].replace(".", "__") + "}}", template)
+    return fill_selector(doubled, {name.replace(".", "__"): value for name, value in values.items()}, "css")
+
+
+def fill_pattern(template: str, values: Mapping[str, Any]) -> str:
+    """Replace every `{x}` in an RE2 pattern; a value stands for itself, whatever is in it."""
+    return fill(template, {name: re2.escape(as_text(value)) for name, value in values.items()})
 
 
 def as_text(value: Any) -> str:

@@ -99,6 +99,9 @@ def _begins_with(url: str, base: str) -> bool:
 
 
 def origin_of(url: str) -> str:
-    """`scheme://host[:port]` in lower case; empty for `about:blank` and the like."""
+    """`scheme://host[:port]` in lower case, without a default port; empty for `about:blank`."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}".lower() if parts.netloc else ""
+    host = parts.netloc.rpartition("@")[2].lower()
+    default = {"http": ":80", "https": ":443"}.get(parts.scheme.lower(), "")
+    host = host.removesuffix(default) if default else host
+    return f"{parts.scheme.lower()}://{host}" if host else ""

@@ -33,6 +33,13 @@ class DomExtraction(Model):
     """RE2; group 1 where there is one."""
     fallback: Extraction | None = None
 
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        if value is not None:
+            urls.compile_pattern(value)
+        return value
+
 
 class UrlExtraction(Model):
     """Group 1 (or the whole match) of an RE2 pattern in the URL."""

@@ -20,7 +20,9 @@ FEW = 12
 
 
 class DeskError(Exception):
-    """A refusal. `hint` is what to call or change next."""
+    """A refusal. `hint` is what to call or change next, `code` what a program can tell it by."""
+
+    code = "refused"
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         self.message = message
@@ -30,6 +32,8 @@ class DeskError(Exception):
 
 class UnknownName(DeskError):
     """A name that the knowledge does not have. `kind` is a word for people: `screen`, `task`, ..."""
+
+    code = "unknown_name"
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
         self.kind = kind
@@ -48,6 +52,8 @@ class UnknownName(DeskError):
 class BadRequest(DeskError):
     """An argument that cannot be used as given."""
 
+    code = "bad_request"
+
 
 class TooLarge(BadRequest):
     """A page beyond the size limit. Sizes in bytes."""
@@ -63,3 +69,5 @@ class TooLarge(BadRequest):
 
 class SourceDown(DeskError):
     """The store could not be read. May be tried again."""
+
+    code = "source_down"

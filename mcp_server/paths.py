@@ -31,6 +31,8 @@ class Avoid(Model):
     transitions: Names = ()
     actions: Names = ()
     """Action types, by any of their names, or ids of action documents."""
+    effects: Names = ()
+    """Types of effects, e.g. `creates_entity`: a way that only leads somewhere has none."""
 
 
 NOTHING = Avoid()
@@ -103,6 +105,7 @@ class _Search:
             way.target in self._avoid.screens
             or way.transition_id in self._avoid.transitions
             or way.action_type in self._avoid.actions
+            or any(effect.type in self._avoid.effects for effect in way.transition.effects)
         )
 
     def _verdict(self, way: Way, known: FactSet) -> tuple[bool, tuple[str, ...]]:

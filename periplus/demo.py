@@ -11,12 +11,14 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
 from agent.errors import AgentError
@@ -35,15 +37,19 @@ from agent.presenting.stage import Stage
 from agent.run_log import RunLog, ending_of_presentation
 from agent.session import Session
 from agent.trace import SessionTrace
+from kb_schema.answers import SiteMap
 from kb_schema.presentation import PresentationFlow
 from kb_store import load_knowledge, open_stores
 from loaders.files import read_knowledge_folder
 from periplus.errors import UserError
+from periplus.failures import for_a_person
 from periplus.live import LiveView
 from periplus.logbook import end_record, open_logbook, recorded
+from periplus.outputs import SESSION
 from periplus.seeds import Seed
+from periplus.signals import on_signals
 from periplus.sites import running_site
-from periplus.voyage import VIEWPORT, browser_context, open_session, user_error
+from periplus.voyage import VIEWPORT, browser_context, open_session
 
 LAST_PICTURE_S = 0.6
 """How long the film shows the end."""
@@ -124,16 +130,21 @@ class _Show:
         self._console, self._data_dir, self._log = console, data_dir, log
         self._began = time.monotonic()
         self._recorder: ScreenRecorder | None = None
+        self._narrator: Narrator | None = None
         self._visits: list[Visit] = []
-        self._result = DemoResult(Presentation(flow.flow_id, flow.name), out)
+        self._result = DemoResult(Presentation(flow.flow_id, flow.name, len(flow.segments)), out)
         self._instant = settings.speed == 0
+        self._failure: Exception | None = None
 
     async def run(self) -> DemoResult:
         """Play, then leave everything on disk."""
-        self._out.mkdir(parents=True, exist_ok=True)
         session, speed = self._session, self._settings.speed or 1.0
+        try:
+            site = await session.knowledge.site_map()  # now: later nobody may be there to ask
+        except AgentError as exc:
+            raise for_a_person(exc, session.context) from exc
         trace = SessionTrace(
-            self._out / "session", website_id=session.website.website_id, context=session.context
+            self._out / SESSION, website_id=session.website.website_id, context=session.context
         )
         session.bus.listen(trace)
         session.bus.listen(self._note_screen)
@@ -144,56 +155,63 @@ class _Show:
             expected_s=expected / speed if expected and not self._instant else None,
         )
         session.bus.listen(view)
-        with tempfile.TemporaryDirectory(prefix="periplus-film-") as scratch:
+        interrupt = _Interrupt(self._console)
+        with (
+            tempfile.TemporaryDirectory(prefix="periplus-film-") as scratch,
+            on_signals(interrupt, signal.SIGINT, signal.SIGTERM),
+        ):
             film = Path(scratch) / "film.mp4"
             with view:
-                narrator, interrupted = await self._play(film, speed)
-            await asyncio.shield(self._finish(film, narrator, trace, interrupted=interrupted))
+                await self._play(film, speed, interrupt)
+            await self._finish(film, trace, site)
+        if self._failure is not None:
+            raise self._failure
         return self._result
 
-    async def _play(self, film: Path, speed: float) -> tuple[Narrator, bool]:
-        """The show itself; ended early by Ctrl-C."""
-        session = self._session
-        await self._roll(film)
-        stage = Stage(session.page, speed=speed)
-        voice = find_voice(
-            self._settings.voice and not self._instant, folder=self._data_dir / "voice", speed=speed
-        )
-        if self._settings.voice and not self._instant and isinstance(voice, SilentVoice):
+    async def _play(self, film: Path, speed: float, interrupt: _Interrupt) -> None:
+        """The show itself; ended early by Ctrl-C, or by an error that is told once all is on disk."""
+        session, stage, player = self._session, None, None
+        try:
+            await self._roll(film)
+            stage = None if self._instant else Stage(session.page, speed=speed)
+            self._narrator = self._narrate(stage, speed)
+            player = Player(
+                session,
+                self._narrator,
+                clock=self._clock,
+                stage=stage,
+                speed=speed,
+                instant=self._instant,
+            )
+            await interrupt.watch(player.play(self._flow.flow_id))
+        except asyncio.CancelledError:
+            self._result.presentation.interrupted = True
+        except Exception as exc:  # noqa: BLE001 - the show's boundary: kept, and raised after `_finish`
+            self._failure = for_a_person(exc, session.context)
+        finally:
+            interrupt.over = True
+            if stage is not None:
+                stage.close()
+            if self._narrator is not None:
+                self._narrator.close()
+        ended_early = self._result.presentation.interrupted or self._failure is not None
+        if player is not None and player.presentation.flow_id:
+            self._result.presentation = player.presentation
+        self._result.presentation.interrupted = ended_early
+        self._result.presentation.end(self._clock())
+
+    def _narrate(self, stage: Stage | None, speed: float) -> Narrator:
+        wanted = self._settings.voice and not self._instant
+        voice = find_voice(wanted, folder=self._data_dir / "voice", speed=speed)
+        if wanted and isinstance(voice, SilentVoice):
             self._result.notes.append("no voice: espeak-ng is not installed (apt-get install espeak-ng)")
-        narrator = Narrator(
+        return Narrator(
             voice,
             self._clock,
             speed=speed,
             silent=self._instant,
-            show=None if self._instant else stage.caption,
+            show=None if stage is None else stage.caption,
         )
-        player = Player(
-            session,
-            narrator,
-            clock=self._clock,
-            stage=None if self._instant else stage,
-            speed=speed,
-            instant=self._instant,
-        )
-        task = asyncio.create_task(player.play(self._flow.flow_id))
-        async with _ctrl_c(task.cancel):
-            try:
-                await task
-            except asyncio.CancelledError:
-                player.presentation.interrupted = True
-            except AgentError as exc:
-                raise user_error(exc) from exc
-            except PageError as exc:
-                raise UserError(str(exc), fix="start the demo again") from exc
-            finally:
-                stage.close()
-        presentation = player.presentation
-        for segment in presentation.segments:
-            segment.end_s = segment.end_s or self._clock()
-        presentation.duration_s = self._clock()
-        self._result.presentation = presentation
-        return narrator, presentation.interrupted
 
     async def _roll(self, film: Path) -> None:
         """Start filming; without ffmpeg the show goes on without a film."""
@@ -214,38 +232,44 @@ class _Show:
 
     # -- what is left --------------------------------------------------------------------------------
 
-    async def _finish(
-        self, film: Path, narrator: Narrator, trace: SessionTrace, *, interrupted: bool
-    ) -> None:
-        session, presentation = self._session, self._result.presentation
+    async def _finish(self, film: Path, trace: SessionTrace, site: SiteMap) -> None:
+        """Everything onto disk, the film last: it takes longest, and whatever becomes of it the rest
+        is there.
+        """
+        presentation, narrator = self._result.presentation, self._narrator
         html = None
-        with suppress(PageError):
-            html = (await session.snapshot()).html
-        trace.close(html)
-        has_film = await self._film(film, narrator, interrupted=interrupted)
-        self._write("captions.vtt", to_webvtt(narrator.cues()))
-        self._write("captions.srt", to_srt(narrator.cues()))
+        with suppress(PageError, PlaywrightError):
+            html = (await self._session.snapshot()).html
+        trace.close(html, complete=not presentation.interrupted)
+        cues = narrator.cues() if narrator is not None else []
+        self._write("captions.vtt", to_webvtt(cues))
+        self._write("captions.srt", to_srt(cues))
         self._write("result.json", json.dumps(_summary(presentation), indent=2, ensure_ascii=False))
-        write_report(
-            self._out / "report.html",
-            presentation,
-            site=await session.knowledge.site_map(),
-            visits=self._visits,
-            spoken=narrator.spoken,
-            film="demo.mp4" if has_film else None,
-            made_at=datetime.now().astimezone(),
-        )
-        self._result.files += ["report.html", "session/"]
+        self._report(site, film=None)
+        self._result.files += ["report.html", f"{SESSION}/"]
+        if narrator is not None and await self._film(film, narrator):
+            self._report(site, film="demo.mp4")
         self._result.run_id = self._log.run_id
         files = {name: (_KINDS.get(name, "trace"), self._out / name) for name in self._result.files}
         note = await end_record(self._log, ending_of_presentation(presentation), files)
         self._result.notes += [note] if note else []
 
-    async def _film(self, film: Path, narrator: Narrator, *, interrupted: bool) -> bool:
+    def _report(self, site: SiteMap, *, film: str | None) -> None:
+        write_report(
+            self._out / "report.html",
+            self._result.presentation,
+            site=site,
+            visits=self._visits,
+            spoken=self._narrator.spoken if self._narrator is not None else [],
+            film=film,
+            made_at=datetime.now().astimezone(),
+        )
+
+    async def _film(self, film: Path, narrator: Narrator) -> bool:
         """Finish the film and put voice, captions and chapters to it."""
         if self._recorder is None:
             return False
-        if not interrupted:
+        if not self._result.presentation.interrupted:
             await asyncio.sleep(LAST_PICTURE_S)  # a film that ends with its last word feels cut off
         chapters = [
             Chapter(s.start_s, s.title)
@@ -283,28 +307,32 @@ def _kept(film: Path, target: Path) -> bool:
     return True
 
 
-@asynccontextmanager
-async def _ctrl_c(stop: Callable[[], object]) -> AsyncIterator[None]:
-    """Ctrl-C and SIGTERM call `stop` once instead of raising; a second Ctrl-C raises."""
-    loop = asyncio.get_running_loop()
+class _Interrupt:
+    """Ctrl-C and SIGTERM: the first ends the show; whatever comes later hears that it is finishing."""
 
-    def once() -> None:
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(name)
-        stop()
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._show: asyncio.Task[object] | None = None
+        self._arrived = self._told = False
+        self.over = False
+        """The show has ended: nothing is left to interrupt."""
 
-    installed = True
-    try:
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(name, once)
-    except (NotImplementedError, RuntimeError, ValueError):
-        installed = False  # not in the main thread: whoever is will cancel us
-    try:
-        yield
-    finally:
-        if installed:
-            for name in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(name)
+    def __call__(self) -> None:
+        """A signal arrived."""
+        if not (self._arrived or self.over):
+            self._arrived = True
+            if self._show is not None:
+                self._show.cancel()
+        elif not self._told:
+            self._told = True
+            self._console.print("finishing: what there is so far is being written", style="yellow")
+
+    async def watch(self, show: Coroutine[Any, Any, object]) -> None:
+        """Run the show to its end. Raises `CancelledError` where it was interrupted."""
+        self._show = asyncio.create_task(show)
+        if self._arrived:
+            self._show.cancel()
+        await self._show
 
 
 def _flow(seed: Seed, wanted: str | None, flows: dict[str, PresentationFlow]) -> PresentationFlow:
@@ -320,6 +348,8 @@ def _summary(presentation: Presentation) -> dict[str, object]:
         "flow_id": presentation.flow_id,
         "succeeded": presentation.succeeded,
         "interrupted": presentation.interrupted,
+        "segments_shown": presentation.shown_count,
+        "segments_total": presentation.total,
         "duration_s": round(presentation.duration_s, 2),
         "segments": [
             {

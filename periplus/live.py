@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -51,6 +53,18 @@ class LiveView:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The terminal for somebody else meanwhile."""
+        live = self._live
+        if live is not None:
+            live.stop()
+        try:
+            yield
+        finally:
+            if live is not None:
+                live.start()
 
     def __call__(self, event: Event) -> None:
         """The bus's listener."""

@@ -13,6 +13,7 @@ from periplus.seeds import Seed
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
+TAIL_BYTES = 8_192
 _LISTENING = re.compile(r"^listening on (http://\S+)\s*$")
 
 
@@ -31,9 +32,16 @@ async def running_site(seed: Seed) -> AsyncIterator[str]:
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for us; the site ends when we do
     )
-    said = _Tail(process)
+    assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 - asked for above
+    said = _Tail(process.stderr)
     try:
-        yield await _listening(seed, process, said)
+        address = await _listening(seed, process, process.stdout, said)
+        chatter = _Tail(process.stdout)
+        try:
+            yield address
+        finally:
+            await _stop(process)
+            await chatter.finish()
     finally:
         await _stop(process)
         await said.finish()
@@ -50,12 +58,13 @@ def _command(seed: Seed) -> list[str]:
     )
 
 
-async def _listening(seed: Seed, process: asyncio.subprocess.Process, said: _Tail) -> str:
+async def _listening(
+    seed: Seed, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, said: _Tail
+) -> str:
     """The address the site prints."""
-    assert process.stdout is not None  # noqa: S101 - asked for above
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
-            async for line in process.stdout:
+            async for line in stdout:
                 match = _LISTENING.match(line.decode(errors="replace"))
                 if match is not None:
                     return match[1]
@@ -83,18 +92,17 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 class _Tail:
-    """Reads a process's stderr, so that it never blocks, and keeps the end."""
+    """Reads what a process says, so that it never blocks on a full pipe, and keeps the end."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._lines: list[str] = []
-        self._task = asyncio.create_task(self._read(process))
+    def __init__(self, stream: asyncio.StreamReader) -> None:
+        self._end = b""
+        self._task = asyncio.create_task(self._read(stream))
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None  # noqa: S101 - asked for above
-        async for line in process.stderr:
-            self._lines = [*self._lines[-19:], line.decode(errors="replace").rstrip()]
+    async def _read(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(TAIL_BYTES):
+            self._end = (self._end + chunk)[-TAIL_BYTES:]
 
     async def finish(self) -> str:
-        """What it said last, once the process is over."""
+        """What it said last, once the process is over: at most 20 lines."""
         await self._task
-        return "\n".join(self._lines)
+        return "\n".join(self._end.decode(errors="replace").splitlines()[-20:])

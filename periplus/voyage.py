@@ -11,7 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.browser.launch import BrowserMissing, has_display, launch
 from agent.context import Asker, Context
-from agent.errors import AgentError, NotInKnowledge
+from agent.errors import NotInKnowledge
 from agent.events import Bus
 from agent.knowledge import Knowledge
 from agent.outcomes import reporting
@@ -23,11 +23,6 @@ from periplus.desk import desk_client
 from periplus.errors import UserError
 
 VIEWPORT = (1280, 720)
-
-
-def user_error(error: AgentError) -> UserError:
-    """An error of the agent that a person can put right."""
-    return UserError(str(error), fix=error.hint)
 
 
 @asynccontextmanager
@@ -84,7 +79,12 @@ async def open_session(
         context.global_values = {**website.global_context, **(values or {})}
         page = await browser.new_page()
         session = Session(
-            page, knowledge, website, (base_url or website.base_url).rstrip("/"), context=context, bus=Bus()
+            page,
+            knowledge,
+            website,
+            (base_url or website.base_url).rstrip("/"),
+            context=context,
+            bus=Bus(context.redact),
         )
         async with reporting(session.bus, knowledge, context.run_id):
             yield session

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
 
 from agent.engine.calls import bind, fill_call, fill_conditions
 from agent.engine.companion import Companion
-from agent.errors import PersonNeeded, StepFailed
+from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.events import ActionDone
 from agent.page.acting import perform
 from agent.page.errors import GateFailed, PageError, Point
@@ -45,11 +49,12 @@ class Actions:
 
         Raises `StepFailed`, `PersonNeeded`, or a `PageError`.
         """
-        for candidate in (call, *call.fallback_actions):
+        candidates = (call, *call.fallback_actions)
+        for number, candidate in enumerate(candidates, start=1):
             try:
                 await self._perform_one(candidate, values)
-            except (GateFailed, StepFailed) as exc:
-                if candidate is (call, *call.fallback_actions)[-1] or getattr(exc, "acted", False):
+            except (PageError, StepFailed) as exc:
+                if number == len(candidates) or touched_the_page(exc):
                     raise
             else:
                 return
@@ -57,38 +62,61 @@ class Actions:
     async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         filled = fill_call(call, values)
         document = await self._session.knowledge.action(filled.action_type)
-        if document is not None and document.execution_steps:
-            await self._perform_document(document, filled, values)
-            return
-        armed = await self._armed(filled.observability_trigger, values)
-        await self._primitive(filled, values)
-        await _await_trigger(armed, filled.observability_trigger)
+        async with self._watching(filled.observability_trigger, values):
+            if document is not None and document.execution_steps:
+                await self._perform_document(document, filled, values)
+            else:
+                await self._primitive(filled, values)
+
+    @asynccontextmanager
+    async def _watching(
+        self, trigger: ObservabilityTrigger | None, values: Mapping[str, Any]
+    ) -> AsyncIterator[None]:
+        """Armed before what happens inside, waited for after it; disarmed where that fails."""
+        armed = await self._armed(trigger, values)
+        try:
+            yield
+        except BaseException:
+            if armed is not None:
+                with suppress(PageError, PlaywrightError):
+                    await armed.disarm()
+            raise
+        await _await_trigger(armed, trigger)
 
     async def _perform_document(self, document: Action, call: ActionCall, values: Mapping[str, Any]) -> None:
         """An action document's execution steps (KS 4.2), each wait armed before what causes it."""
         bound = {**values, **bind(document, call), **call.parameters}
         await self._require(document.preconditions, bound, f"action {document.action_id!r}")
         steps = sorted(document.execution_steps, key=lambda step: step.step)
-        armed: Armed | None = None
-        for index, step in enumerate(steps):
-            if not await self._applies(step, bound):
-                continue
-            if step.canonical_type == "wait_for" and step.observability_trigger is not None:
-                trigger = fill_call(step, bound).observability_trigger
-                await _await_trigger(armed or await self._armed(trigger, bound), trigger)
-                armed = None
-                continue
-            filled = fill_call(step, bound)
-            own = await self._armed(filled.observability_trigger, bound)
+        touched = False
+        index = 0
+        while index < len(steps):
+            step = fill_call(steps[index], bound)
             following = steps[index + 1] if index + 1 < len(steps) else None
+            index += 1
+            if not await self._applies(steps[index - 1], bound):
+                continue
+            if step.canonical_type == "wait_for":
+                await _await_trigger(
+                    await self._armed(step.observability_trigger, bound), step.observability_trigger
+                )
+                continue
+            waits = None
             if following is not None and following.canonical_type == "wait_for":
-                armed = await self._armed(fill_call(following, bound).observability_trigger, bound)
-            await self._primitive(filled, bound)
-            await _await_trigger(own, filled.observability_trigger)
-        if call.observability_trigger is not None:
-            await _await_trigger(
-                await self._armed(call.observability_trigger, bound), call.observability_trigger
-            )
+                waits = fill_call(following, bound).observability_trigger
+                index += 1
+            try:
+                async with self._watching(waits, bound), self._watching(step.observability_trigger, bound):
+                    await self._primitive(step, bound)
+            except (PageError, StepFailed) as exc:
+                if touched and not touched_the_page(exc):
+                    raise StepFailed(
+                        f"action {document.action_id!r}, step {step.step}: {exc}",
+                        error=getattr(exc, "error", "step_failed"),
+                        acted=True,
+                    ) from exc
+                raise
+            touched = True
         conditions = fill_conditions(document.postconditions, bound)
         verdicts = await self._session.judge_until_held(conditions, bound)
         for condition, verdict in zip(conditions, verdicts, strict=True):
@@ -133,7 +161,7 @@ class Actions:
                     await self._armed(call.observability_trigger, values), call.observability_trigger
                 )
             case "run_task" if call.task_id is not None:
-                await self._engine.sub_task(call.task_id, call.inputs, 0)
+                await self._engine.sub_task(call.task_id, call.inputs, self._engine.depth)
             case "no_op" | "wait_for":
                 return
             case name if vocabulary.canonical(name) is None:
@@ -163,17 +191,12 @@ class Actions:
         before = await session.snapshot()
         started, error = time.monotonic(), None
         try:
-            await self._act(name, call, selector)
-        except GateFailed as exc:
-            if exc.point is not Point.NOT_SCOPED:
-                error = str(exc)
-                raise
-            await self._engine.dismiss_overlays()
-            await self._act(name, call, selector)
-        except PageError as exc:
-            error = str(exc)
+            await self._act_past_overlays(name, call, selector)
+        except BaseException as exc:
+            error = str(exc) or type(exc).__name__
             raise
         finally:
+            session.touched()
             redact = session.context.redact
             session.bus.tell(
                 ActionDone(
@@ -190,6 +213,15 @@ class Actions:
                 )
             )
 
+    async def _act_past_overlays(self, name: str, call: ActionCall, selector: Selector | None) -> None:
+        """Once more where something was in the way that the website knows how to close."""
+        try:
+            await self._act(name, call, selector)
+        except GateFailed as exc:
+            if exc.point is not Point.NOT_SCOPED or not await self._engine.dismiss_overlays():
+                raise
+            await self._act(name, call, selector)
+
     async def _act(self, name: str, call: ActionCall, selector: Selector | None) -> None:
         session = self._session
         url = None
@@ -199,11 +231,22 @@ class Actions:
             session.page,
             name,
             selector=selector,
-            value=_typed(call.value),
+            value=self._value(name, call),
             url=url,
             pace=self._companion.pace(call, session.pace),
             allowed_origins=session.allowed_origins,
         )
+
+    def _value(self, name: str, call: ActionCall) -> str | list[str] | None:
+        """The value as it is put into the page. A file named without a folder is one of the sample
+        files (`files` in the global context), where there are any.
+        """
+        value = _typed(call.value)
+        samples = self._session.context.global_values.get("files")
+        if name != "upload_file" or value is None or not isinstance(samples, str):
+            return value
+        names = [value] if isinstance(value, str) else value
+        return [str(Path(samples) / each) if Path(each).name == each else each for each in names]
 
     async def _selector(self, call: ActionCall, values: Mapping[str, Any]) -> Selector | None:
         """The target as a selector with its parameters filled. Raises `StepFailed`."""
@@ -216,14 +259,14 @@ class Actions:
 
     async def _element(self, target: str) -> Selector:
         session = self._session
-        if looks_like_css(target):
-            return css(target)
         elements = await session.elements()
-        if target not in elements:
+        if target not in elements and not looks_like_css(target):
             await session.look()
             elements = await session.elements()
         if target in elements:
             return elements[target].selector
+        if looks_like_css(target):
+            return css(target)
         raise StepFailed(
             f"no element {target!r} on {session.screen_id or 'this unknown screen'}",
             error="element_not_found",

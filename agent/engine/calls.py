@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from agent.errors import StepFailed
 from kb_schema import vocabulary
@@ -13,44 +13,87 @@ from kb_schema.actions import Action
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition, Condition
 from kb_schema.selectors import Selector
-from kb_schema.templates import MissingVariable, fill_tree, strings, variables
+from kb_schema.templates import (
+    MissingVariable,
+    as_text,
+    fill_css,
+    fill_pattern,
+    fill_value,
+    is_one_variable,
+    strings,
+    variables,
+)
 
 _TARGET_PARAMETERS = ("target", "element", "element_id", "field_id")
 _VALUE_PARAMETERS = ("text", "value", "option_value", "option", "keys", "file", "file_path")
+CallT = TypeVar("CallT", bound=ActionCall)
 _CONDITION: TypeAdapter[BaseCondition] = TypeAdapter(Condition)
 
 
-def fill_call(call: ActionCall, values: Mapping[str, Any]) -> ActionCall:
-    """The call with every `{x}` filled; selectors keep their `{{x}}`.
+_SELECTORS = frozenset({"target", "element", "selector", "collection_selector"})
+"""Fields that hold CSS: what is filled in is quoted, so that no value can change what is meant."""
+_PATTERNS = frozenset({"pattern"})
 
-    Raises `StepFailed` for a variable without a value.
+
+def filled(node: Any, values: Mapping[str, Any], field: str = "") -> Any:
+    """JSON data with every `{x}` filled, escaped where the field is a selector or a pattern.
+
+    Raises `StepFailed` for a variable without a value, or a value that cannot stand there.
     """
-    data = call.to_json()
-    kept = {
-        name: data.pop(name)
-        for name in ("target", "fallback_actions", "narration", "condition")
-        if name in data
-    }
+    if isinstance(node, dict):
+        return {name: filled(item, values, name) for name, item in node.items()}
+    if isinstance(node, list | tuple):
+        return [filled(item, values, field) for item in node]
+    if not isinstance(node, str):
+        return node
     try:
-        filled = fill_tree(data, values)
-        if isinstance(kept.get("target"), str):
-            kept["target"] = fill_tree(kept["target"], values)
+        if field in _PATTERNS:
+            return fill_pattern(node, values)
+        if field in _SELECTORS and variables(node) and not is_one_variable(node):
+            return fill_css(node, values)
+        return fill_value(node, values)
     except MissingVariable as exc:
         raise StepFailed(str(exc), error="missing_variable") from exc
-    return type(call).model_validate({**filled, **kept})
+    except ValueError as exc:
+        raise StepFailed(str(exc), error="bad_value") from exc
+
+
+def fill_call(call: CallT, values: Mapping[str, Any]) -> CallT:
+    """The call with every `{x}` filled; whole selectors keep their `{{x}}`. Raises `StepFailed`."""
+    data = call.to_json()
+    kept: dict[str, Any] = {
+        name: data.pop(name) for name in ("fallback_actions", "narration", "condition") if name in data
+    }
+    if isinstance(data.get("target"), dict):
+        kept["target"] = data.pop("target")
+    return type(call).model_validate({**filled(data, values), **kept})
 
 
 def fill_condition(condition: BaseCondition, values: Mapping[str, Any]) -> BaseCondition:
-    """The condition with every `{x}` filled; one whose variable has no value stays as it is and
-    so cannot hold.
-    """
+    """The condition with every `{x}` filled. Raises `StepFailed`."""
     data = condition.to_json()
     if not any(variables(text) for _, text in strings(data)):
         return condition
+    told = filled(data, values)
     try:
-        return _CONDITION.validate_python(fill_tree(data, values))
-    except MissingVariable:
-        return condition
+        return _CONDITION.validate_python(told)
+    except ValidationError:
+        pass  # a number where text is compared: as the page would show it
+    try:
+        return _CONDITION.validate_python(_texts(told))
+    except ValidationError as exc:
+        raise StepFailed(
+            f"condition {condition.type} cannot be stated with these values: {exc.errors()[0]['msg']}",
+            error="bad_value",
+        ) from exc
+
+
+def _texts(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {name: _texts(item) for name, item in node.items()}
+    if isinstance(node, list):
+        return [_texts(item) for item in node]
+    return as_text(node) if isinstance(node, int | float) and not isinstance(node, bool) else node
 
 
 def fill_conditions(

@@ -21,8 +21,8 @@ class Companion:
     async def before_step(self, task: Task, step: TaskStep, values: Mapping[str, Any]) -> None:
         """The step's preconditions hold; it is about to be carried out."""
 
-    async def after_step(self, task: Task, step: TaskStep) -> None:
-        """The step is done and verified."""
+    async def after_step(self, task: Task, step: TaskStep, values: Mapping[str, Any]) -> None:
+        """The step is done and verified, and what it gives has been read into `values`."""
 
     async def before_action(self, call: ActionCall, selector: Selector | None) -> None:
         """An action on the page is about to pass the gate."""

@@ -24,6 +24,7 @@ from agent.errors import (
     PersonNeeded,
     SiteUnreachable,
     StepFailed,
+    touched_the_page,
 )
 from agent.events import InputResolved, OverlayDismissed, StepEnded, StepStarted, TaskEnded, TaskStarted
 from agent.guide import Guide
@@ -55,8 +56,10 @@ class _Run:
         self.task, self.values, self.depth = task, values, depth
         self.outputs: dict[str, Any] = {}
         self.records: list[StepRecord] = []
-        self.unevaluated = 0
-        self.verified = 0
+        self.proven = False
+        """Whether a condition held that speaks for the last thing that changed the site."""
+        self.contradicted = False
+        """Whether a condition spoke against it."""
 
 
 class Engine:
@@ -68,14 +71,17 @@ class Engine:
         self.actions = Actions(session, self, self.companion)
         self.guide = Guide(session, self)
         self._remediating: set[str] = set()
+        self._dismissing = False
+        self.depth = 0
+        """Of the task that runs now."""
 
     async def run_task(
         self, task_id: str, given: Mapping[str, Any] | None = None, *, depth: int = 0
     ) -> RunResult:
         """Run a task to its end and say how it came out.
 
-        Raises `NotInKnowledge`, `KnowledgeUnavailable` and `SiteUnreachable`; everything else that
-        goes wrong is in the result.
+        Raises `NotInKnowledge`, `KnowledgeUnavailable`, `SiteUnreachable` and `PageGone`; everything
+        else that goes wrong is in the result.
         """
         if depth > MAX_DEPTH:
             raise StepFailed(f"tasks call each other more than {MAX_DEPTH} deep", error="too_deep")
@@ -83,11 +89,12 @@ class Engine:
         task = await session.knowledge.task(task_id)
         started_at, started = datetime.now(UTC), time.monotonic()
         session.bus.tell(TaskStarted(task_id, task.name or task_id, depth))
-        if depth == 0:
-            await self.guide.arrive()
         run = _Run(task, {}, depth)
         status, error, hint = RunStatus.SUCCESS, None, None
+        outer, self.depth = self.depth, depth
         try:
+            if depth == 0:
+                await self.guide.arrive()
             run.values = await self._inputs(task, given or {})
             for number, step in enumerate(task.ordered_steps, start=1):
                 await self._run_step(run, step, number)
@@ -95,13 +102,15 @@ class Engine:
             await self._confirm(run, task.success_criteria, "success criterion")
         except (InputMissing, PersonNeeded) as exc:
             status, error, hint = RunStatus.NEEDS_PERSON, str(exc), exc.hint
-        except (NotInKnowledge, KnowledgeUnavailable, SiteUnreachable):
+        except (NotInKnowledge, KnowledgeUnavailable, SiteUnreachable, PageGone):
             session.bus.tell(TaskEnded(task_id, RunStatus.FAILURE, depth))
             raise
         except AgentError as exc:
             status, error, hint = RunStatus.FAILURE, str(exc), exc.hint
         except PageError as exc:
             status, error = RunStatus.FAILURE, str(exc)
+        finally:
+            self.depth = outer
         session.context.outputs.pop(task_id, None)
         session.context.outputs[task_id] = dict(run.outputs)
         if task.io_spec.context_persistence != "task":
@@ -118,7 +127,7 @@ class Engine:
             steps=tuple(run.records),
             outputs=session.context.redact(run.outputs),
             error=session.context.redact(error),
-            hint=hint,
+            hint=session.context.redact(hint),
         )
 
     async def perform_call(self, call: ActionCall, values: Mapping[str, Any]) -> None:
@@ -205,6 +214,7 @@ class Engine:
             else:
                 verdicts = await self._attempts(run, step)
                 await self._read_outputs(run, after=step.step_id)
+                await self.companion.after_step(run.task, step, run.values)
         except (AgentError, PageError) as exc:
             error = session.context.redact(str(exc))
             if step.required and not step.can_skip:
@@ -238,6 +248,7 @@ class Engine:
         attempt = 0
         while True:
             attempt += 1
+            run.contradicted = False  # of an attempt that failed and was made good
             try:
                 return await self._attempt(run, step)
             except (
@@ -255,15 +266,19 @@ class Engine:
                 if attempt >= min(allowed, MAX_ATTEMPTS):
                     raise
                 document = await self.session.knowledge.action(step.action.action_type)
-                if _acted(exc) and not is_idempotent(step.action, document):
-                    raise  # it may have happened: never repeated blindly
+                if touched_the_page(exc) and not is_idempotent(step.action, document):
+                    # It may have happened. Never repeated blindly: the task itself may say how to tell.
+                    verdicts = await self._already_done(run)
+                    if not verdicts:
+                        raise
+                    return verdicts
                 await self._repair(step, rule)
 
     async def _repair(self, step: TaskStep, rule: ErrorRule | None) -> None:
         """Between two attempts: out of the way what covers the page, back to a known screen."""
         session = self.session
         if rule is not None and rule.recovery == "refresh_and_retry":
-            await session.page.reload(wait_until="domcontentloaded")
+            await self.actions.perform(ActionCall(action_type="refresh"), {})
         await self.dismiss_overlays()
         found = await session.look_for(timeout_s=1.0)
         if found.screen_id is None:
@@ -276,6 +291,9 @@ class Engine:
         await self._ensure(run, step)
         await self.dismiss_overlays()
         await self.companion.before_step(run.task, step, run.values)
+        document = await self.session.knowledge.action(step.action.action_type)
+        if not is_idempotent(step.action, document):
+            run.proven = False  # what held before says nothing of what is done now
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(self, run.task, run.values, run.depth)
         elif step.action.canonical_type == "run_task" and step.action.task_id:
@@ -283,14 +301,15 @@ class Engine:
         else:
             await self.actions.perform(step.action, run.values)
         conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        verdicts = await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
-        await self.companion.after_step(run.task, step)
-        return verdicts
+        return await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
 
     async def _call_task(self, run: _Run, step: TaskStep) -> None:
         inputs = fill_call(step.action, run.values).inputs
-        result = await self.sub_task(step.action.task_id or "", inputs, run.depth)
-        run.values.update(result.outputs)
+        task_id = step.action.task_id or ""
+        await self.sub_task(task_id, inputs, run.depth)
+        declared = {spec.name for spec in run.task.io_spec.inputs}
+        outputs = self.session.context.outputs.get(task_id, {})
+        run.values.update({name: value for name, value in outputs.items() if name not in declared})
 
     async def _ensure(self, run: _Run, step: TaskStep) -> None:
         """Preconditions hold, or are remediated where they are soft (KS 9.11)."""
@@ -334,35 +353,56 @@ class Engine:
         """All conditions hold within their time; raises `StepFailed` otherwise."""
         filled = fill_conditions(tuple(conditions), run.values)
         if not filled:
-            run.unevaluated += 1
             return []
         verdicts = await self.session.judge_until_held(filled, run.values, timeout_s=CONFIRM_S)
         for condition, verdict in zip(filled, verdicts, strict=True):
-            against = condition.success is False
-            if against and verdict.held:
-                raise StepFailed(
-                    f"{what} {condition.type}: {verdict.evidence}", error=condition.type, acted=True
+            wanted = Status.NOT_HELD if condition.success is False else Status.HELD
+            if verdict.status is not wanted:
+                run.contradicted = run.contradicted or verdict.status is not Status.UNKNOWN
+                word = {Status.UNKNOWN: "could not be evaluated", Status.HELD: "holds"}.get(
+                    verdict.status, "does not hold"
                 )
-            if not against and not verdict.held:
-                word = "could not be evaluated" if verdict.status is Status.UNKNOWN else "does not hold"
                 raise StepFailed(
                     f"{what} {condition.type} {word}: {verdict.evidence}", error="postcondition", acted=True
                 )
-        run.verified += 1
+        run.proven = run.proven or any(verdict.held for verdict in verdicts)
         return verdicts
 
-    async def dismiss_overlays(self) -> None:
-        """Close what the website says may get in the way, by its own controls."""
+    async def _already_done(self, run: _Run) -> list[Verdict]:
+        """The task's own sign that it happened, where it holds; asked before anything is repeated."""
+        conditions = fill_conditions(run.task.already_done_when, run.values)
+        if not conditions:
+            return []
+        await self.dismiss_overlays()
+        verdicts = await self.session.judge_until_held(conditions, run.values)
+        if not all(verdict.held for verdict in verdicts):
+            return []
+        run.proven = True
+        return verdicts
+
+    async def dismiss_overlays(self) -> bool:
+        """Close what the website says may get in the way, by its own controls; whether any was."""
+        if self._dismissing:
+            return False  # its control is covered by another one: that one must go first
         overlays = self.session.website.overlays
         verdicts = await self.session.judge([overlay.present_when for overlay in overlays])
-        for overlay, verdict in zip(overlays, verdicts, strict=True):
-            if not verdict.held:
-                continue
-            try:
-                await self.actions.perform(overlay.dismiss, {})
-            except (GateFailed, StepFailed):
-                continue  # still opening, or gone by itself: the step's own gate will tell
-            self.session.bus.tell(OverlayDismissed(overlay.overlay_id))
+        present = [overlay for overlay, verdict in zip(overlays, verdicts, strict=True) if verdict.held]
+        closed = False
+        self._dismissing = True
+        try:
+            for overlay in [*present, *present]:  # a second time for what was covered by a later one
+                (verdict,) = await self.session.judge([overlay.present_when])
+                if not verdict.held:
+                    continue
+                try:
+                    await self.actions.perform(overlay.dismiss, {})
+                except (GateFailed, StepFailed):
+                    continue  # still opening, or gone by itself: the step's own gate will tell
+                closed = True
+                self.session.bus.tell(OverlayDismissed(overlay.overlay_id))
+        finally:
+            self._dismissing = False
+        return closed
 
 
 def _rule_for(step: TaskStep, error: Exception) -> ErrorRule | None:
@@ -375,15 +415,10 @@ def _rule_for(step: TaskStep, error: Exception) -> ErrorRule | None:
     return next((rule for rule in step.error_handling if rule.condition in names), None)
 
 
-def _acted(error: Exception) -> bool:
-    """Whether the page was touched before the error."""
-    if isinstance(error, GateFailed):
-        return False
-    return bool(getattr(error, "acted", isinstance(error, PageError)))
-
-
 def _evidence(run: _Run, status: RunStatus) -> EvidenceLevel:
-    if status is RunStatus.FAILURE:
+    """Verified: the task's own criteria held, or a postcondition since the site was last changed."""
+    if run.contradicted:
         return EvidenceLevel.CONTRADICTED
-    stated = bool(run.task.success_criteria) or run.verified > 0
-    return EvidenceLevel.VERIFIED if stated and status is RunStatus.SUCCESS else EvidenceLevel.UNVERIFIED
+    if status is RunStatus.SUCCESS and run.proven:
+        return EvidenceLevel.VERIFIED
+    return EvidenceLevel.UNVERIFIED

@@ -9,6 +9,8 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator, Page
 
 from agent.engine.inputs import MISSING
+from agent.page.probing import answer_probes
+from kb_schema.probes import ElementProbe, probe_key
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.urls import compile_pattern
 from kb_schema.values import (
@@ -49,16 +51,30 @@ async def _once(
             name = source.removeprefix("inputs.").removeprefix("outputs.").removeprefix("context.")
             return values.get(name, MISSING)
         case DomExtraction():
-            text = await _read(_visible(page, rule.selector, elements).first, rule.attribute)
+            if rule.attribute is None and rule.selector in elements:
+                text = await _told(page, elements[rule.selector])
+            else:
+                text = await _read(_visible(page, rule.selector, elements).first, rule.attribute)
             if text is None or rule.pattern is None:
                 return MISSING if text is None else text
             return _by_pattern(rule.pattern, text)
         case TableExtraction(columns=columns):
             rows = await _visible(page, rule.selector, elements).all()
+            if not rows and rule.fallback is not None:
+                return MISSING
             return [
                 {name: await _read(row.locator(css).first, None) for name, css in columns.items()}
                 for row in rows[:MAX_ROWS]
             ]
+
+
+async def _told(page: Page, selector: Selector) -> str | None:
+    """What an element of the knowledge says or holds, found by any of its strategies."""
+    probe = ElementProbe(selector=selector)
+    answer = (await answer_probes(page, [probe]))[probe_key(probe)]
+    if answer.error or answer.visible == 0:
+        return None
+    return answer.value if answer.value not in (None, "") else answer.text
 
 
 def _visible(page: Page, target: str, elements: Mapping[str, Selector]) -> Locator:

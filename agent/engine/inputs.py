@@ -57,6 +57,8 @@ async def resolve_inputs(
             if spec.required:
                 raise InputMissing(task.task_id, spec.name, spec.description)
             value, source = "", "nothing"
+        if spec.secret:
+            context.keep_secret(value)  # before anything can fail and tell of it
         if source != "nothing":
             value = transformed(spec.name, typed(spec, value), spec.transforms)
         if spec.secret:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent.engine.calls import fill_condition
+from playwright.async_api import Error as PlaywrightError
+
+from agent.engine.calls import fill_condition, filled
+from agent.engine.extract import as_css
 from agent.errors import AgentError, PersonNeeded, StepFailed
-from agent.page.errors import PageError
+from agent.page.errors import GateFailed, PageError, PageGone, Point
 from agent.page.probing import answer_probes
 from kb_schema.conditions import ElementCount, ElementHidden
 from kb_schema.iterators import (
@@ -20,10 +23,12 @@ from kb_schema.iterators import (
 )
 from kb_schema.probes import ElementProbe, Facts, ProbeAnswer, probe_key
 from kb_schema.tasks import Task
-from kb_schema.templates import fill_tree, fill_value
 
 if TYPE_CHECKING:
     from agent.engine.engine import Engine
+
+_NO_NEXT = frozenset({Point.NOT_FOUND, Point.NOT_VISIBLE, Point.DISABLED})
+"""How the control for the next page fails on the last one."""
 
 AnyIterator = CollectionIterator | ListIterator | PaginationIterator | UntilIterator
 
@@ -54,48 +59,59 @@ class _Loop:
         self._engine, self._spec, self._values, self._depth = engine, spec, dict(values), depth
         self._done = 0
         self._failures = 0
+        self._failed: list[str] = []
 
     async def over_collection(self, spec: CollectionIterator) -> int:
         """The first element each time while the collection shrinks, else one after the other."""
         shrinking = isinstance(spec.termination_condition, ElementHidden)
-        while self._done < spec.max_iterations:
+        screen = (await self._engine.session.look_for(timeout_s=1.0)).screen_id
+        while True:
             answer = await self._collection(spec.collection_selector)
-            if answer.visible == 0 or (not shrinking and self._done >= answer.visible):
+            left = answer.visible if shrinking else answer.visible - self._done
+            if left <= 0:
+                await self._still_on(screen)
                 break
             if not shrinking and await self._finished():
                 break
-            await self._item(spec.item_action, item=answer.text or "")
+            if self._done >= spec.max_iterations:
+                raise self._partial(left)
+            await self._item(spec.item_action, item=await self._text(spec, 0 if shrinking else self._done))
+            await self._still_on(screen)
             if shrinking and not await self._shrank(spec, answer.visible):
                 raise StepFailed(
                     f"{spec.collection_selector}: still {answer.visible} after item {self._done}: no progress",
                     error="no_progress",
                     acted=True,
                 )
-        return self._done
+        return self._end()
 
     async def over_list(self, spec: ListIterator) -> int:
         """Every item of the list, at most `max_iterations`."""
-        items = fill_value(spec.items, self._values)
+        items = filled(spec.items, self._values)
         if not isinstance(items, list | tuple):
             raise StepFailed(f"{spec.items} is not a list", error="not_a_list")
-        for item in items[: spec.max_iterations]:
+        for item in items:
             if await self._finished():
                 break
+            if self._done >= spec.max_iterations:
+                raise self._partial(len(items) - self._done)
             await self._item(spec.item_action, item=item, name=spec.item_name)
-        return self._done
+        return self._end()
 
     async def over_pages(self, spec: PaginationIterator) -> int:
         """The item action on each page, then the next page, until there is none."""
         while True:
             await self._item(spec.item_action, item=self._done)
-            if self._done >= spec.max_iterations or await self._finished():
-                return self._done
+            if await self._finished():
+                return self._end()
             try:
                 await self._engine.actions.perform(spec.next_page, self._values)
-            except (StepFailed, PageError) as exc:
-                if getattr(exc, "acted", False):
+            except GateFailed as exc:
+                if exc.point not in _NO_NEXT:
                     raise
-                return self._done  # nothing to go on to: this was the last page
+                return self._end()  # nothing to go on to: this was the last page
+            if self._done >= spec.max_iterations:
+                raise self._partial(None)
 
     async def until(self) -> int:
         """Until the condition holds."""
@@ -107,7 +123,49 @@ class _Loop:
                     acted=True,
                 )
             await self._item(self._spec.item_action, item=self._done)
+        return self._end()
+
+    def _end(self) -> int:
+        """The count of a loop that went through; an item that failed on the way is told."""
+        if self._failed:
+            raise StepFailed(
+                f"{len(self._failed)} of {self._done} items failed; the first: {self._failed[0]}",
+                error="items_failed",
+                acted=True,
+            )
         return self._done
+
+    def _partial(self, left: int | None) -> StepFailed:
+        """The loop is bounded, and the bound came before the end."""
+        rest = "more" if left is None else str(left)
+        return StepFailed(
+            f"stopped after {self._done} items with {rest} left (max_iterations)",
+            error="max_iterations_reached",
+            acted=True,
+        )
+
+    async def _still_on(self, screen: str | None) -> None:
+        """An empty page that is another page is no empty collection."""
+        found = await self._engine.session.look_for([screen] if screen else None)
+        if screen is not None and found.screen_id != screen:
+            raise StepFailed(
+                f"on {found.screen_id or 'an unknown screen'} instead of {screen} after {self._done} items",
+                error="lost_the_collection",
+                acted=True,
+            )
+
+    async def _text(self, spec: CollectionIterator, index: int) -> str:
+        """What the element says that is dealt with now."""
+        scope = await self._engine.session.scope(self._values)
+        selector = scope.element(spec.collection_selector)
+        rule = next((as_css(s) for s in selector.ordered if as_css(s)), "") if selector else ""
+        if not rule:
+            return ""
+        found = self._engine.session.page.locator(rule).filter(visible=True).nth(index)
+        try:
+            return " ".join((await found.inner_text(timeout=1_000)).split())
+        except PlaywrightError:
+            return ""  # it went away; what is done for it will say so
 
     async def _item(self, action: ItemAction, *, item: Any, name: str = "item") -> None:
         """One item; errors are counted as the iterator says."""
@@ -115,7 +173,7 @@ class _Loop:
         self._done += 1
         try:
             if action.task_id is not None:
-                inputs = fill_tree(dict(action.inputs), values)
+                inputs = filled(dict(action.inputs), values)
                 await self._engine.sub_task(action.task_id, inputs, self._depth)
             elif action.action is not None:
                 await self._engine.actions.perform(action.action, values)
@@ -123,9 +181,10 @@ class _Loop:
             raise
         except (AgentError, PageError) as exc:
             self._failures += 1
+            self._failed.append(str(exc))
             rules = self._spec.error_handling
             stop = rules.on_error == "abort" and not self._spec.continue_on_error
-            if stop or self._failures >= rules.max_consecutive_errors:
+            if stop or isinstance(exc, PageGone) or self._failures >= rules.max_consecutive_errors:
                 raise StepFailed(f"item {self._done}: {exc}", error="item_failed", acted=True) from exc
         else:
             self._failures = 0
@@ -134,8 +193,8 @@ class _Loop:
         condition = self._spec.termination_condition
         if condition is None:
             return False
-        filled = fill_condition(condition, self._values)
-        return (await self._engine.session.judge([filled], self._values, Facts(iteration=self._done)))[0].held
+        told = fill_condition(condition, self._values)
+        return (await self._engine.session.judge([told], self._values, Facts(iteration=self._done)))[0].held
 
     async def _shrank(self, spec: CollectionIterator, before: int) -> bool:
         """Whether the collection has fewer elements than before, within the condition's time."""

@@ -7,9 +7,11 @@ the engine's business.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from playwright.async_api import Error as DriverError
 from playwright.async_api import Page
@@ -143,6 +145,8 @@ async def perform(
     if kind.target == "none":
         selector = None
     doer = PERFORMERS[kind.name]
+    if kind.target != "none":
+        _check_origin(page.url, allowed_origins)  # a link may have led elsewhere
     began = time.monotonic()
     for attempt in range(REGATES):
         target = None
@@ -305,6 +309,9 @@ async def _tick(order: Order, *, on: bool) -> None:
 @performer("upload_file")
 async def _upload_file(order: Order) -> None:
     files = [order.text] if isinstance(order.value, str | None) else list(order.value)
+    missing = await asyncio.to_thread(lambda: [name for name in files if not Path(name).is_file()])
+    if missing:
+        raise ActionMisused(order.action, f"cannot give the file {missing[0]!r}: there is none")
     await order.gated.element.set_input_files(files, timeout=ACTION_TIMEOUT_MS)
 
 

@@ -46,6 +46,7 @@ class Narrator:
         self._voice, self._clock, self._speed, self._silent = voice, clock, speed, silent
         self._show = show
         self._free_at = 0.0
+        self._captions: asyncio.Task[None] | None = None
         self.spoken: list[Spoken] = []
 
     async def say(self, text: str) -> float:
@@ -60,8 +61,27 @@ class Narrator:
         self.spoken.append(Spoken(words, start, duration, speech))
         self._free_at = start + duration + (0.0 if self._silent else PAUSE_S / self._speed)
         if self._show is not None:
-            await self._show(words)
+            self._begin_captions(cues_for(words, start, duration, speech.words))
         return duration
+
+    def close(self) -> None:
+        """Stop showing captions."""
+        if self._captions is not None:
+            self._captions.cancel()
+
+    def _begin_captions(self, cues: list[Cue]) -> None:
+        self.close()
+        self._captions = asyncio.create_task(self._follow(cues), name="captions")
+
+    async def _follow(self, cues: list[Cue]) -> None:
+        """Show each caption while its words are heard, then none."""
+        assert self._show is not None  # noqa: S101 - only called with somebody to show them
+        for cue in cues:
+            await asyncio.sleep(max(0.0, cue.start_s - self._clock()))
+            await self._show(cue.text.replace("\n", " "))
+        if cues:
+            await asyncio.sleep(max(0.0, cues[-1].end_s - self._clock()))
+        await self._show("")
 
     async def finished(self) -> None:
         """Wait until nobody speaks."""

@@ -5,23 +5,22 @@ Navigation is never in a flow: a segment names a task or a screen, and the guide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
-from agent.engine.calls import fill_conditions
-from agent.engine.companion import Companion
+from agent.engine.calls import fill_condition
 from agent.engine.engine import Engine
+from agent.engine.extract import as_css
 from agent.engine.inputs import map_inputs
-from agent.errors import AgentError
+from agent.errors import AgentError, StepFailed
 from agent.events import Event, ScreenSeen
-from agent.page.acting import Pace
-from agent.page.errors import PageError
+from agent.page.errors import PageError, PageGone
 from agent.page.gate import pass_gate
 from agent.presenting.narrator import Narrator
+from agent.presenting.presenter import Presenter, Telling
 from agent.presenting.records import (
-    Narrated,
     Presentation,
     SegmentEnded,
     SegmentRecord,
@@ -30,16 +29,13 @@ from agent.presenting.records import (
 )
 from agent.presenting.stage import Stage
 from agent.session import Session
-from kb_schema.calls import ActionCall
-from kb_schema.presentation import PresentationFlow, Segment, SegmentTransition
-from kb_schema.probes import Facts, Status
+from kb_schema.conditions import BaseCondition, UserInterest
+from kb_schema.presentation import PresentationFlow, Segment
+from kb_schema.probes import Facts, Status, Verdict, unknown
 from kb_schema.selectors import Selector
-from kb_schema.tasks import Task, TaskStep
-from kb_schema.templates import MissingVariable, fill
 
-SLOWEST_KEY_S, FASTEST_KEY_S = 0.14, 0.03
-"""Bounds of a human's typing; within them a field takes as long as what is said about it. An
-authored speed takes the place of the fastest."""
+PASSWORDS = "input[type=password]"
+MASK_COLOR = "#334155"
 BRIDGE = "That did not go as planned, so let me show you the next part."
 """Said when a segment cannot be saved."""
 
@@ -58,42 +54,52 @@ class Player:
         instant: bool = False,
     ) -> None:
         """`clock`: seconds of film. `instant`: no words, no pauses, no pointer; only the work."""
-        self._session, self._narrator, self._stage = session, narrator, stage
+        self._stage = None if instant else stage
+        self._session, self._narrator = session, narrator
         self._clock, self._speed, self._instant = clock, speed, instant
-        self._companion = _Presenter(self)
-        self.engine = Engine(session, self._companion)
+        self._telling = Telling(session, narrator, self._stage, speed, instant)
+        self._presenter = Presenter(self._telling)
+        self.engine = Engine(session, self._presenter)
         self._record: SegmentRecord | None = None
         self.presentation = Presentation("", "")
         session.bus.listen(self._note_screen)
 
     async def play(self, flow_id: str) -> Presentation:
         """Play a flow to its end. Raises `NotInKnowledge`, `KnowledgeUnavailable`,
-        `SiteUnreachable`; a segment that fails is passed over with grace.
+        `SiteUnreachable` at its start, and `PageGone`; a segment that fails is passed over with grace.
         """
         flow = await self._session.knowledge.flow(flow_id)
-        self.presentation = Presentation(flow.flow_id, flow.name)
+        self.presentation = Presentation(flow.flow_id, flow.name, len(flow.segments))
         await self.engine.guide.arrive()
         segments = flow.ordered_segments
-        transitions = {t.from_segment: t for t in flow.transitions}
         index = 0
         while index < len(segments):
-            segment = segments[index]
-            record = SegmentRecord(
-                segment.segment_id, _title(segment), segment.type, segment.required, self._clock()
-            )
-            self.presentation.segments.append(record)
-            await self._segment(flow, segment, record, index)
-            index += 1
-            transition = transitions.get(segment.segment_id)
-            if transition is not None and index < len(segments):
-                index = await self._pass_over(flow, transition, index)
+            await self._segment(flow, segments[index], self._recorded(segments[index]), index)
+            following, reason = await self._next(flow, index)
+            for passed_over in segments[index + 1 : following]:
+                self._pass_over(passed_over, reason)
+            index = following
         await self._narrator.finished()
+        self._narrator.close()
         if self._stage is not None:
             await self._stage.caption("")
-        self.presentation.duration_s = self._clock()
+        self.presentation.end(self._clock())
         return self.presentation
 
     # -- one segment -----------------------------------------------------------------------------
+
+    def _recorded(self, segment: Segment) -> SegmentRecord:
+        record = SegmentRecord(
+            segment.segment_id, _title(segment), segment.type, segment.required, self._clock()
+        )
+        self.presentation.segments.append(record)
+        return record
+
+    def _pass_over(self, segment: Segment, reason: str) -> None:
+        """A segment that a transition leads past: it is told, and a required one is missed."""
+        record = self._recorded(segment)
+        record.status, record.reason, record.end_s = SegmentStatus.SKIPPED, reason, record.start_s
+        self._session.bus.tell(SegmentEnded(segment.segment_id, record.status, reason))
 
     async def _segment(
         self, flow: PresentationFlow, segment: Segment, record: SegmentRecord, index: int
@@ -111,10 +117,13 @@ class Player:
             self._record = record
             try:
                 await self._show(flow, segment, record)
+                record.status = SegmentStatus.SHOWN
+            except PageGone as exc:
+                record.status, record.reason = SegmentStatus.FAILED, self._redacted(str(exc))
+                raise  # without a page there is nothing left to show
             except (AgentError, PageError) as exc:
-                record.status = SegmentStatus.FAILED
-                record.reason = self._session.context.redact(str(exc))
-                await self.say(BRIDGE, {})
+                record.status, record.reason = SegmentStatus.FAILED, self._redacted(str(exc))
+                await self._telling.say(BRIDGE, {})
             record.picture = await self._picture()
             self._record = None
         record.end_s = self._clock()
@@ -122,12 +131,12 @@ class Player:
 
     async def _show(self, flow: PresentationFlow, segment: Segment, record: SegmentRecord) -> None:
         values = self._words(flow)
-        if self._stage is not None and not self._instant:
+        if self._stage is not None:
             await self._stage.chapter(record.title)
         match segment.type:
             case "conversational":
                 await self._hooks(segment, "before", values)
-                await self.say(segment.narration_template, values)
+                await self._telling.say(segment.narration_template, values)
                 await self._narrator.finished()
                 await self._hooks(segment, "after", values)
             case "explanation":
@@ -138,7 +147,7 @@ class Player:
     async def _explain(self, segment: Segment, values: dict[str, Any]) -> None:
         await self._hooks(segment, "before", values)
         await self.engine.guide.go_to(segment.screen_id or "")
-        await self.say(segment.narration_template, values)
+        await self._telling.say(segment.narration_template, values)
         if not self._instant:
             await self._scroll_and_point(segment)
         await self._hooks(segment, "during", values)
@@ -151,10 +160,10 @@ class Player:
         inputs = map_inputs(segment.input_mapping, self._session.context)
         values |= {**self._session.context.session, **inputs}  # persisted under another name, too
         await self._hooks(segment, "before", values)
-        await self.say(segment.narration_template, values)
-        self._companion.begin(segment, values)
+        await self._telling.say(segment.narration_template, values)
+        self._presenter.begin(segment, values)
         result = await self.engine.run_task(segment.task_id or "", inputs)
-        self._companion.end()
+        self._presenter.end()
         record.run = result
         if not result.succeeded:
             raise AgentError(result.error or f"task {segment.task_id} failed", hint=result.hint)
@@ -163,10 +172,12 @@ class Player:
         await self._hooks(segment, "after", values)
 
     async def _hooks(self, segment: Segment, when: str, values: Mapping[str, Any]) -> None:
-        """Hooks of a kind that are tied to no step, in order."""
-        for hook in segment.narrative_hooks:
-            if hook.hook_type == when and hook.step_id is None:
-                await self.say(hook.narration, values)
+        """Hooks of a kind that are tied to no step, in order; nobody leaves while told what was done."""
+        hooks = [h for h in segment.narrative_hooks if h.hook_type == when and h.step_id is None]
+        for hook in hooks:
+            await self._telling.say(hook.narration, values)
+        if when == "after" and hooks:
+            await self._narrator.finished()
 
     async def _scroll_and_point(self, segment: Segment) -> None:
         """Move through the page while it is explained, in as many parts as there is to show."""
@@ -200,20 +211,6 @@ class Player:
 
     # -- words, time and ways ----------------------------------------------------------------------
 
-    async def say(self, text: str, values: Mapping[str, Any]) -> float:
-        """Fill and speak; a sentence whose variable has no value is left unsaid."""
-        try:
-            words = fill(text, values)
-        except MissingVariable:
-            return 0.0
-        words = str(self._session.context.redact(words))
-        seconds = await self._narrator.say(words)
-        if self._narrator.spoken and words.strip():
-            self._session.bus.tell(
-                Narrated(self._narrator.spoken[-1].text, self._narrator.spoken[-1].start_s)
-            )
-        return seconds
-
     def remaining(self, flow: PresentationFlow) -> float | None:
         """Seconds left of the flow's window, as authored (at speed 1)."""
         window = flow.duration.max or flow.duration.estimated
@@ -226,33 +223,56 @@ class Player:
         if segment.required or not segment.can_skip:
             return None
         remaining = self.remaining(flow)
-        facts = Facts(remaining_seconds=remaining)
-        conditions = fill_conditions(segment.skip_conditions, self._words(flow))
-        verdicts = await self._session.judge(conditions, self._words(flow), facts)
-        for condition, verdict in zip(conditions, verdicts, strict=True):
+        verdicts = await self._judge(flow, segment.skip_conditions)
+        for condition, verdict in zip(segment.skip_conditions, verdicts, strict=True):
             if verdict.held:
-                return f"{condition.type}: {verdict.evidence}"
+                return self._redacted(f"{condition.type}: {verdict.evidence}")
         if remaining is not None and remaining < _needed(flow, segment):
             for path in flow.fallback_paths:
                 if path.condition == "time_running_out" and segment.segment_id in path.segments_to_skip:
                     return f"time_running_out: {remaining:.0f} s remain"
         return None
 
-    async def _pass_over(self, flow: PresentationFlow, transition: SegmentTransition, index: int) -> int:
-        """The index of the next segment; a conditional transition may lead elsewhere (KS 4.5)."""
-        segments = flow.ordered_segments
+    async def _next(self, flow: PresentationFlow, index: int) -> tuple[int, str]:
+        """The index of the segment after this one, and why those between are passed over (KS 4.5).
+
+        Only ever forwards, whatever the knowledge says: no segment is told twice.
+        """
+        segments, following = flow.ordered_segments, index + 1
+        here = segments[index].segment_id
+        transition = next((t for t in reversed(flow.transitions) if t.from_segment == here), None)
+        if transition is None or following >= len(segments):
+            return following, ""
+        wanted, reason = transition.to_segment, f"the transition from {here} leads past it"
         if transition.type == "conditional" and transition.condition is not None:
-            values = self._words(flow)
-            (verdict,) = await self._session.judge([transition.condition], values)
-            if verdict.status is Status.NOT_HELD:
-                fallback = str(getattr(transition.condition, "fallback", None) or "")
-                wanted = fallback.removeprefix("skip_to_")
-                return next((i for i, s in enumerate(segments) if s.segment_id == wanted), index)
-        target = next((i for i, s in enumerate(segments) if s.segment_id == transition.to_segment), index)
-        shown_next = segments[target]
-        if await self._reason_to_skip(flow, shown_next) is None and transition.narration_template:
-            await self.say(transition.narration_template, self._words(flow))
-        return target if transition.type != "conditional" or target >= index else index
+            condition = transition.condition
+            (verdict,) = await self._judge(flow, [condition])
+            reason = self._redacted(f"{condition.type}: {verdict.evidence}")
+            # In a demo without a visitor nobody can say what interests them, and a story with all
+            # its parts is better than one without: not said counts as interested. Any other
+            # condition that cannot be told does not hold.
+            unsaid = isinstance(condition, UserInterest) and verdict.status is Status.UNKNOWN
+            if not verdict.held and not unsaid:
+                return _later(segments, transition.fallback_segment, index), reason
+        target = _later(segments, wanted, index)
+        if transition.narration_template and await self._reason_to_skip(flow, segments[target]) is None:
+            await self._telling.say(transition.narration_template, self._words(flow))
+        return target, reason
+
+    async def _judge(self, flow: PresentationFlow, conditions: Sequence[BaseCondition]) -> list[Verdict]:
+        """How the flow's own conditions come out, its clock among the facts."""
+        values = self._words(flow)
+        facts = Facts(remaining_seconds=self.remaining(flow))
+        verdicts: list[Verdict] = []
+        for condition in conditions:
+            try:
+                verdicts += await self._session.judge([fill_condition(condition, values)], values, facts)
+            except StepFailed as exc:  # a value nobody has given yet: it cannot be told
+                verdicts.append(unknown(str(exc)))
+        return verdicts
+
+    def _redacted(self, text: str) -> str:
+        return str(self._session.context.redact(text))
 
     def _words(self, flow: PresentationFlow) -> dict[str, Any]:
         """What narration may name: the session's values and the presenter's own name."""
@@ -271,65 +291,22 @@ class Player:
             self._record.screens.append(event.screen_id)
 
     async def _picture(self) -> bytes | None:
+        """The page without what was typed into secret fields, as far as CSS can name them."""
+        page = self._session.page
+        secret = [as_css(way) for selector in self._session.secret_fields for way in selector.ordered]
+        hidden = [page.locator(css) for css in (PASSWORDS, *filter(None, dict.fromkeys(secret)))]
         try:
-            return await self._session.page.screenshot(type="jpeg", quality=60, scale="css")
+            return await page.screenshot(
+                type="jpeg", quality=60, scale="css", mask=hidden, mask_color=MASK_COLOR
+            )
         except PlaywrightError:
             return None  # a picture less; the segment itself was shown
 
 
-class _Presenter(Companion):
-    """Talks and points while the engine works."""
-
-    def __init__(self, player: Player) -> None:
-        self._player = player
-        self._segment: Segment | None = None
-        self._values: dict[str, Any] = {}
-        self._speaking_s = 0.0
-
-    def begin(self, segment: Segment, values: Mapping[str, Any]) -> None:
-        """A segment's task starts."""
-        self._segment, self._values = segment, dict(values)
-
-    def end(self) -> None:
-        """Its task is over."""
-        self._segment = None
-
-    async def before_step(self, task: Task, step: TaskStep, values: Mapping[str, Any]) -> None:
-        """A hook of this step, else the step's own narration; it begins, then the step does."""
-        segment = self._segment
-        if segment is None or task.task_id != segment.task_id:
-            return
-        hooks = [h for h in segment.narrative_hooks if h.hook_type == "during" and h.step_id == step.step_id]
-        texts = [hook.narration for hook in hooks] or (
-            [step.action.narration] if step.action.narration else []
-        )
-        self._speaking_s = 0.0
-        for text in texts:
-            self._speaking_s = await self._player.say(text, {**self._values, **values})
-
-    async def before_action(self, call: ActionCall, selector: Selector | None) -> None:
-        """Bring the pointer to the element, so that a viewer sees what is about to happen."""
-        stage = self._player._stage  # noqa: SLF001 - the presenter is the player's own half
-        if stage is None or selector is None or self._player._instant:  # noqa: SLF001
-            return
-        try:
-            gated = await pass_gate(self._player._session.page, selector, timeout_s=2.0)  # noqa: SLF001
-            box = await gated.pointer.bounding_box()
-        except (PageError, PlaywrightError):
-            return  # the action's own gate will say what is wrong
-        if box is not None:
-            await stage.point_to(dict(box))  # type: ignore[arg-type]  # a TypedDict of floats
-            if call.canonical_type in ("click", "double_click", "check", "uncheck"):
-                await stage.press()
-
-    def pace(self, call: ActionCall, usual: Pace) -> Pace:
-        """Type as long as is being spoken, at a human speed."""
-        if self._player._instant or not isinstance(call.value, str) or not call.value:  # noqa: SLF001
-            return usual
-        speed = self._player._speed  # noqa: SLF001
-        authored = call.speed / 1000 if isinstance(call.speed, int | float) else FASTEST_KEY_S
-        wanted = self._player._narrator.remaining_s / len(call.value)  # noqa: SLF001
-        return Pace(key_delay_s=min(SLOWEST_KEY_S / speed, max(authored / speed, wanted)))
+def _later(segments: Sequence[Segment], wanted: str | None, index: int) -> int:
+    """The index of the wanted segment; of the next one where it is none, or not a later one."""
+    following = index + 1
+    return next((i for i in range(following, len(segments)) if segments[i].segment_id == wanted), following)
 
 
 def _title(segment: Segment) -> str:

@@ -6,15 +6,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agent.events import Event
-from kb_schema.runs import RunResult
+from kb_schema.runs import RunResult, StepStatus
 
 
 class SegmentStatus(StrEnum):
     """How one segment came out."""
 
+    STARTED = "started"
     SHOWN = "shown"
     SKIPPED = "skipped"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """The show ended in its middle."""
 
 
 @dataclass
@@ -27,7 +30,7 @@ class SegmentRecord:
     required: bool
     start_s: float
     end_s: float = 0.0
-    status: SegmentStatus = SegmentStatus.SHOWN
+    status: SegmentStatus = SegmentStatus.STARTED
     reason: str | None = None
     screens: list[str] = field(default_factory=list)
     run: RunResult | None = None
@@ -69,9 +72,18 @@ class Presentation:
 
     flow_id: str
     name: str
+    total: int = 0
+    """Segments of the flow; `segments` has those the story came to, and those it passed over."""
     segments: list[SegmentRecord] = field(default_factory=list)
     duration_s: float = 0.0
     interrupted: bool = False
+
+    def end(self, at_s: float) -> None:
+        """The show is over at this second of the film: what was in its middle was not shown."""
+        for segment in self.segments:
+            if segment.status is SegmentStatus.STARTED:
+                segment.status, segment.end_s = SegmentStatus.INTERRUPTED, at_s
+        self.duration_s = at_s
 
     @property
     def succeeded(self) -> bool:
@@ -81,6 +93,13 @@ class Presentation:
         )
 
     @property
+    def shown_count(self) -> int:
+        """Segments that were shown to their end."""
+        return sum(s.status is SegmentStatus.SHOWN for s in self.segments)
+
+    @property
     def step_count(self) -> int:
-        """Steps carried out in all segments."""
-        return sum(len(s.run.steps) for s in self.segments if s.run is not None)
+        """Steps that were done, in all segments."""
+        return sum(
+            step.status is StepStatus.DONE for s in self.segments if s.run is not None for step in s.run.steps
+        )

@@ -30,11 +30,20 @@
                background: rgba(15,23,42,.82); color: #fff; font-size: 14px; letter-spacing: .02em;
                opacity: 0; transition: opacity .25s; }
     .chapter.on { opacity: 1; }`;
-  const ARROW = `<svg viewBox="0 0 24 24" width="26" height="26"><path d="M4 2l15 11-7 1.2 4 7.3-2.8 1.5-4-7.4L4 20z"
-    fill="#fff" stroke="#0f172a" stroke-width="1.4" stroke-linejoin="round"/></svg>`;
+  const ARROW = {
+    d: "M4 2l15 11-7 1.2 4 7.3-2.8 1.5-4-7.4L4 20z",
+    fill: "#fff", stroke: "#0f172a", "stroke-width": "1.4", "stroke-linejoin": "round",
+  };
 
   let parts = null;
   let place = null;
+
+  // Not innerHTML: a site may allow it to nobody (require-trusted-types-for).
+  function drawing(name, attributes) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  }
 
   function build() {
     if (parts && parts.host.isConnected) return parts;
@@ -44,16 +53,20 @@
     const root = host.attachShadow({ mode: "closed" });
     const layer = document.createElement("div");
     layer.className = "layer";
-    const style = document.createElement("style");
-    style.textContent = STYLE;
-    root.append(style, layer);
+    // Not a <style> element: a site's Content-Security-Policy (style-src 'self') would block it.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLE);
+    root.adoptedStyleSheets = [sheet];
+    root.append(layer);
     const made = { host, layer };
     for (const name of ["ring", "pulse", "pointer", "caption", "chapter"]) {
       made[name] = document.createElement("div");
       made[name].className = name;
       layer.append(made[name]);
     }
-    made.pointer.innerHTML = ARROW;
+    const arrow = drawing("svg", { viewBox: "0 0 24 24", width: "26", height: "26" });
+    arrow.append(drawing("path", ARROW));
+    made.pointer.append(arrow);
     document.documentElement.append(host);
     parts = made;
     if (place) move(place.x, place.y, 0);

@@ -108,6 +108,7 @@ def _flow(names: Names, _document: Document, flow: PresentationFlow, path: str) 
     for name, place in named:
         if name not in segments:
             yield names.unknown("segment", name, place, segments)
+    yield from _forwards(names, flow, path)
     for index, segment in enumerate(flow.segments):
         place = f"{path}.segments[{index}]"
         task = names.knowledge.tasks.get(segment.task_id or "")
@@ -120,6 +121,28 @@ def _flow(names: Names, _document: Document, flow: PresentationFlow, path: str) 
             if segment.screen_id in names.knowledge.screens:
                 yield from _element_on(
                     names, segment.screen_id or "", element, f"{place}.highlights[{number}]"
+                )
+
+
+def _forwards(names: Names, flow: PresentationFlow, path: str) -> Iterator[Problem]:
+    """Transitions, and the fallbacks of their conditions, lead to later segments: a story that goes
+    back never ends.
+    """
+    order = {segment.segment_id: place for place, segment in enumerate(flow.ordered_segments)}
+    for index, transition in enumerate(flow.transitions):
+        place = f"{path}.transitions[{index}]"
+        leads_to = [(transition.to_segment, f"{place}.to_segment")]
+        if transition.fallback_segment is not None:
+            leads_to.append((transition.fallback_segment, f"{place}.condition.fallback"))
+            if transition.fallback_segment not in order:
+                yield names.unknown("segment", transition.fallback_segment, leads_to[1][1], [*order])
+        for name, field in leads_to:
+            here, there = order.get(transition.from_segment), order.get(name)
+            if here is not None and there is not None and there <= here:
+                yield Problem(
+                    f'the transition from "{transition.from_segment}" leads back to "{name}"',
+                    field,
+                    fix="name a later segment",
                 )
 
 

@@ -67,7 +67,10 @@ def told(reply: Reply[Any], note: str | None = None) -> CallToolResult:
 
 def refusal(error: DeskError) -> CallToolResult:
     """A refusal as an MCP tool error: what is wrong, what was meant, what to call next."""
-    return CallToolResult(content=[TextContent(type="text", text=str(error))], is_error=True)
+    told = {"error": error.code, "message": error.message, "hint": error.hint}
+    return CallToolResult(
+        content=[TextContent(type="text", text=str(error))], structured_content=told, is_error=True
+    )
 
 
 def registered(

@@ -21,7 +21,9 @@ def find_path(
         Objective, Field(description="balanced: least expected time, failures and recovery included")
     ] = "balanced",
     k: Annotated[int, Field(ge=1, le=MOST_PATHS, description="How many alternatives")] = 1,
-    avoid: Annotated[Avoid | None, Field(description="Screens, transition ids, action types")] = None,
+    avoid: Annotated[
+        Avoid | None, Field(description="Screens, transition ids, action types, effects")
+    ] = None,
     facts: FactsKnown = None,
 ) -> Reply[Paths]:
     """The best ways between two screens, as transitions to carry out, best first."""

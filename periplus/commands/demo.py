@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.errors import EXIT_INTERRUPTED, UserError
+from periplus.errors import EXIT_INTERRUPTED
 from periplus.seeds import Seed, find_seed
 from periplus.settings import load_settings
 
@@ -59,11 +59,10 @@ def demo(
     console = Console()
     seed = find_seed(name)  # a wrong name is told before anything heavy is imported
     from periplus.demo import DemoSettings, run_demo  # noqa: PLC0415
+    from periplus.outputs import output_folder  # noqa: PLC0415
 
     settings = DemoSettings(flow, speed, headed, not no_voice, base_url)
-    folder = out or _fresh_folder(seed, flow)
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file", fix="name a folder with --out")
+    folder = output_folder(out or _fresh_folder(seed, flow))
     data_dir = load_settings().data_dir
     console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
     result = asyncio.run(run_demo(seed, settings, data_dir=data_dir, out=folder, console=console))
@@ -81,14 +80,13 @@ def _fresh_folder(seed: Seed, flow: str | None) -> Path:
 
 def _tell(console: Console, result: DemoResult) -> None:
     presentation = result.presentation
-    shown = [s for s in presentation.segments if s.status == "shown"]
     word = (
         "[yellow]stopped[/]"
         if presentation.interrupted
         else ("[green]done[/]" if presentation.succeeded else "[red]incomplete[/]")
     )
     console.print(
-        f"{word}: {len(shown)} of {len(presentation.segments)} segments shown, "
+        f"{word}: {presentation.shown_count} of {presentation.total} segments shown, "
         f"{presentation.step_count} steps, {presentation.duration_s:.0f} s"
     )
     for segment in presentation.segments:

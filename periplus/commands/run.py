@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import json
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.context import Asker
 from agent.engine.engine import Engine
 from agent.errors import AgentError
+from agent.page.errors import PageError
 from agent.run_log import ending_of
 from agent.trace import SessionTrace
 from kb_schema.runs import RunResult, RunStatus
 from periplus.errors import UserError
+from periplus.failures import for_a_person
 from periplus.live import LiveView
 from periplus.logbook import end_record, open_logbook, recorded
+from periplus.outputs import SESSION, output_folder
 from periplus.shelves import open_chosen
-from periplus.voyage import browser_context, open_session, user_error
+from periplus.voyage import browser_context, open_session
 
 EXIT_FAILED = 1
 EXIT_NEEDS_PERSON = 3
@@ -64,8 +68,9 @@ def run(
     Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed.
     """
     console = Console(stderr=as_json)
-    folder = out or Path("out") / f"run-{task}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    result = asyncio.run(_run(task, _parsed(inputs or []), website, base_url, headed, folder, console))
+    values = _parsed(inputs or [])
+    folder = output_folder(out or Path("out") / f"run-{task}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    result = asyncio.run(_run(task, values, website, base_url, headed, folder, console))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -90,13 +95,15 @@ async def _run(
         known = sorted(g.website_id for g in await stores.documents.websites())
         website_id = _which(website, known)
         browser = await stack.enter_async_context(browser_context(headed=headed))
-        session = await stack.enter_async_context(
-            open_session(stores, browser, website_id, base_url=base_url, values=values, asker=_terminal())
-        )
-        trace = SessionTrace(folder / "session", website_id=website_id, context=session.context)
         view = LiveView(console, f"{website_id}: {task_id}")
+        asker = _asker(view)
+        session = await stack.enter_async_context(
+            open_session(stores, browser, website_id, base_url=base_url, values=values, asker=asker)
+        )
+        trace = SessionTrace(folder / SESSION, website_id=website_id, context=session.context)
         session.bus.listen(trace)
         session.bus.listen(view)
+        ended = False
         try:
             task = await session.knowledge.task(task_id)
             log = await stack.enter_async_context(
@@ -107,12 +114,19 @@ async def _run(
                 result = await Engine(session).run_task(
                     task_id, {k: v for k, v in values.items() if k in own}
                 )
-        except AgentError as exc:
-            raise user_error(exc) from exc
+            ended = True
+        except (AgentError, PageError, PlaywrightError) as exc:
+            raise for_a_person(exc, session.context) from exc
         finally:
-            trace.close()
+            html = None
+            with suppress(PageError, PlaywrightError):
+                html = (await session.snapshot()).html
+            trace.close(html, complete=ended)
         (folder / "result.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
-        files = {"result.json": ("result", folder / "result.json"), "session/": ("trace", folder / "session")}
+        files = {
+            "result.json": ("result", folder / "result.json"),
+            f"{SESSION}/": ("trace", folder / SESSION),
+        }
         note = await end_record(log, ending_of(result), files)
         if note:
             console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
@@ -141,19 +155,13 @@ def _which(wanted: str | None, known: list[str]) -> str:
     raise UserError(f"the store has {len(known)} websites", fix=f"--website with one of: {', '.join(known)}")
 
 
-class _Terminal:
-    """Asks for a missing input at the terminal."""
+def _asker(view: LiveView) -> Asker | None:
+    """Somebody to ask for missing inputs, where there is a terminal."""
+    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    from periplus.terminal import Terminal  # noqa: PLC0415 - not to be had on every platform
 
-    async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
-        """An empty answer is no answer."""
-        question = f"{prompt} ({name}): "
-        read = getpass.getpass if secret else input
-        answer = await asyncio.to_thread(read, question)
-        return answer or None
-
-
-def _terminal() -> _Terminal | None:
-    return _Terminal() if sys.stdin.isatty() and sys.stderr.isatty() else None
+    return Terminal(Console(stderr=True), fd=sys.stdin.fileno(), room=view.paused)
 
 
 def _tell(console: Console, result: RunResult, folder: Path) -> None:

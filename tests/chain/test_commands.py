@@ -68,11 +68,31 @@ def test_ctrl_c_ends_a_demo_in_good_order_and_keeps_what_there_is(tmp_path):
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
-    assert "stopped" in out
+    assert "stopped: 1 of 4 segments shown" in out
     result = json.loads((tmp_path / "film" / "result.json").read_text())
     assert result["interrupted"]
+    assert [segment["status"] for segment in result["segments"]] == ["shown", "interrupted"]
+    assert "1 of 4" in (tmp_path / "film" / "report.html").read_text()
+    assert not json.loads((tmp_path / "film" / "session" / "manifest.json").read_text())["complete"]
     assert (tmp_path / "film" / "report.html").is_file()
     assert (tmp_path / "film" / "demo.mp4").stat().st_size > 0
+
+
+@pytest.mark.usefixtures("ffmpeg")
+def test_ctrl_c_while_the_film_is_finished_changes_nothing(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)  # may be one with the first
+    _read_until_file(tmp_path / "film" / "report.html", process)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    assert out.count("finishing") == 1
+    assert "stopped" in out
+    assert {path.name for path in (tmp_path / "film").iterdir()} >= {
+        "demo.mp4", "captions.vtt", "captions.srt", "result.json", "report.html", "session",
+    }  # fmt: skip
 
 
 def test_a_killed_demo_leaves_no_process_behind_and_a_whole_knowledge_base(tmp_path):
@@ -88,15 +108,76 @@ def test_a_killed_demo_leaves_no_process_behind_and_a_whole_knowledge_base(tmp_p
     assert "harbour" in status.stdout
 
 
+def test_a_demo_whose_browser_is_killed_says_so_and_keeps_what_there_is(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    children = descendants(process.pid)
+    browsers = [pid for pid in children if "--remote-debugging" in _command_of(pid)]
+    assert browsers
+    for pid in browsers:
+        os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, out
+    assert "the browser went away" in out
+    assert json.loads((tmp_path / "film" / "result.json").read_text())["interrupted"]
+    assert (tmp_path / "film" / "report.html").is_file()
+    _gone(children)
+
+
+def test_a_demo_whose_site_is_killed_ends_as_incomplete(tmp_path):
+    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    _read_until(process, "[2/4]")
+    children = descendants(process.pid)
+    for pid in children:
+        if "site.py" in _command_of(pid):
+            os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=90)
+    assert process.returncode == 1, out
+    assert "incomplete" in out
+    assert "Traceback" not in out
+    _gone(children)
+
+
 def test_run_prints_its_result_as_json_and_tells_by_its_exit_code(site, tmp_path):
     assert periplus("kb", "load", f"{HARBOUR}/kb", cwd=tmp_path).returncode == 0
-    base = ["--base-url", site.url, "--headless", "--out", "o"]
-    done = periplus("run", "register_boat", *base, "-i", "boat_name=Skua", "--json", cwd=tmp_path)
+    base = ["--base-url", site.url, "--headless", "--out"]
+    done = periplus("run", "register_boat", *base, "done", "-i", "boat_name=Skua", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["outputs"] == {"moored": "Skua"}
-    missing = periplus("run", "register_boat", *base, cwd=tmp_path)
+    missing = periplus("run", "register_boat", *base, "missing", cwd=tmp_path)
     assert missing.returncode == 3
     assert "boat_name" in missing.stdout
+
+
+def test_a_folder_that_holds_a_session_or_is_a_file_is_not_written_to(tmp_path):
+    (tmp_path / "old" / "session").mkdir(parents=True)
+    (tmp_path / "old" / "session" / "manifest.json").write_text("{}")
+    (tmp_path / "file").write_text("precious")
+    for command in (["demo", HARBOUR], ["run", "register_boat"]):
+        for name, words in {"old": "session of another run", "file": "is a file"}.items():
+            done = periplus(*command, "--out", name, cwd=tmp_path)
+            assert done.returncode == 2, done.stdout + done.stderr
+            assert words in done.stderr
+            assert "--out" in done.stderr
+    assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_a_run_whose_browser_is_killed_says_so_and_its_session_is_not_complete(site, tmp_path):
+    assert periplus("kb", "load", f"{HARBOUR}/kb", cwd=tmp_path).returncode == 0
+    process = _start(
+        "run", "register_boat", "-i", "boat_name=Skua", "-i", "length=7",  # no such length: it waits
+        "--base-url", site.url, "--headless", "--out", "o", cwd=tmp_path,
+    )  # fmt: skip
+    _read_until(process, "register_boat.fill_name")
+    for pid in descendants(process.pid):
+        if "--remote-debugging" in _command_of(pid):
+            os.kill(pid, signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode in (1, 2), out
+    assert "Traceback" not in out
+    assert "this should not have happened" not in out
+    manifest = json.loads((tmp_path / "o" / "session" / "manifest.json").read_text())
+    assert manifest["complete"] == (process.returncode == 1)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +247,13 @@ def _start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     )
 
 
+def _command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
 def _read_until(process: subprocess.Popen[str], words: str) -> None:
     assert process.stdout is not None
     lines = []
@@ -174,6 +262,12 @@ def _read_until(process: subprocess.Popen[str], words: str) -> None:
         if words in line:
             return
     pytest.fail(f"{words!r} was never said:\n{''.join(lines)}")
+
+
+def _read_until_file(path: Path, process: subprocess.Popen[str]) -> None:
+    while not path.exists():
+        assert process.poll() is None, "it ended without the file"
+        select.select([], [], [], 0.005)
 
 
 def _gone(pids: list[int]) -> None:

@@ -119,6 +119,40 @@ def test_current_is_a_screen_and_templates_are_left_to_run_time():
     assert _problems(_with(recovery, task)) == []
 
 
+def _told(*transitions):
+    """A flow of three segments with these transitions."""
+    segments = [
+        {"segment_id": name, "type": "conversational", "narration_template": name}
+        for name in ("one", "two", "three")
+    ]
+    return {"flow_id": "f", "name": "f", "segments": segments, "transitions": list(transitions)}
+
+
+@pytest.mark.parametrize("to_segment", ["one", "two"])
+def test_a_transition_that_leads_back_is_refused(to_segment):
+    flow = _told({"from_segment": "two", "to_segment": to_segment})
+    (found,) = _problems(_with(flow), "references")
+    assert found.path == "$.transitions[0].to_segment"
+    assert f'leads back to "{to_segment}"' in found.message
+
+
+@pytest.mark.parametrize(
+    ("fallback", "words"),
+    [
+        ("skip_to_one", 'leads back to "one"'),
+        ("one", 'leads back to "one"'),
+        ("skip_to_thre", 'no segment "thre"'),
+        ("skip_to_three", None),
+    ],
+)
+def test_a_fallback_leads_to_a_later_segment(fallback, words):
+    condition = {"type": "user_interest", "topic": "x", "fallback": fallback}
+    flow = _told({"from_segment": "one", "to_segment": "two", "type": "conditional", "condition": condition})
+    found = _problems(_with(flow), "references")
+    assert [problem.path for problem in found] == (["$.transitions[0].condition.fallback"] if words else [])
+    assert words is None or words in found[0].message
+
+
 # -- context first
 
 

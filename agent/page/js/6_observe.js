@@ -40,7 +40,11 @@ function ownRecord(doc) {
     for (const listener of [...record.listeners]) listener(changes);
   });
   watchRoot(record, doc);
-  const note = () => disturb(record);
+  const note = (event) => {
+    const property = (event.propertyName || "").replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+    if (STILL_PROPERTIES.has(property)) return; // a colour fades, nothing moves
+    disturb(record);
+  };
   for (const kind of ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
     "animationend", "animationcancel", "load", "toggle", "fullscreenchange"]) {
     doc.addEventListener(kind, note, { capture: true, passive: true });

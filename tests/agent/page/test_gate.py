@@ -222,6 +222,20 @@ async def test_a_hidden_file_field_whose_label_is_covered_does_not_pass(page):
     assert (await failure(page, css("#f"))).point is Point.NOT_SCOPED
 
 
+async def test_fading_colours_are_no_movement_however_often_they_fade(page):
+    fields = "".join(f"<input id=f{n}>" for n in range(5))
+    await show(
+        page, f"<style>input{{transition:border-color .1s}}input:focus{{border-color:red}}</style>{fields}"
+    )
+    for n in range(4):
+        await page.evaluate(
+            "id => new Promise(done => { const field = document.getElementById(id);"
+            " field.addEventListener('transitionend', done, {once: true}); field.focus(); })",
+            f"f{n}",
+        )
+    assert (await pass_gate(page, css("#f4"), timeout_s=0.05)).looked == 1
+
+
 async def test_a_read_only_field_is_not_editable(page):
     await show(page, "<input readonly>")
     assert (await failure(page, css("input"), editable=True)).evidence == "the field is read-only"
