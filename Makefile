@@ -16,22 +16,18 @@ help: ## list the commands
 setup: ## install everything into .venv (safe to repeat, quick when done)
 	@bash scripts/setup.sh
 
+# Where it cannot be had the tests that need it skip and say why. CI has it, or fails.
 setup-mongod: setup ## install a MongoDB server for the tests into .tools (test tool only)
-	@bash scripts/setup.sh mongod
-
-# For the tests: where it cannot be had they skip and say why. CI has it, or fails.
-.PHONY: mongod
-mongod: setup
 	@bash scripts/setup.sh mongod || [ -z "$$CI" ]
 
 demo: setup ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup mongod ## the architecture's contracts and the tests
+test: setup-mongod ## the architecture's contracts and the tests
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not nightly and not bench"
 
-nightly: setup mongod ## everything, the slow tests included
+nightly: setup-mongod ## everything, the slow tests included
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts

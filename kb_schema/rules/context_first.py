@@ -4,12 +4,13 @@ iterator's item, or a built-in, so that all can be resolved before step 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kb_schema.documents import did_you_mean
 from kb_schema.errors import Problem
 from kb_schema.presentation import PresentationFlow
+from kb_schema.screens import UIElement
 from kb_schema.tasks import Task
 from kb_schema.templates import strings, variables
 
@@ -28,19 +29,19 @@ ITERATOR_VARIABLES = frozenset({"item", "item_index"})
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """One problem for each variable that nothing provides."""
-    for task in knowledge.tasks.values():
-        yield from _task_problems(knowledge, task)
-    for flow in knowledge.flows.values():
-        yield from _flow_problems(knowledge, flow)
-
-
-def _task_problems(knowledge: KnowledgeBase, task: Task) -> Iterator[Problem]:
-    available = {spec.name for spec in task.io_spec.inputs} | BUILT_INS
     elements = {
         element.element_id: element
         for screen in knowledge.screens
         for element in knowledge.elements(screen).values()
     }
+    for task in knowledge.tasks.values():
+        yield from _task_problems(task, elements)
+    for flow in knowledge.flows.values():
+        yield from _flow_problems(knowledge, flow)
+
+
+def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Problem]:
+    available = {spec.name for spec in task.io_spec.inputs} | BUILT_INS
     order_of = {step.step_id: step.order for step in task.steps}
     positions = {step.step_id: index for index, step in enumerate(task.steps)}
     for step in task.ordered_steps:
