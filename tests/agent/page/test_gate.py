@@ -97,11 +97,21 @@ async def test_the_first_failing_point_is_named_with_evidence(page, html, point,
 
 
 async def test_a_jumper_is_rejected_every_time_it_is_tried(page):
-    jumper = """<button style='position:absolute'>A</button><script>let x=0;setInterval(()=>{
+    jumper = """<button style='position:absolute'>A</button><script>let x=0;window.moves=[performance.now()];
+        setInterval(()=>{moves.push(performance.now());
         document.querySelector('button').style.left=(x=(x+40)%400)+'px'},100)</script>"""
     for _ in range(5):
         await show(page, jumper)
-        assert (await failure(page, css("button"), timeout_s=0.4)).point is Point.UNSTABLE
+        try:
+            await pass_gate(page, css("button"), timeout_s=0.4)
+        except GateFailed as failed:
+            assert failed.point is Point.UNSTABLE
+        else:
+            # On a starved machine the page's own timer comes late; then it did rest as long as is asked for.
+            rests = await page.evaluate(
+                "[...moves, performance.now()].map((at, i, all) => i ? at - all[i - 1] : 0)"
+            )
+            assert max(rests) >= GatePolicy().young_look_ms, f"passed between two jumps: {rests}"
 
 
 async def test_a_page_that_never_settles_elsewhere_does_not_stop_a_resting_element(page):
