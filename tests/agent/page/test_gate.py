@@ -102,11 +102,13 @@ async def test_a_jumper_is_rejected_every_time_it_is_tried(page):
         document.querySelector('button').style.left=(x=(x+40)%400)+'px'},100)</script>"""
     for _ in range(5):
         await show(page, jumper)
+        point = None
         try:
             await pass_gate(page, css("button"), timeout_s=0.4)
         except GateFailed as failed:
-            assert failed.point is Point.UNSTABLE
-        else:
+            point = failed.point
+        if point is not Point.UNSTABLE:
+            assert point is None
             # On a starved machine the page's own timer comes late; then it did rest as long as is asked for.
             rests = await page.evaluate(
                 "[...moves, performance.now()].map((at, i, all) => i ? at - all[i - 1] : 0)"
