@@ -251,7 +251,10 @@ class _Show:
             self._report(site, film="demo.mp4")
         self._result.run_id = self._log.run_id
         files = {name: (_KINDS.get(name, "trace"), self._out / name) for name in self._result.files}
-        note = await end_record(self._log, ending_of_presentation(presentation), files)
+        ending = ending_of_presentation(presentation)
+        if self._failure is not None:
+            ending = ending.model_copy(update={"error": self._session.context.redact(str(self._failure))})
+        note = await end_record(self._log, ending, files)
         self._result.notes += [note] if note else []
 
     def _report(self, site: SiteMap, *, film: str | None) -> None:

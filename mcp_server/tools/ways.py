@@ -18,12 +18,10 @@ def find_path(
     from_screen: Id,
     to_screen: Id,
     objective: Annotated[
-        Objective, Field(description="balanced: least expected time, failures and recovery included")
+        Objective, Field(description="balanced: least expected time, recovery included")
     ] = "balanced",
     k: Annotated[int, Field(ge=1, le=MOST_PATHS, description="How many alternatives")] = 1,
-    avoid: Annotated[
-        Avoid | None, Field(description="Screens, transition ids, action types, effects")
-    ] = None,
+    avoid: Annotated[Avoid | None, Field(description="To leave out")] = None,
     facts: FactsKnown = None,
 ) -> Reply[Paths]:
     """The best ways between two screens, as transitions to carry out, best first."""

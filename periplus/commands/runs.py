@@ -163,7 +163,7 @@ async def _find(store: RunStore, wanted: str) -> StoredRun:
     if len(found) == 1 and wanted:
         return found[0]
     if len(found) > 1:
-        ids = ", ".join(run.run_id for run in found)
+        ids = ", ".join(sorted(run.run_id for run in found))
         raise UserError(f"several runs begin with {wanted!r}", fix=f"name one: {ids}")
     raise UserError(f"no run {wanted!r}", fix="`periplus runs list` shows those there are")
 

@@ -295,7 +295,7 @@ VERIFIED, UNVERIFIED = _result(EvidenceLevel.VERIFIED), _result(EvidenceLevel.UN
     ],
 )  # fmt: skip
 def test_a_demo_is_as_good_as_its_required_segments(segments, interrupted, status, evidence, error):
-    ending = ending_of_presentation(Presentation("f", "F", segments, 2.0, interrupted))
+    ending = ending_of_presentation(Presentation("f", "F", len(segments), segments, 2.0, interrupted))
     assert (ending.status, ending.evidence, ending.error) == (status, evidence, error)
     assert ending.duration_ms == 2_000
 

@@ -37,7 +37,9 @@ def periplus(*arguments, cwd, env=None, columns="200"):
 
 
 def _run(site, cwd, *arguments, env=None, name="Skua"):
-    base = ["--base-url", site.url, "--headless", "--out", "o", "-i", f"boat_name={name}"]
+    taken = len(list(cwd.glob("o*")))  # a folder holds one session
+    out = f"o{taken}" if taken else "o"
+    base = ["--base-url", site.url, "--headless", "--out", out, "-i", f"boat_name={name}"]
     return periplus("run", "register_boat", *base, *arguments, cwd=cwd, env=env)
 
 
