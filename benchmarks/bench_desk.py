@@ -17,12 +17,12 @@ from mcp import Client
 from mcp.server.mcpserver import MCPServer
 
 from kb_schema import KnowledgeBase, parse_document
+from kb_schema.pages.stored import answer_probes
 from kb_schema.probes import Facts
 from kb_schema.snapshots import PageSnapshot
 from kb_schema.websites import Website
 from mcp_server.compiled import View, compile_view
 from mcp_server.identify import identify, judge_all
-from mcp_server.pages.stored import answer_probes
 from mcp_server.paths import find_paths
 from mcp_server.server import create_server
 from mcp_server.source import MemorySource

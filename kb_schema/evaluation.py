@@ -1,6 +1,6 @@
 """From conditions to verdicts: which probes they need, and how they come out.
 
-The page layers (`agent/page` live, `mcp_server/pages` stored) answer the probes in between.
+The page layers (`agent/page` live, `kb_schema/pages` stored) answer the probes in between.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 KS `selector.strategies`, MA `TargetSpecWithFallback`, PACTS discovery results and OL fallback
 chains are all this. How a strategy is *resolved* on a page is the page layers' business
-(`agent/page` live, `mcp_server/pages` on stored HTML); what a strategy may *say* is here.
+(`agent/page` live, `kb_schema/pages` on stored HTML); what a strategy may *say* is here.
 """
 
 from __future__ import annotations

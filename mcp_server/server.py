@@ -8,11 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 
+from kb_schema.pages.stored import answer_probes
 from kb_store.learned import LearnedStore
 from mcp_server.desk import Desk
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
-from mcp_server.pages.stored import answer_probes
 from mcp_server.prompts import INSTRUCTIONS, add_prompts
 from mcp_server.resources import add_resources
 from mcp_server.source import KnowledgeSource

@@ -7,11 +7,11 @@ from typing import Annotated
 from pydantic import Field, WithJsonSchema
 
 from kb_schema.answers import AvailableActions, DocumentAnswer, Identification
+from kb_schema.pages.tree import PageRefused
 from kb_schema.snapshots import PageSnapshot
 from mcp_server import describe, rendering
 from mcp_server.errors import BadRequest
 from mcp_server.identify import identify
-from mcp_server.pages.tree import PageRefused
 from mcp_server.snapshots import admitted
 from mcp_server.tools.parameters import DetailLevel, Id, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool

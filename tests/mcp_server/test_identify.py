@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_schema import parse_document
+from kb_schema.pages.stored import answer_probes
 from kb_schema.probes import Facts, probe_key
 from kb_schema.screens import Screen, Signature
 from kb_schema.snapshots import PageSnapshot
 from mcp_server.compiled import compile_view
 from mcp_server.identify import identify, judge
-from mcp_server.pages.stored import answer_probes
 from mcp_server.scopes import ScreenScope
 from mcp_server.signatures import compile_signature
 from tests.mcp_server import pantry

@@ -21,6 +21,7 @@ from agent.page.snapshot import take_snapshot
 from kb_schema import KnowledgeBase
 from kb_schema.answers import Identification
 from kb_schema.iterators import CollectionIterator
+from kb_schema.pages.stored import answer_probes
 from kb_schema.presentation import PresentationFlow, Segment
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, ValueStrategy
@@ -28,7 +29,6 @@ from kb_schema.snapshots import PageSnapshot
 from loaders.files import read_knowledge_folder
 from mcp_server.compiled import View, compile_view
 from mcp_server.identify import identify
-from mcp_server.pages.stored import answer_probes
 from seeds.spadeworks.site import sample
 from seeds.spadeworks.site.settings import DEMO_EMAIL, DEMO_PASSWORD
 

@@ -1,5 +1,5 @@
 // Documents, shadow roots and frames; visibility; text. Everything else stands on these.
-// The stored twin is mcp_server/pages/tree.py: what is defined here is defined there alike.
+// The stored twin is kb_schema/pages/tree.py: what is defined here is defined there alike.
 
 const VISUAL_TAGS = new Set(["img", "svg", "area"]);
 const FIELD_TAGS = new Set(["input", "select", "textarea", "button"]);

@@ -1,5 +1,5 @@
 // CSS, with Playwright's `:has-text("...")` on any compound and, on wish, through shadow roots.
-// A selector without either is the browser's own business. Stored twin: mcp_server/pages/css.py.
+// A selector without either is the browser's own business. Stored twin: kb_schema/pages/css.py.
 
 const CUSTOM = ":has-text(";
 const COMBINATORS = new Set([">", "+", "~"]);

@@ -1,5 +1,5 @@
 // Roles and accessible names (a working subset of W3C ARIA in HTML and accname 1.2), and labels.
-// Stored twin: mcp_server/pages/names.py.
+// Stored twin: kb_schema/pages/names.py.
 
 const LANDMARK_TAGS = new Set(["article", "aside", "main", "nav", "section"]);
 const TAG_ROLES = {

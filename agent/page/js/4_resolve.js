@@ -1,5 +1,5 @@
 // From a selector to an element: one entry per strategy, tried in the order they come in.
-// Stored twin: mcp_server/pages/resolve.py.
+// Stored twin: kb_schema/pages/resolve.py.
 
 const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/[\0-\x1f\x7f]/g, (c) => `\\${c.charCodeAt(0).toString(16)} `)}"`;
 const byAttribute = (name) => (s, scope) => inRoots(scope, (root) => queryCss(root, `[${name}=${quoted(s.value)}]`));

@@ -1,4 +1,4 @@
-// Answers to kb_schema probes. Stored twin: mcp_server/pages/probing.py.
+// Answers to kb_schema probes. Stored twin: kb_schema/pages/probing.py.
 
 const nothing = () => ({ present: 0, visible: 0, enabled: null, value: null, text: null, error: null });
 const TEXT_LIMIT = 2000; // characters of an element's text in an answer: evidence, not content

@@ -12,9 +12,9 @@ from agent.page import library
 from agent.page.evaluating import evaluate
 from agent.page.snapshot import take_snapshot
 from kb_schema.conditions import Condition, condition_types
+from kb_schema.pages.evaluating import evaluate as evaluate_stored
 from kb_schema.probes import Facts, Status
 from kb_schema.snapshots import PageSnapshot
-from mcp_server.pages.evaluating import evaluate as evaluate_stored
 from tests.support.pages import SITE, NamedElements, show
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from agent.page import library
 from agent.page.locating import locate
 from agent.page.probing import answer_probes
 from agent.page.snapshot import take_snapshot
+from kb_schema.pages.names import name_of, role_of
+from kb_schema.pages.stored import StoredPage
 from kb_schema.probes import ElementProbe, probe_key
 from kb_schema.selectors import Selector, Strategy
-from mcp_server.pages.names import name_of, role_of
-from mcp_server.pages.stored import StoredPage
 from tests.support.pages import show
 
 PAGE = """<!doctype html><title>All</title>

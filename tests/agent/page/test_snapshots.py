@@ -6,10 +6,10 @@ import json
 
 from agent.page.probing import answer_probes
 from agent.page.snapshot import take_snapshot
+from kb_schema.pages.stored import StoredPage
 from kb_schema.probes import ElementProbe, TextProbe, probe_key
 from kb_schema.selectors import css
 from kb_schema.snapshots import PageSnapshot
-from mcp_server.pages.stored import StoredPage
 from tests.support.pages import SITE, show
 
 SECRETS = """<title>Sign in</title><input type=password id=pw value=hunter1><input id=code autocomplete=one-time-code>

@@ -6,8 +6,8 @@ from typing import Any
 
 from lxml import etree
 
-from mcp_server.pages.css import SelectorError
-from mcp_server.pages.tree import Element, Root
+from kb_schema.pages.css import SelectorError
+from kb_schema.pages.tree import Element, Root
 
 _SVG, _MATHML = "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"
 _NOT_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 65534, 65535))

@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from kb_schema.pages.css import CssQueries, SelectorError
+from kb_schema.pages.names import is_control, is_interactive, label_text, name_of, role_of
+from kb_schema.pages.tree import Element, Root, fold, is_editing_host, squeeze, text_of, visible
+from kb_schema.pages.xpath import XPathQueries
 from kb_schema.selectors import (
     DomIndexStrategy,
     NameStrategy,
@@ -19,10 +23,6 @@ from kb_schema.selectors import (
     ValueStrategy,
 )
 from kb_schema.templates import css_string
-from mcp_server.pages.css import CssQueries, SelectorError
-from mcp_server.pages.names import is_control, is_interactive, label_text, name_of, role_of
-from mcp_server.pages.tree import Element, Root, fold, is_editing_host, squeeze, text_of, visible
-from mcp_server.pages.xpath import XPathQueries
 
 
 @dataclass(slots=True)

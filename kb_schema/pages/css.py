@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import SelectolaxError
 
-from mcp_server.pages.tree import (
+from kb_schema.pages.tree import (
     FIELD_TAGS,
     Element,
     Root,

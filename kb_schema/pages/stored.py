@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from kb_schema.pages import probing
+from kb_schema.pages.resolve import Queries, Resolved, resolve
+from kb_schema.pages.tree import PageRefused, Root, parse_roots, squeeze, text_of, visible
 from kb_schema.probes import Probe, ProbeAnswer, TextProbe, probe_key
 from kb_schema.selectors import Selector
 from kb_schema.snapshots import PageSnapshot
-from mcp_server.pages import probing
-from mcp_server.pages.resolve import Queries, Resolved, resolve
-from mcp_server.pages.tree import PageRefused, Root, parse_roots, squeeze, text_of, visible
 
 MAX_HTML_CHARACTERS = 10_000_000
 """HTML longer than this is refused unless the caller allows more."""

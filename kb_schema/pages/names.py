@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mcp_server.pages.tree import (
+from kb_schema.pages.tree import (
     FIELD_TAGS,
     INLINE_TAGS,
     INPUT_BUTTONS,

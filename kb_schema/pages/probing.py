@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kb_schema.probes import ElementProbe, FormProbe, Probe, ProbeAnswer, TextProbe
-from mcp_server.pages.css import SelectorError
-from mcp_server.pages.resolve import Queries, resolve
-from mcp_server.pages.tree import (
+from kb_schema.pages.css import SelectorError
+from kb_schema.pages.resolve import Queries, resolve
+from kb_schema.pages.tree import (
     INPUT_BUTTONS,
     TOGGLE_ROLES,
     Element,
@@ -21,6 +20,7 @@ from mcp_server.pages.tree import (
     value_of,
     visible,
 )
+from kb_schema.probes import ElementProbe, FormProbe, Probe, ProbeAnswer, TextProbe
 
 TEXT_LIMIT = 2_000
 """Characters of an element's text in an answer: evidence, not content."""

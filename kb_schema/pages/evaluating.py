@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from kb_schema.conditions import BaseCondition
 from kb_schema.evaluation import questions, verdicts
+from kb_schema.pages.stored import StoredPage, answer_probes
 from kb_schema.probes import Facts, Scope, Verdict
 from kb_schema.snapshots import PageSnapshot
-from mcp_server.pages.stored import StoredPage, answer_probes
 
 
 def evaluate(
