@@ -18,8 +18,9 @@ from kb_schema.rules.references import walk
 from kb_schema.screens import UIElement
 from kb_schema.tasks import Task
 from kb_schema.websites import Website
+from kb_schema.weights import NO_RECOVERY_MS
 from kb_store import learned as maths
-from mcp_server.graph import NO_RECOVERY_MS, Way, adjacency, compile_way
+from mcp_server.graph import Way, adjacency, compile_way
 from mcp_server.scopes import ScreenScope
 from mcp_server.search import SearchIndex
 from mcp_server.signatures import CompiledSignature, compile_signature

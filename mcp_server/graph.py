@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,12 +12,8 @@ from kb_schema.conditions import BaseCondition
 from kb_schema.effects import FactEffect
 from kb_schema.graph import Transition
 from kb_schema.learned import Observed
+from kb_schema.weights import NO_RECOVERY_MS, edge_weights
 from kb_store import learned
-
-LEAST_RELIABILITY = 0.01
-"""Reliabilities are clipped to [this, 1], so that every edge has a finite weight."""
-NO_RECOVERY_MS = 5_000.0
-"""What getting back from a failure takes where no recovery edge says (DESIGN 5)."""
 
 Weight = tuple[float, float]
 """What an objective minimises, then what decides between equals. Added part by part."""
@@ -67,18 +62,13 @@ def compile_way(transition: Transition, recovery_ms: float, seen: Observed | Non
 
 
 def weights(ms: float, reliability: float, recovery_ms: float) -> dict[Objective, Weight]:
-    """An edge's weight for each objective (DESIGN 5).
-
-    `balanced` is the expected time to arrive: `d + (1 - r) / r * (d + recovery)`, which is exact
-    for edges that may be retried with independent attempts and a stand-in for the others.
-    """
-    r = min(1.0, max(LEAST_RELIABILITY, reliability))
-    balanced = ms + (1 - r) / r * (ms + recovery_ms)
+    """An edge's weight for each objective, with what decides between equals (DESIGN 5)."""
+    by = edge_weights(ms, reliability, recovery_ms)
     return {
-        "fewest": (1.0, balanced),
-        "fastest": (ms, balanced),
-        "reliable": (-math.log(r), balanced),
-        "balanced": (balanced, ms),
+        "fewest": (by["fewest"], by["balanced"]),
+        "fastest": (by["fastest"], by["balanced"]),
+        "reliable": (by["reliable"], by["balanced"]),
+        "balanced": (by["balanced"], by["fastest"]),
     }
 
 

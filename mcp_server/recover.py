@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from kb_schema.answers import RecoveryOption
 from kb_schema.base import CURRENT_SCREEN
 from kb_schema.graph import DEFAULT_PRIORITY, GlobalRecovery
+from kb_schema.weights import NO_RECOVERY_MS
 from mcp_server.compiled import View, recovery_order
 from mcp_server.foresight import Known, sort_out
-from mcp_server.graph import NO_RECOVERY_MS
 
 UNMEASURED = 0.9
 """Reliability of a way nobody has counted, as `kb_schema` has it for edges."""

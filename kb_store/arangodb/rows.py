@@ -14,8 +14,8 @@ from typing import Any
 
 from kb_schema import KnowledgeError
 from kb_schema.graph import DEFAULT_PRIORITY, PRIORITY_OF_GROUP, GlobalRecovery, Transition
+from kb_schema.weights import edge_weights
 from kb_store.arangodb.keys import id_of, key_of, learned_key, sort_key
-from kb_store.arangodb.weights import Measures, weights_of
 from kb_store.errors import StoreCorrupt
 from kb_store.records import EdgeRecord, Node, Record, from_body
 
@@ -27,6 +27,10 @@ LONGEST_NAME = 256
 DEEPEST = 60
 """Nesting that is kept as such; the server's own limit is higher."""
 MOST_INT = 2**63 - 1
+UNKNOWN = (1_000.0, 0.9)
+"""Milliseconds and reliability as `kb_schema` has them for edges that say nothing; for bodies that
+are no edge at all. Every transition has every number from the moment it is written: what
+`weightAttribute` does not find counts as a default."""
 
 
 def vertex_row(website_id: str, generation: int, record: Record) -> Row:
@@ -135,12 +139,12 @@ def _numbers(website_id: str, record: EdgeRecord, priority_of_group: int) -> Row
     except KnowledgeError:  # a port keeps what it is given; whoever reads it as knowledge is told
         document = None
     edge = document if isinstance(document, Transition | GlobalRecovery) else None
-    measures = Measures() if edge is None else Measures(edge.expected_ms, edge.reliability)
+    ms, reliability = UNKNOWN if edge is None else (edge.expected_ms, edge.reliability)
     numbers = {
-        "authored_ms": measures.expected_ms,
-        "authored_reliability": measures.reliability,
-        "expected_ms": measures.expected_ms,
-        "reliability": measures.reliability,
+        "authored_ms": ms,
+        "authored_reliability": reliability,
+        "expected_ms": ms,
+        "reliability": reliability,
     }
     if record.kind == "global_recovery":
         own = edge.recovery_priority if isinstance(edge, GlobalRecovery) else None
@@ -151,7 +155,7 @@ def _numbers(website_id: str, record: EdgeRecord, priority_of_group: int) -> Row
     return numbers | {
         "learned_key": learned_key(website_id, "transition", record.local_id),
         "action_type": edge.triggered_by.canonical_type if isinstance(edge, Transition) else "",
-        **weights_of(measures),
+        **{f"weight_{objective}": weight for objective, weight in edge_weights(ms, reliability).items()},
     }
 
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 from arango.database import TransactionDatabase
 
+from kb_schema.weights import LEAST_RELIABILITY, NO_RECOVERY_MS
 from kb_store.arangodb import aql
 from kb_store.arangodb.connection import query
-from kb_store.arangodb.weights import LEAST_RELIABILITY, NO_RECOVERY_MS
 from kb_store.learned import (
     DEFAULT_POLICY,
     ENOUGH_TIMED,

@@ -15,14 +15,13 @@ import traceback
 import pytest
 
 from kb_schema.graph import PRIORITY_OF_GROUP
+from kb_schema.weights import edge_weights
 from kb_store import StoreCorrupt, StoreUnavailable, load_knowledge, open_stores, read_knowledge
 from kb_store.arangodb import ArangoAddress, ArangoGraphStore, aql
 from kb_store.arangodb.keys import key_of, learned_key, local_id_of, sort_key
 from kb_store.arangodb.layout import COLLECTIONS, GRAPHS
 from kb_store.arangodb.rows import is_plain
-from kb_store.arangodb.weights import LEAST_RELIABILITY, NO_RECOVERY_MS, Measures, weights_of
 from kb_store.records import EdgeRecord, Node, Record
-from mcp_server import graph as desk
 from tests.kb_store.samples import documents_of, knowledge_of, version_of
 from tests.support.arango_loopback import PASSWORD, USER, Loopback, engine, free_port, loopback
 from tests.support.arango_stores import any_server
@@ -170,15 +169,6 @@ def test_what_the_server_would_change_is_not_called_plain():
 # -- numbers for the path search
 
 
-@pytest.mark.parametrize("reliability", [0.0, 0.01, 0.5, 0.9, 1.0])
-def test_an_edge_weighs_what_the_desk_says(reliability):
-    assert (LEAST_RELIABILITY, NO_RECOVERY_MS) == (desk.LEAST_RELIABILITY, desk.NO_RECOVERY_MS)
-    ours = weights_of(Measures(700.0, reliability), 1_500.0)
-    theirs = desk.weights(700.0, reliability, 1_500.0)
-    assert ours == {f"weight_{name}": pytest.approx(first) for name, (first, _) in theirs.items()}
-    assert all(str(weight)[0] != "-" for weight in ours.values())
-
-
 @pytest.mark.parametrize("batch", [1, 500])
 async def test_every_way_has_its_weights_whatever_order_it_is_written_in(graph, batch):
     way = {
@@ -211,10 +201,10 @@ async def test_every_way_has_its_weights_whatever_order_it_is_written_in(graph, 
     }
     for generation in (1, 2):
         assert found[generation, "t"]["weight_balanced"] == pytest.approx(
-            desk.weights(200, 0.5, 900)["balanced"][0]
+            edge_weights(200, 0.5, 900)["balanced"]
         )
         assert found[generation, "u"]["weight_balanced"] == pytest.approx(
-            desk.weights(1_000, 0.5, NO_RECOVERY_MS)["balanced"][0]
+            edge_weights(1_000, 0.5)["balanced"]
         )
     assert {row["local_id"]: row["recovery_priority"] for row in await rows_of(graph, "global_recovery")} == {
         "r1": 4, "r2": 1,
