@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from rapidfuzz import fuzz, process
 
 from kb_schema.actions import Action
 from kb_schema.base import Document, split_reference
@@ -208,9 +208,13 @@ def json_path(location: Sequence[str | int], data: Any, *, keep_last: bool = Fal
     return path
 
 
+_CLOSE = 60
+"""How much alike (0-100) a word and a known one are where the one may be meant for the other."""
+
+
 def did_you_mean(word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any]) -> str | None:
     """`did you mean "x"?`, or nothing where no known word is close."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    close = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=_CLOSE)
     return f'did you mean "{close[0]}"?' if close else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -141,7 +142,14 @@ class KnowledgeBase:
 
     def groups_of(self, screen_id: str) -> tuple[str, ...]:
         """Ids of the groups a screen belongs to."""
-        return tuple(sorted(m.group for m in self.memberships if m.screen == screen_id))
+        return self._groups.get(screen_id, ())
+
+    @cached_property
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for membership in self.memberships:
+            found[membership.screen].append(membership.group)
+        return {screen: tuple(sorted(groups)) for screen, groups in found.items()}
 
 
 def assemble(documents: Iterable[Sourced]) -> tuple[KnowledgeBase, tuple[Problem, ...]]:

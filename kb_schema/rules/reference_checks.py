@@ -5,8 +5,8 @@ One function per model, entered in `CHECKS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
@@ -19,12 +19,10 @@ from kb_schema.errors import Problem
 from kb_schema.graph import GlobalRecovery, Transition
 from kb_schema.handling import ErrorRule
 from kb_schema.presentation import PresentationFlow
-from kb_schema.rules.references import Names, looks_like_css
+from kb_schema.rules.references import Check, Names, looks_like_css
 from kb_schema.screens import Screen, StateSignature
 from kb_schema.tasks import Task
 from kb_schema.values import InputSpec
-
-Check = Callable[[Names, Document, Any, str], Iterator[Problem]]
 
 
 def _condition(names: Names, _document: Document, condition: BaseCondition, path: str) -> Iterator[Problem]:
@@ -148,13 +146,9 @@ def _forwards(names: Names, flow: PresentationFlow, path: str) -> Iterator[Probl
 
 def _screen(names: Names, _document: Document, screen: Screen, path: str) -> Iterator[Problem]:
     ids = [element.element_id for element in screen.ui_elements]
-    for twin in sorted({name for name in ids if ids.count(name) > 1}):
+    for twin in sorted(name for name, times in Counter(ids).items() if times > 1):
         yield Problem(f'two elements "{twin}"', f"{path}.ui_elements", fix="rename one")
-    others = [
-        document
-        for document in names.knowledge.by_kind.get("state_signature", {}).values()
-        if isinstance(document, StateSignature) and document.screen_id == screen.screen_id and document.active
-    ]
+    others = names.signatures.get(screen.screen_id, ())
     own = screen.state_signature if screen.state_signature and screen.state_signature.active else None
     if len(others) + (own is not None) > 1:
         yield Problem(
@@ -183,7 +177,7 @@ def _no_positive(screen_id: str, path: str) -> Problem:
 def _element_on(names: Names, screen_id: str, name: str, path: str) -> Iterator[Problem]:
     if "{" in name or looks_like_css(name):
         return
-    here = names.knowledge.elements(screen_id)
+    here = names.elements.get(screen_id, {})
     if name not in here:
         yield names.unknown(f'element on screen "{screen_id}":', name, path, here)
 
