@@ -15,13 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Literal, TypeVar
 
 from kb_schema import KnowledgeBase
 from kb_store.errors import LoadConflict, StoreCorrupt, StoreError
 from kb_store.owners import certainly_dead, this_process
 from kb_store.ports import Counts, DocumentStore, Generation, GraphStore, Lease
-from kb_store.records import document_records, edge_records, vertex_records
+from kb_store.records import document_records, edge_records, records_in, vertex_records
 
 LEASE_SECONDS = 30.0
 """How long a loader that went silent keeps others out. Renewed with every batch."""
@@ -31,12 +32,14 @@ BATCH = 500
 
 T = TypeVar("T")
 
+Stage = Literal["lease", "documents", "vertices", "edges", "commit", "collect", "done"]
+
 
 @dataclass(frozen=True, slots=True)
 class LoadProgress:
     """Where a load is; given to `on_progress` before the stage begins and after each batch."""
 
-    stage: Literal["lease", "documents", "vertices", "edges", "commit", "collect", "done"]
+    stage: Stage
     written: int
     total: int
 
@@ -76,9 +79,7 @@ async def load_knowledge(
     lease = await _lease(documents, website_id)
     try:
         generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
-        total = sum(
-            map(sum, (c.values() for c in (generation.documents, generation.vertices, generation.edges)))
-        )
+        total = records_in(knowledge)
         on_progress(LoadProgress("commit", total, total))
         replaced = await documents.commit(lease, generation)
     except BaseException:
@@ -130,38 +131,40 @@ async def _write(
     on_progress: Callable[[LoadProgress], None],
     batch: int,
 ) -> Generation:
-    """Write everything under the lease's generation and check that it is all there."""
-    docs, vertices, edges = (
-        list(document_records(knowledge)),
-        list(vertex_records(knowledge)),
-        list(edge_records(knowledge)),
-    )
-    total, done = len(docs) + len(vertices) + len(edges), 0
-    on_progress(LoadProgress("documents", done, total))
-    for part in _batches(docs, batch):
+    """Write everything under the lease's generation and check that it is all there.
+
+    Records are made batch by batch: beside the knowledge itself there is never more than one batch.
+    """
+    website_id, number = lease.website_id, lease.generation
+    written = {"documents": Counter[str](), "vertices": Counter[str](), "edges": Counter[str]()}
+    total = records_in(knowledge)
+
+    def tell(stage: Stage) -> None:
+        on_progress(LoadProgress(stage, sum(map(Counter.total, written.values())), total))
+
+    tell("documents")
+    for part in _batches(document_records(knowledge), batch):
         await documents.put(lease, part)
-        done += len(part)
-        on_progress(LoadProgress("documents", done, total))
-    on_progress(LoadProgress("vertices", done, total))
-    for part in _batches(vertices, batch):
+        written["documents"].update(record.kind for record in part)
+        tell("documents")
+    tell("vertices")
+    for part in _batches(vertex_records(knowledge), batch):
         await documents.renew(lease, ttl=LEASE_SECONDS)
-        await graph.put_vertices(lease.website_id, lease.generation, part)
-        done += len(part)
-        on_progress(LoadProgress("vertices", done, total))
-    on_progress(LoadProgress("edges", done, total))
-    for edge_part in _batches(edges, batch):
+        await graph.put_vertices(website_id, number, part)
+        written["vertices"].update(record.kind for record in part)
+        tell("vertices")
+    tell("edges")
+    for edge_part in _batches(edge_records(knowledge), batch):
         await documents.renew(lease, ttl=LEASE_SECONDS)
-        await graph.put_edges(lease.website_id, lease.generation, edge_part)
-        done += len(edge_part)
-        on_progress(LoadProgress("edges", done, total))
+        await graph.put_edges(website_id, number, edge_part)
+        written["edges"].update(record.kind for record in edge_part)
+        tell("edges")
     generation = Generation(
-        website_id=lease.website_id,
-        generation=lease.generation,
+        website_id=website_id,
+        generation=number,
         loaded_at=datetime.now(UTC),
         schema_version=knowledge.website.schema_version,
-        documents=_counted(r.kind for r in docs),
-        vertices=_counted(r.kind for r in vertices),
-        edges=_counted(r.kind for r in edges),
+        **{part: dict(sorted(counts.items())) for part, counts in written.items()},
     )
     await check_whole(documents, graph, generation)
     return generation
@@ -185,10 +188,7 @@ def _difference(website_id: str, wanted: Counts, found: Counts) -> str:
     return f"of {website_id!r} it holds {told}"
 
 
-def _counted(kinds: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(kinds).items()))
-
-
-def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def _batches(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
+    rest = iter(items)
+    while part := tuple(islice(rest, size)):
+        yield part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb_schema import KnowledgeBase, Problem
@@ -10,7 +9,7 @@ from kb_store.errors import GenerationGone, NoSuchWebsite, StoreCorrupt
 from kb_store.load import check_whole
 from kb_store.ports import DocumentStore, GraphStore, Pin
 from kb_store.records import GRAPH_ONLY_KINDS
-from kb_store.salvage import AnyRecord, assembled, salvaged
+from kb_store.salvage import Parsing
 
 PIN_SECONDS = 120.0
 """How long a reader that went silent keeps its generation from being collected."""
@@ -40,7 +39,7 @@ async def read_knowledge(
     found = await _pinned(documents, graph, website_id)
     if found.missing is not None:
         raise found.missing
-    return assembled(documents.address, website_id, found.records), found.generation
+    return found.parsing.assembled(), found.generation
 
 
 async def salvage_knowledge(documents: DocumentStore, graph: GraphStore, website_id: str) -> Salvaged:
@@ -52,7 +51,7 @@ async def salvage_knowledge(documents: DocumentStore, graph: GraphStore, website
     """
     found = await _pinned(documents, graph, website_id)
     problems = [] if found.missing is None else [Problem(found.missing.reason, fix=found.missing.fix)]
-    knowledge, invalid = salvaged(documents.address, website_id, found.records)
+    knowledge, invalid = found.parsing.salvaged()
     return Salvaged(knowledge, found.generation, (*problems, *invalid))
 
 
@@ -65,12 +64,12 @@ async def revision(documents: DocumentStore, website_id: str) -> int | None:
 @dataclass(frozen=True, slots=True)
 class _Found:
     generation: int
-    records: Sequence[AnyRecord]
+    parsing: Parsing
     missing: StoreCorrupt | None
 
 
 async def _pinned(documents: DocumentStore, graph: GraphStore, website_id: str) -> _Found:
-    """Every record of the active generation, held while it is read."""
+    """The records of the active generation, which is held while they are read."""
     for attempt in range(1, ATTEMPTS + 1):
         pin = await documents.pin(website_id, ttl=PIN_SECONDS)
         if pin is None:
@@ -94,9 +93,14 @@ async def _read(documents: DocumentStore, graph: GraphStore, pin: Pin) -> _Found
             await check_whole(documents, graph, active)
         except StoreCorrupt as exc:
             missing = exc
-    found: list[AnyRecord] = [record async for record in documents.records(website_id, generation)]
-    found += [r async for r in graph.vertices(website_id, generation) if r.kind in GRAPH_ONLY_KINDS]
-    found += [edge async for edge in graph.edges(website_id, generation)]
+    parsing = Parsing(documents.address, website_id)
+    async for record in documents.records(website_id, generation):
+        parsing.add(record)
+    async for vertex in graph.vertices(website_id, generation):
+        if vertex.kind in GRAPH_ONLY_KINDS:
+            parsing.add(vertex)
+    async for edge in graph.edges(website_id, generation):
+        parsing.add(edge)
     if generation not in await documents.in_use(website_id):
         raise GenerationGone(website_id, generation)
-    return _Found(generation, found, missing)
+    return _Found(generation, parsing, missing)

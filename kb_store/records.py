@@ -76,6 +76,12 @@ def from_body(body: Mapping[str, Any], *, source: str | None = None) -> Document
         raise StoreTooNew(exc.version) from exc
 
 
+def records_in(knowledge: KnowledgeBase) -> int:
+    """How many records stores keep of a knowledge base: documents, vertices and edges."""
+    kinds = (*DOCUMENT_KINDS, *VERTEX_KINDS, *EDGE_KINDS)
+    return sum(len(knowledge.by_kind.get(kind, ())) for kind in kinds)
+
+
 def document_records(knowledge: KnowledgeBase) -> Iterator[Record]:
     """What the document store keeps of a knowledge base."""
     for document in knowledge.documents():

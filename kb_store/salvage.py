@@ -16,58 +16,65 @@ AnyRecord = Record | EdgeRecord
 _WEBSITE = "website"
 
 
-def assembled(address: str, website_id: str, records: Sequence[AnyRecord]) -> KnowledgeBase:
-    """The knowledge of `records`. Raises `StoreCorrupt` with every problem found."""
-    parsed, problems = _parsed(records)
-    if not problems:
-        try:
-            return assemble([Sourced(document) for document in parsed.values()])[0]
-        except KnowledgeError as exc:
-            problems = list(exc.problems)
-    raise _corrupt(address, website_id, problems)
+class Parsing:
+    """Records of one website made into documents as they come, so that not all of their JSON is kept."""
 
+    def __init__(self, address: str, website_id: str) -> None:
+        self._address, self._website_id = address, website_id
+        self._parsed: dict[tuple[str, str], Document] = {}
+        self._problems: list[Problem] = []
+        self._websites: list[AnyRecord] = []
 
-def salvaged(
-    address: str, website_id: str, records: Sequence[AnyRecord]
-) -> tuple[KnowledgeBase, tuple[Problem, ...]]:
-    """The knowledge of those records that are valid, and what is wrong with the others.
-
-    What refers to a record that was left out is left out too; the website's own document only
-    loses the fields that are wrong. Raises `StoreCorrupt` where that does not help.
-    """
-    parsed, problems = _parsed(records)
-    if _WEBSITE not in {kind for kind, _ in parsed}:
-        parsed |= _bare_websites(records, problems)
-    while True:
-        sourced = [Sourced(document, f"{kind}/{name}") for (kind, name), document in parsed.items()]
-        try:
-            return assemble(sourced)[0], tuple(problems)
-        except KnowledgeError as exc:
-            errors = [p for p in exc.problems if p.severity is Severity.ERROR]
-            problems += errors
-            if not _leave_out(parsed, errors):
-                raise _corrupt(address, website_id, problems) from exc
-
-
-def _parsed(records: Sequence[AnyRecord]) -> tuple[dict[tuple[str, str], Document], list[Problem]]:
-    parsed: dict[tuple[str, str], Document] = {}
-    problems: list[Problem] = []
-    for record in records:
+    def add(self, record: AnyRecord) -> None:
+        """One more record; what is wrong with it is told at the end."""
+        if record.kind == _WEBSITE:
+            self._websites.append(record)
         name = f"{record.kind}/{record.local_id}"
         try:
             document = from_body(record.body, source=name)
         except KnowledgeError as exc:
-            problems += exc.problems
-            continue
-        if record.kind not in EDGE_KINDS and (document.kind, document.local_id) != (
-            record.kind,
-            record.local_id,
-        ):
+            self._problems += exc.problems
+            return
+        key = (document.kind, document.local_id)
+        if record.kind not in EDGE_KINDS and key != (record.kind, record.local_id):
             message = f"it says to be {document.kind} {document.local_id!r}"
-            problems.append(Problem(message, source=name, fix="give it back the id that it is stored under"))
-            continue
-        parsed[record.kind, record.local_id] = document
-    return parsed, problems
+            fix = "give it back the id that it is stored under"
+            self._problems.append(Problem(message, source=name, fix=fix))
+            return
+        self._parsed[record.kind, record.local_id] = document
+
+    def assembled(self) -> KnowledgeBase:
+        """The knowledge of the records. Raises `StoreCorrupt` with every problem found."""
+        problems = self._problems
+        if not problems:
+            try:
+                return assemble([Sourced(document) for document in self._parsed.values()])[0]
+            except KnowledgeError as exc:
+                problems = list(exc.problems)
+        raise self._corrupt(problems)
+
+    def salvaged(self) -> tuple[KnowledgeBase, tuple[Problem, ...]]:
+        """The knowledge of those records that are valid, and what is wrong with the others.
+
+        What refers to a record that was left out is left out too; the website's own document only
+        loses the fields that are wrong. Raises `StoreCorrupt` where that does not help.
+        """
+        parsed, problems = dict(self._parsed), list(self._problems)
+        if _WEBSITE not in {kind for kind, _ in parsed}:
+            parsed |= _bare_websites(self._websites, problems)
+        while True:
+            sourced = [Sourced(document, f"{kind}/{name}") for (kind, name), document in parsed.items()]
+            try:
+                return assemble(sourced)[0], tuple(problems)
+            except KnowledgeError as exc:
+                errors = [p for p in exc.problems if p.severity is Severity.ERROR]
+                problems += errors
+                if not _leave_out(parsed, errors):
+                    raise self._corrupt(problems) from exc
+
+    def _corrupt(self, problems: Sequence[Problem]) -> StoreCorrupt:
+        message = f"what it holds of {self._website_id!r} is not valid"
+        return StoreCorrupt(self._address, message, problems=problems)
 
 
 def _leave_out(parsed: dict[tuple[str, str], Document], errors: Sequence[Problem]) -> bool:
@@ -90,16 +97,15 @@ def _leave_out(parsed: dict[tuple[str, str], Document], errors: Sequence[Problem
 
 
 def _bare_websites(
-    records: Sequence[AnyRecord], problems: Sequence[Problem]
+    websites: Sequence[AnyRecord], problems: Sequence[Problem]
 ) -> dict[tuple[str, str], Document]:
     """Website documents that are valid without the fields that are wrong."""
     found: dict[tuple[str, str], Document] = {}
-    for record in records:
-        if record.kind == _WEBSITE:
-            own = [p for p in problems if p.source == f"{_WEBSITE}/{record.local_id}"]
-            bare = _without(record.body, own)
-            if bare is not None:
-                found[record.kind, record.local_id] = bare
+    for record in websites:
+        own = [p for p in problems if p.source == f"{_WEBSITE}/{record.local_id}"]
+        bare = _without(record.body, own)
+        if bare is not None:
+            found[record.kind, record.local_id] = bare
     return found
 
 
@@ -112,7 +118,3 @@ def _without(body: Mapping[str, Any], problems: Sequence[Problem]) -> Document |
         return from_body(left)
     except KnowledgeError:
         return None
-
-
-def _corrupt(address: str, website_id: str, problems: Sequence[Problem]) -> StoreCorrupt:
-    return StoreCorrupt(address, f"what it holds of {website_id!r} is not valid", problems=problems)
