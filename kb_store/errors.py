@@ -3,6 +3,7 @@
     StoreError
     |-- StoreUnavailable    it did not answer; trying again later may help
     |-- GenerationGone      what was being read was collected; reading again helps
+    |-- GenerationMoved     other knowledge was loaded since one looked; look again
     |-- LoadConflict        somebody else is loading this website
     |   `-- LeaseLost       ... and took over from this loader
     |-- NoSuchWebsite       nothing is stored under that id
@@ -52,6 +53,20 @@ class GenerationGone(StoreError):
         super().__init__(
             f"generation {generation} of {website_id!r} was collected while it was being read",
             fix="read again: there is a newer one",
+        )
+
+
+class GenerationMoved(StoreError):
+    """What was to be replaced is not active any more. Nothing was changed."""
+
+    retriable = True
+
+    def __init__(self, website_id: str, expected: int, found: int | None) -> None:
+        self.website_id, self.expected, self.found = website_id, expected, found
+        now = "nothing is active" if found is None else f"generation {found} is active"
+        super().__init__(
+            f"generation {expected} of {website_id!r} was replaced meanwhile, {now}; nothing was changed",
+            fix="run the command again: it begins with what is there now",
         )
 
 

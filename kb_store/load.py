@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Literal, TypeVar
 
 from kb_schema import KnowledgeBase
-from kb_store.errors import LoadConflict, StoreCorrupt, StoreError
+from kb_store.errors import GenerationMoved, LoadConflict, StoreCorrupt, StoreError
 from kb_store.owners import certainly_dead, this_process
 from kb_store.ports import Counts, DocumentStore, Generation, GraphStore, Lease
 from kb_store.records import document_records, edge_records, records_in, vertex_records
@@ -65,12 +65,14 @@ async def load_knowledge(
     *,
     on_progress: Callable[[LoadProgress], None] = lambda _: None,
     batch: int = BATCH,
+    replacing: int | None = None,
 ) -> LoadReport:
     """Make `knowledge` the active knowledge of its website, all at once.
 
-    Raises `LoadConflict` where another loader is at it, `LeaseLost` where one took over,
-    `StoreUnavailable`, and `StoreCorrupt` where the stores did not keep what they were given. In
-    every one of these cases the old knowledge stays active and whole.
+    `replacing` is the generation that `knowledge` was made from: where another one is active by now,
+    nothing is loaded. Raises `GenerationMoved` then, `LoadConflict` where another loader is at it,
+    `LeaseLost` where one took over, `StoreUnavailable`, and `StoreCorrupt` where the stores did not
+    keep what they were given. In every one of these cases the old knowledge stays active and whole.
     """
     website_id = knowledge.website.website_id
     await documents.prepare()
@@ -78,6 +80,8 @@ async def load_knowledge(
     on_progress(LoadProgress("lease", 0, 0))
     lease = await _lease(documents, website_id)
     try:
+        if replacing is not None:  # nobody else commits while the lease is held
+            await _check_active(documents, website_id, replacing)
         generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
         total = records_in(knowledge)
         on_progress(LoadProgress("commit", total, total))
@@ -108,6 +112,12 @@ async def collect(documents: DocumentStore, graph: GraphStore, website_id: str) 
         await graph.drop(website_id, doomed)
         await documents.drop(website_id, doomed)
     return doomed
+
+
+async def _check_active(documents: DocumentStore, website_id: str, expected: int) -> None:
+    active = await documents.active(website_id)
+    if active is None or active.generation != expected:
+        raise GenerationMoved(website_id, expected, None if active is None else active.generation)
 
 
 async def _lease(documents: DocumentStore, website_id: str) -> Lease:

@@ -10,7 +10,9 @@ becomes visible all at once across both stores is `load.py`'s business, built on
 - a *lease* keeps two loaders from working on one website at the same time. It runs out by
   itself, and it fences: whoever lost it can no longer commit.
 
-Implementations: `kb_store.embedded`. Each must pass `tests/kb_store/test_conformance.py`.
+Implementations: `kb_store.embedded` and `kb_store.mongodb` have both, `kb_store.arangodb` has a
+`GraphStore`, to be used beside either. Each must pass `tests/kb_store/test_conformance.py`. What
+was learned and what was run have ports of their own: `learned.py`, `runs.py`.
 """
 
 from __future__ import annotations

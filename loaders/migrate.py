@@ -20,6 +20,7 @@ from kb_schema.base import SCHEMA_VERSION
 from kb_schema.documents import kind_of
 from kb_schema.migrations import UNSTATED, stated_version, upgrade
 from kb_schema.migrations.registry import refuse_newer
+from kb_store.errors import GenerationMoved
 from kb_store.load import LoadReport, load_knowledge
 from kb_store.ports import DocumentStore, GraphStore
 from kb_store.read import PIN_SECONDS, read_knowledge
@@ -192,9 +193,15 @@ async def plan_store(documents: DocumentStore, graph: GraphStore, website_id: st
 
 
 async def migrate_store(documents: DocumentStore, graph: GraphStore, plan: StorePlan) -> LoadReport:
-    """Load what is stored as it reads today, as a new generation. Raises as `load_knowledge`."""
-    knowledge, _ = await read_knowledge(documents, graph, plan.website_id)
-    return await load_knowledge(documents, graph, knowledge)
+    """Load what is stored as it reads today, as a new generation.
+
+    Raises as `load_knowledge`: `GenerationMoved` where other knowledge was loaded since the plan was
+    made. Nobody has seen what would change in that, and migrating what was read before would undo it.
+    """
+    knowledge, generation = await read_knowledge(documents, graph, plan.website_id)
+    if generation != plan.generation:
+        raise GenerationMoved(plan.website_id, plan.generation, generation)
+    return await load_knowledge(documents, graph, knowledge, replacing=generation)
 
 
 def _named(record: Record) -> tuple[str, Mapping[str, Any]]:

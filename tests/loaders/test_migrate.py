@@ -9,12 +9,12 @@ import yaml
 
 from kb_schema import KnowledgeError
 from kb_store import load_knowledge, open_stores, read_knowledge
-from kb_store.errors import StoreTooNew
+from kb_store.errors import GenerationMoved, StoreTooNew
 from loaders import migrate as migrating
 from loaders import read_knowledge_folder, write_folder
 from loaders.migrate import migrate_folder, migrate_store, plan_folder, plan_store
 from periplus.cli import main
-from tests.kb_store.samples import knowledge_of
+from tests.kb_store.samples import knowledge_of, version_of
 
 COMMENTED = """# What this site is.
 type: website
@@ -129,6 +129,37 @@ async def test_an_old_store_is_read_as_it_is_and_migrated_into_a_new_generation(
         report = await migrate_store(stores.documents, stores.graph, plan)
         assert (report.replaced, report.generation) == (generation, generation + 1)
         assert not await plan_store(stores.documents, stores.graph, "shop")
+
+
+async def test_a_load_after_the_plan_is_not_undone_by_migrating(tmp_path):
+    async with open_stores(tmp_path) as stores:
+        await aged(stores, without_version)
+        plan = await plan_store(stores.documents, stores.graph, "shop")
+        await load_knowledge(stores.documents, stores.graph, knowledge_of(version="newer"))
+        with pytest.raises(GenerationMoved, match="generation 1 of 'shop' was replaced meanwhile"):
+            await migrate_store(stores.documents, stores.graph, plan)
+        read, generation = await read_knowledge(stores.documents, stores.graph, "shop")
+        assert (version_of(read), generation) == ("newer", 2)
+
+
+async def test_a_load_between_reading_and_writing_is_not_undone_by_migrating(tmp_path, monkeypatch):
+    async with open_stores(tmp_path) as stores, open_stores(tmp_path) as others:
+        await aged(stores, without_version)
+        plan = await plan_store(stores.documents, stores.graph, "shop")
+
+        async def then_somebody_loads(*args):
+            found = await read_knowledge(*args)
+            await load_knowledge(others.documents, others.graph, knowledge_of(version="newer"))
+            return found
+
+        monkeypatch.setattr(migrating, "read_knowledge", then_somebody_loads)
+        with pytest.raises(GenerationMoved) as moved:
+            await migrate_store(stores.documents, stores.graph, plan)
+        assert (moved.value.expected, moved.value.found, moved.value.retriable) == (1, 2, True)
+        read, generation = await read_knowledge(stores.documents, stores.graph, "shop")
+        assert (version_of(read), generation) == ("newer", 2)
+        # The lease was given back: the next load is not kept waiting.
+        assert await stores.documents.holder("shop") is None
 
 
 async def test_a_newer_store_is_one_clear_error(tmp_path):
