@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -66,9 +66,11 @@ async def load_knowledge(
     on_progress: Callable[[LoadProgress], None] = lambda _: None,
     batch: int = BATCH,
     replacing: int | None = None,
+    check: Callable[[], Awaitable[None]] | None = None,
 ) -> LoadReport:
     """Make `knowledge` the active knowledge of its website, all at once.
 
+    `check` is awaited while nobody else can change the website; what it raises ends the load.
     `replacing` is the generation that `knowledge` was made from: where another one is active by now,
     nothing is loaded. Raises `GenerationMoved` then, `LoadConflict` where another loader is at it,
     `LeaseLost` where one took over, `StoreUnavailable`, and `StoreCorrupt` where the stores did not
@@ -82,6 +84,8 @@ async def load_knowledge(
     try:
         if replacing is not None:  # nobody else commits while the lease is held
             await _check_active(documents, website_id, replacing)
+        if check is not None:
+            await check()
         generation = await _write(documents, graph, knowledge, lease, on_progress, batch)
         total = records_in(knowledge)
         on_progress(LoadProgress("commit", total, total))

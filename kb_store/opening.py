@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb_store.embedded import Database, EmbeddedDocumentStore, EmbeddedGraphStore
 from kb_store.embedded.learned import EmbeddedLearnedStore
+from kb_store.embedded.proposals import EmbeddedProposalStore
 from kb_store.errors import StoreUnavailable
 from kb_store.learned import LearnedStore
 from kb_store.ports import DocumentStore, GraphStore
+from kb_store.proposals import ProposalStore
 
 DRIVERS = "pip install 'periplus[mongo-arango]'"
 
@@ -24,6 +26,8 @@ class Stores:
     graph: GraphStore
     learned: LearnedStore
     """Beside the documents, and closed with them."""
+    proposals: ProposalStore
+    """Likewise."""
 
     async def close(self) -> None:
         """Close both."""
@@ -55,13 +59,16 @@ def choose_stores(
 ) -> Stores:
     """As `open_stores`, not yet made ready; the caller closes them."""
     stores = _in_mongodb(mongodb_url) if mongodb_url else _embedded(data_dir)
-    return Stores(stores.documents, _in_arangodb(arangodb_url), stores.learned) if arangodb_url else stores
+    return replace(stores, graph=_in_arangodb(arangodb_url)) if arangodb_url else stores
 
 
 def _embedded(data_dir: Path) -> Stores:
     database = Database(data_dir / "knowledge.sqlite3")
     return Stores(
-        EmbeddedDocumentStore(database), EmbeddedGraphStore(database), EmbeddedLearnedStore(database)
+        EmbeddedDocumentStore(database),
+        EmbeddedGraphStore(database),
+        EmbeddedLearnedStore(database),
+        EmbeddedProposalStore(database),
     )
 
 
@@ -69,12 +76,18 @@ def _in_mongodb(url: str) -> Stores:
     try:
         from kb_store.mongodb import Connection, MongoDocumentStore, MongoGraphStore  # noqa: PLC0415 - an extra
         from kb_store.mongodb.learned import MongoLearnedStore  # noqa: PLC0415
+        from kb_store.mongodb.proposals import MongoProposalStore  # noqa: PLC0415
     except ImportError as exc:
         raise StoreUnavailable(
             "mongodb://...", f"its driver is not installed ({exc.name})", fix=DRIVERS
         ) from exc
     connection = Connection(url)
-    return Stores(MongoDocumentStore(connection), MongoGraphStore(connection), MongoLearnedStore(connection))
+    return Stores(
+        MongoDocumentStore(connection),
+        MongoGraphStore(connection),
+        MongoLearnedStore(connection),
+        MongoProposalStore(connection),
+    )
 
 
 def _in_arangodb(url: str) -> GraphStore:

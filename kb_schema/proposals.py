@@ -1,0 +1,173 @@
+"""Changes of a website's knowledge that somebody proposes, and what speaks for and against each.
+
+A proposal is named after what it proposes: the same change seen by several runs is one proposal with
+several supports. Not here: where proposals are kept (`kb_store.proposals`), and how an accepted one
+becomes knowledge (`kb_store.changing`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from kb_schema.base import LocalId, Model, Probability
+from kb_schema.learned import OutcomeId
+from kb_schema.runs import Moment
+from kb_schema.screens import Signature
+from kb_schema.selectors import Selector
+from kb_schema.workflows import Workflow
+
+CONFIRMED_BY = 3
+"""A proposal is confirmed once so many more runs speak for it than against it (DESIGN 6)."""
+
+MAX_SUPPORTS = 200
+"""Runs kept of one proposal; further ones would change nothing."""
+
+
+class SelectorChange(Model):
+    """Another way of finding an element of a screen, or of one of its layouts."""
+
+    type: Literal["selector"]
+    screen_id: LocalId
+    element_id: LocalId
+    selector: Selector
+
+    @property
+    def about(self) -> str:
+        """What would change, in a few words."""
+        return f"selector of {self.screen_id}.{self.element_id}"
+
+
+class SignatureChange(Model):
+    """Another way of recognising a screen."""
+
+    type: Literal["signature"]
+    screen_id: LocalId
+    signature: Signature
+
+    @property
+    def about(self) -> str:
+        """What would change, in a few words."""
+        return f"signature of {self.screen_id}"
+
+
+class WorkflowChange(Model):
+    """A workflow that is published. It needs no confirmation: publishing it accepts it."""
+
+    type: Literal["workflow"]
+    workflow: Workflow
+
+    @property
+    def about(self) -> str:
+        """What would change, in a few words."""
+        return f"workflow {self.workflow.workflow_id}"
+
+
+ProposableChange = Annotated[SelectorChange | SignatureChange, Field(discriminator="type")]
+"""What clients may propose."""
+Change = Annotated[SelectorChange | SignatureChange | WorkflowChange, Field(discriminator="type")]
+
+
+class ReportedSupport(Model):
+    """What one run says of a proposed change, as clients report it."""
+
+    run_id: OutcomeId
+    """A run speaks once for or against a change: what it says later is not counted."""
+    succeeded: bool = True
+    """Whether what it was tried for worked with the change."""
+    score: Probability | None = None
+    """How alike the thing found and the thing known are (0-1), where that was measured."""
+    note: Annotated[str, Field(max_length=1_000)] = ""
+    at: AwareDatetime | None = None
+    """None: now."""
+
+
+class Support(ReportedSupport):
+    """The same as stores keep it."""
+
+    at: Moment
+
+
+ProposalStatus = Literal["proposed", "accepted", "rejected", "replaced"]
+"""`replaced`: it was part of the knowledge until a load that was told to went over it."""
+
+
+class Proposal(Model):
+    """A change, what was there before, and the runs that speak for and against it."""
+
+    proposal_id: str
+    website_id: LocalId
+    change: Change
+    before: JsonValue = None
+    """What the knowledge said when it was first proposed; None: nothing."""
+    status: ProposalStatus = "proposed"
+    proposed_at: Moment
+    decided_at: Moment | None = None
+    supports: tuple[Support, ...] = ()
+
+    @property
+    def succeeded(self) -> int:
+        """Runs it worked in."""
+        return sum(support.succeeded for support in self.supports)
+
+    @property
+    def failed(self) -> int:
+        """Runs it did not work in."""
+        return len(self.supports) - self.succeeded
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether enough different runs speak for it."""
+        return self.succeeded - self.failed >= CONFIRMED_BY
+
+    @property
+    def score(self) -> float | None:
+        """The mean of the scores that runs gave it, where any did."""
+        scores = [support.score for support in self.supports if support.score is not None]
+        return sum(scores) / len(scores) if scores else None
+
+
+def proposal_id(website_id: str, change: SelectorChange | SignatureChange | WorkflowChange) -> str:
+    """Twelve characters that stand for what is proposed, wherever and whenever it is.
+
+    How sure a strategy's finder was and its notes do not make it another one.
+    """
+    said = json.dumps([website_id, _essence(change.to_json() | {"type": change.type})], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+def _essence(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: each for key, each in value.items() if key not in ("confidence", "meta", "metadata")}
+        return {key: _essence(each) for key, each in kept.items()}
+    return [_essence(each) for each in value] if isinstance(value, list) else value
+
+
+class ChangeProposed(Model):
+    """The desk's answer to a proposed change."""
+
+    website_id: str
+    proposal_id: str
+    status: ProposalStatus
+    counted: bool
+    """False: this run had its say before, or the change is what the knowledge says already."""
+    reason: str = ""
+    """Why it was not counted."""
+    succeeded: int = 0
+    failed: int = 0
+    confirmed: bool = False
+
+
+class WorkflowPublished(Model):
+    """The desk's answer to a published workflow."""
+
+    website_id: str
+    workflow_id: str
+    revision: str
+    """Of the website's knowledge that has it."""
+    replaced: bool = False
+    """Whether another workflow of that id gave way."""
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,213 @@
+"""Changes of stored knowledge that are not loads of files: accepted proposals, published workflows.
+
+An accepted change becomes part of the documents, under a new generation (docs/decisions/0014): whoever
+reads, exports or queries sees one truth. What files loaded later do not have would be lost with them:
+`Keeping` says so before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kb_schema import KnowledgeBase, Problem, Sourced, assemble
+from kb_schema.base import Document
+from kb_schema.proposals import Change, Proposal, SelectorChange, SignatureChange, WorkflowChange
+from kb_schema.screens import Screen, Signature, StateSignature, UIElement
+from kb_schema.websites import Website
+from kb_schema.workflows import Workflow
+from kb_store.errors import GenerationMoved, StoreError
+from kb_store.load import LoadReport, load_knowledge
+from kb_store.ports import DocumentStore, GraphStore
+from kb_store.proposals import ProposalStore
+from kb_store.read import read_knowledge
+
+ATTEMPTS = 5
+"""How often a change is made anew because somebody else changed the website meanwhile."""
+
+
+class NothingToChange(Exception):
+    """The knowledge does not have what a change is about. `about` names it."""
+
+    def __init__(self, about: str) -> None:
+        self.about = about
+        super().__init__(f"the knowledge has nothing (any more) for: {about}")
+
+
+class LearnedWouldBeLost(StoreError):
+    """A load without changes that were accepted. `proposals` has them, with what they changed."""
+
+    def __init__(self, website_id: str, proposals: Sequence[Proposal]) -> None:
+        self.website_id, self.proposals = website_id, tuple(proposals)
+        number = len(self.proposals)
+        told = "".join(f"\n  {each.proposal_id}  {each.change.about}" for each in self.proposals)
+        super().__init__(
+            f"{number} accepted change{'' if number == 1 else 's'} of {website_id!r} would be lost:{told}",
+            fix="take them over into the files (`periplus kb export` writes them; `periplus kb diff` shows "
+            "them), or load with --replace-learned to give them up",
+        )
+
+
+# -- one change, on knowledge in memory ------------------------------------------------------------
+
+
+def now_said(knowledge: KnowledgeBase, change: Change) -> Any:
+    """What the knowledge says where the change would change it, as JSON; None: nothing.
+
+    Raises `NothingToChange` for a screen or an element there is not.
+    """
+    match change:
+        case SelectorChange():
+            return _element(knowledge, change).selector.to_json()
+        case SignatureChange():
+            _screen(knowledge, change)
+            signature = knowledge.signatures.get(change.screen_id)
+            return None if signature is None else _plain(signature).to_json()
+        case WorkflowChange():
+            workflow = knowledge.workflows.get(change.workflow.workflow_id)
+            return None if workflow is None else workflow.to_json()
+
+
+def holds(knowledge: KnowledgeBase, change: Change) -> bool:
+    """Whether the knowledge says already what the change would make it say."""
+    try:
+        said = now_said(knowledge, change)
+    except NothingToChange:
+        return False
+    match change:
+        case SelectorChange():
+            return bool(said == change.selector.to_json())
+        case SignatureChange():
+            return bool(said == change.signature.to_json())
+        case WorkflowChange():
+            kept = knowledge.workflows.get(change.workflow.workflow_id)
+            return kept is not None and _named(kept, "") == _named(change.workflow, "")
+
+
+def changed(knowledge: KnowledgeBase, change: Change) -> tuple[KnowledgeBase, tuple[Problem, ...]]:
+    """The knowledge with the change made and checked as a load would, and the warnings found.
+
+    Raises `NothingToChange`, and `KnowledgeError` where it would break a rule.
+    """
+    document = _made(knowledge, change)
+    key = (document.kind, document.local_id)
+    rest = [each for each in knowledge.documents() if (each.kind, each.local_id) != key]
+    return assemble([Sourced(each) for each in (*rest, document)])
+
+
+def _made(knowledge: KnowledgeBase, change: Change) -> Document:
+    """The document that carries the change."""
+    match change:
+        case SelectorChange():
+            return _with_selector(knowledge, change)
+        case SignatureChange():
+            return _with_signature(knowledge, change)
+        case WorkflowChange():
+            return _named(change.workflow, knowledge.website.website_id)
+
+
+def _named(workflow: Workflow, website_id: str) -> Workflow:
+    return workflow.model_copy(update={"website_id": website_id})
+
+
+def _with_selector(knowledge: KnowledgeBase, change: SelectorChange) -> Screen | Website:
+    _element(knowledge, change)
+    screen = _screen(knowledge, change)
+    if any(element.element_id == change.element_id for element in screen.ui_elements):
+        return screen.model_copy(update={"ui_elements": _replaced(screen.ui_elements, change)})
+    website = knowledge.website
+    layouts = {
+        name: _replaced(elements, change) if name in screen.layouts else elements
+        for name, elements in website.layouts.items()
+    }
+    return website.model_copy(update={"layouts": layouts})
+
+
+def _replaced(elements: Sequence[UIElement], change: SelectorChange) -> tuple[UIElement, ...]:
+    return tuple(
+        element.model_copy(update={"selector": change.selector})
+        if element.element_id == change.element_id
+        else element
+        for element in elements
+    )
+
+
+def _with_signature(knowledge: KnowledgeBase, change: SignatureChange) -> Screen | StateSignature:
+    screen = _screen(knowledge, change)
+    current = knowledge.signatures.get(change.screen_id)
+    if isinstance(current, StateSignature):
+        return current.model_copy(update=dict(change.signature))
+    return screen.model_copy(update={"state_signature": change.signature})
+
+
+def _plain(signature: Signature) -> Signature:
+    """A signature's own fields, without those of the document it may be."""
+    return Signature(**{name: getattr(signature, name) for name in Signature.model_fields})
+
+
+def _screen(knowledge: KnowledgeBase, change: SelectorChange | SignatureChange) -> Screen:
+    screen = knowledge.screens.get(change.screen_id)
+    if screen is None:
+        raise NothingToChange(change.about)
+    return screen
+
+
+def _element(knowledge: KnowledgeBase, change: SelectorChange) -> UIElement:
+    element = knowledge.elements(change.screen_id).get(change.element_id)
+    if element is None:
+        raise NothingToChange(change.about)
+    return element
+
+
+# -- the stored knowledge ----------------------------------------------------------------------------
+
+
+async def change_stored(
+    documents: DocumentStore,
+    graph: GraphStore,
+    website_id: str,
+    make: Callable[[KnowledgeBase], KnowledgeBase],
+) -> LoadReport:
+    """Make a change of a website's knowledge its next generation; anew where a load came between.
+
+    Raises whatever `make` does, and as `read_knowledge` and `load_knowledge` do.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        knowledge, generation = await read_knowledge(documents, graph, website_id)
+        try:
+            return await load_knowledge(documents, graph, make(knowledge), replacing=generation)
+        except GenerationMoved:
+            if attempt == ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+class Keeping:
+    """The check of a load that nothing accepted is lost with it; `replace` lets it be lost."""
+
+    def __init__(self, proposals: ProposalStore, knowledge: KnowledgeBase, *, replace: bool = False) -> None:
+        self._proposals, self._knowledge, self._replace = proposals, knowledge, replace
+        self.lost: tuple[Proposal, ...] = ()
+        """After the check: what the load gives up. Say so to the store once it is loaded."""
+
+    async def __call__(self) -> None:
+        """Raises `LearnedWouldBeLost` unless it may be."""
+        website_id = self._knowledge.website.website_id
+        self.lost = await lost_with(self._proposals, self._knowledge)
+        if self.lost and not self._replace:
+            raise LearnedWouldBeLost(website_id, self.lost)
+
+
+async def lost_with(proposals: ProposalStore, knowledge: KnowledgeBase) -> tuple[Proposal, ...]:
+    """The accepted proposals that this knowledge would not have. Later ones hide earlier ones."""
+    newest: dict[str, Proposal] = {}
+    for each in await proposals.proposals(knowledge.website.website_id):
+        if each.status == "accepted":
+            known = newest.get(each.change.about)
+            if known is None or _decided(known) <= _decided(each):
+                newest[each.change.about] = each
+    return tuple(each for each in newest.values() if not holds(knowledge, each.change))
+
+
+def _decided(proposal: Proposal) -> Any:
+    return proposal.decided_at or proposal.proposed_at

@@ -1,0 +1,112 @@
+"""Proposed changes in MongoDB: one document each, a run's say pushed in one atomic update.
+
+Bodies are kept as JSON text: a selector's notes may have any key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pymongo.errors import DuplicateKeyError
+
+from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
+from kb_store.mongodb.connection import Connection
+from kb_store.proposals import in_order, with_supports
+
+PROPOSALS, REVISIONS = "proposals", "proposal_revisions"
+
+
+class MongoProposalStore:
+    """`ProposalStore` on a `Connection`, usually the one the documents are reached by.
+
+    The website's revision is raised after the write it tells of. A process that dies in between has
+    lost no proposal; running servers see it with the next one.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def prepare(self) -> None:
+        """Nothing: MongoDB makes both collections when they are first written, `_id` is all the index."""
+
+    async def support(self, proposal: Proposal, support: Support | None) -> bool:
+        """See `ProposalStore`."""
+        key = _key(proposal.website_id, proposal.proposal_id)
+        body = proposal.model_dump(mode="json", by_alias=True, exclude={"supports"})
+        fresh: dict[str, Any] = {
+            "status": proposal.status,
+            "decided_at": None,
+            "body": json.dumps(body),
+            "supports": [],
+        }
+        async with self._connection.asking() as database:
+            collection = database[PROPOSALS]
+            try:
+                made = await collection.update_one({"_id": key}, {"$setOnInsert": fresh}, upsert=True)
+                changed = made.upserted_id is not None
+            except DuplicateKeyError:  # somebody made it at the same moment
+                changed = False
+            said = False
+            if support is not None:
+                once = {
+                    "_id": key,
+                    "supports.run_id": {"$ne": support.run_id},
+                    f"supports.{MAX_SUPPORTS - 1}": {"$exists": False},
+                }
+                entry = {"run_id": support.run_id, "body": json.dumps(support.model_dump(mode="json"))}
+                done = await collection.update_one(once, {"$push": {"supports": entry}})
+                said = done.modified_count == 1
+        if changed or said:
+            await self._raise_revision(proposal.website_id)
+        return said
+
+    async def decide(self, website_id: str, proposal_id: str, status: ProposalStatus, at: datetime) -> bool:
+        """See `ProposalStore`."""
+        async with self._connection.asking() as database:
+            done = await database[PROPOSALS].update_one(
+                {"_id": _key(website_id, proposal_id)},
+                {"$set": {"status": status, "decided_at": at.isoformat()}},
+            )
+        if done.matched_count:
+            await self._raise_revision(website_id)
+        return bool(done.matched_count)
+
+    async def proposal(self, website_id: str, proposal_id: str) -> Proposal | None:
+        """See `ProposalStore`."""
+        async with self._connection.asking() as database:
+            found = await database[PROPOSALS].find_one({"_id": _key(website_id, proposal_id)})
+        return None if found is None else _proposal(found)
+
+    async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
+        """See `ProposalStore`."""
+        # The whole of a website's keys lies between these two: `_id` is compared field by field.
+        wanted = (
+            {}
+            if website_id is None
+            else {"_id": {"$gte": _key(website_id, ""), "$lt": _key(website_id, "~")}}
+        )
+        async with self._connection.asking() as database:
+            return in_order([_proposal(found) async for found in database[PROPOSALS].find(wanted)])
+
+    async def revision(self, website_id: str) -> str:
+        """One document by its id."""
+        async with self._connection.asking() as database:
+            found = await database[REVISIONS].find_one({"_id": website_id})
+        return str(found["revision"]) if found else "0"
+
+    async def _raise_revision(self, website_id: str) -> None:
+        async with self._connection.asking() as database:
+            await database[REVISIONS].update_one({"_id": website_id}, {"$inc": {"revision": 1}}, upsert=True)
+
+
+def _key(website_id: str, proposal_id: str) -> dict[str, str]:
+    return {"website_id": website_id, "proposal_id": proposal_id}
+
+
+def _proposal(document: Mapping[str, Any]) -> Proposal:
+    now = {"status": document["status"], "decided_at": document["decided_at"]}
+    supports = [Support.model_validate_json(each["body"]) for each in document["supports"]]
+    return with_supports(Proposal.model_validate(json.loads(document["body"]) | now), supports)

@@ -1,0 +1,105 @@
+"""Proposed changes and what runs say of them: the port of stores that keep them, and one in memory.
+
+They have no generation: a reload keeps them. A run has one say per proposal, however often it is sent.
+Not here: what a proposal is (`kb_schema.proposals`), how one becomes knowledge (`kb_store.changing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
+
+
+class ProposalStore(Protocol):
+    """Proposals by website and id. Every method may raise `StoreUnavailable`.
+
+    Implementations: `kb_store.embedded.proposals`, `kb_store.mongodb.proposals`, and
+    `MemoryProposalStore` below. Each must pass `tests/kb_store/test_proposals.py`.
+    """
+
+    async def prepare(self) -> None:
+        """Create what is missing. Safe to repeat."""
+
+    async def support(self, proposal: Proposal, support: Support | None) -> bool:
+        """Keep the proposal unless it is there, and what a run says of it, in one step.
+
+        What the proposal itself says of runs is not looked at. False where the run had its say
+        before, or the proposal has `MAX_SUPPORTS` already; then nothing changes.
+        """
+
+    async def decide(self, website_id: str, proposal_id: str, status: ProposalStatus, at: datetime) -> bool:
+        """Say what became of it. False where there is no such proposal. Safe to repeat."""
+
+    async def proposal(self, website_id: str, proposal_id: str) -> Proposal | None:
+        """One proposal with what runs said, oldest first."""
+
+    async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
+        """All of a website, or of all: by website, then oldest first, then by id."""
+
+    async def revision(self, website_id: str) -> str:
+        """A text that changes when any proposal of the website does; cheap to ask."""
+
+
+def in_order(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """As `ProposalStore.proposals` gives them."""
+    return sorted(proposals, key=lambda each: (each.website_id, each.proposed_at, each.proposal_id))
+
+
+def with_supports(proposal: Proposal, supports: Sequence[Support]) -> Proposal:
+    """The proposal with what runs said, oldest first."""
+    ordered = sorted(supports, key=lambda each: (each.at, each.run_id))
+    return proposal.model_copy(update={"supports": tuple(ordered)})
+
+
+class MemoryProposalStore:
+    """A `ProposalStore` that ends with the process: for tests and servers without a store."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Proposal] = {}
+        self._revisions: dict[str, int] = {}
+
+    async def prepare(self) -> None:
+        """Nothing is missing."""
+
+    async def support(self, proposal: Proposal, support: Support | None) -> bool:
+        """See `ProposalStore`."""
+        key = (proposal.website_id, proposal.proposal_id)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = proposal.model_copy(update={"supports": ()})
+            self._changed(proposal.website_id)
+        if support is None:
+            return False
+        if len(kept.supports) >= MAX_SUPPORTS or any(s.run_id == support.run_id for s in kept.supports):
+            return False
+        self._kept[key] = with_supports(kept, [*kept.supports, support])
+        self._changed(proposal.website_id)
+        return True
+
+    async def decide(self, website_id: str, proposal_id: str, status: ProposalStatus, at: datetime) -> bool:
+        """See `ProposalStore`."""
+        kept = self._kept.get((website_id, proposal_id))
+        if kept is None:
+            return False
+        said = dict(kept) | {"status": status, "decided_at": at}
+        self._kept[website_id, proposal_id] = Proposal(**said)
+        self._changed(website_id)
+        return True
+
+    async def proposal(self, website_id: str, proposal_id: str) -> Proposal | None:
+        """See `ProposalStore`."""
+        return self._kept.get((website_id, proposal_id))
+
+    async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
+        """See `ProposalStore`."""
+        return in_order([p for p in self._kept.values() if website_id in (None, p.website_id)])
+
+    async def revision(self, website_id: str) -> str:
+        """See `ProposalStore`."""
+        return str(self._revisions.get(website_id, 0))
+
+    def _changed(self, website_id: str) -> None:
+        self._revisions[website_id] = self._revisions.get(website_id, 0) + 1

@@ -1,0 +1,238 @@
+"""Proposed changes in every store: kept across loads, a run heard once, and made knowledge whole."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from kb_schema import KnowledgeError, parse_document
+from kb_schema.proposals import (
+    CONFIRMED_BY,
+    MAX_SUPPORTS,
+    Proposal,
+    SelectorChange,
+    SignatureChange,
+    Support,
+    WorkflowChange,
+    proposal_id,
+)
+from kb_schema.screens import Signature
+from kb_schema.selectors import Selector, css
+from kb_store import load_knowledge, open_stores, read_knowledge
+from kb_store.changing import (
+    Keeping,
+    LearnedWouldBeLost,
+    NothingToChange,
+    change_stored,
+    changed,
+    holds,
+    now_said,
+)
+from kb_store.proposals import MemoryProposalStore
+from tests.kb_store.samples import documents_of, knowledge_of
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+HEALED = SelectorChange(type="selector", screen_id="screen_0", element_id="go", selector=css("#go-on"))
+SIGNED = SignatureChange(
+    type="signature",
+    screen_id="screen_1",
+    signature=Signature(required_indicators=({"type": "dom_contains", "value": "One"},)),
+)
+
+
+def proposed(change=HEALED, website_id="shop", at=NOW):
+    return Proposal(
+        proposal_id=proposal_id(website_id, change), website_id=website_id, change=change, proposed_at=at
+    )
+
+
+def said(run_id, *, succeeded=True, minutes=0, **more):
+    return Support(run_id=run_id, succeeded=succeeded, at=NOW + timedelta(minutes=minutes), **more)
+
+
+def workflow(goal="Order"):
+    nodes = [
+        {"node_id": "one", "type": "task", "task_id": "order"},
+        {"node_id": "two", "type": "agent", "goal": goal},
+    ]
+    return WorkflowChange(
+        type="workflow",
+        workflow=parse_document({"type": "workflow", "workflow_id": "w", "name": "W", "nodes": nodes}),
+    )
+
+
+@pytest.fixture
+def kept(stores):
+    return stores.proposals
+
+
+async def test_a_run_is_heard_once_however_often_it_speaks(kept):
+    assert await kept.support(proposed(), said("r1", score=0.8, note='"quoted" \0 §'))
+    assert not await kept.support(proposed(), said("r1", succeeded=False))
+    assert await kept.support(proposed(at=NOW + timedelta(hours=1)), said("r2", minutes=-5, score=0.6))
+    found = await kept.proposal("shop", proposed().proposal_id)
+    assert [s.run_id for s in found.supports] == ["r2", "r1"]
+    assert (found.succeeded, found.failed, found.confirmed, found.score) == (2, 0, False, pytest.approx(0.7))
+    assert (found.proposed_at, found.change, found.status) == (NOW, HEALED, "proposed")
+
+
+async def test_a_run_heard_by_many_at_once_counts_once(kept):
+    told = await asyncio.gather(*(kept.support(proposed(), said("r1")) for _ in range(8)))
+    assert sum(told) == 1
+    told = await asyncio.gather(*(kept.support(proposed(), said(f"s{n}")) for n in range(8)))
+    assert all(told)
+    assert (await kept.proposal("shop", proposed().proposal_id)).succeeded == 9
+
+
+async def test_different_runs_confirm_and_failures_count_against(kept):
+    for number in range(CONFIRMED_BY):
+        await kept.support(proposed(), said(f"r{number}"))
+    assert (await kept.proposal("shop", proposed().proposal_id)).confirmed
+    await kept.support(proposed(), said("bad", succeeded=False))
+    assert not (await kept.proposal("shop", proposed().proposal_id)).confirmed
+
+
+async def test_proposals_come_by_website_oldest_first_and_tell_of_changes(kept):
+    before = await kept.revision("shop")
+    await kept.support(proposed(SIGNED, at=NOW + timedelta(days=1)), None)
+    await kept.support(proposed(), None)
+    await kept.support(proposed(website_id="bakery"), None)
+    assert [p.change.type for p in await kept.proposals("shop")] == ["selector", "signature"]
+    assert [p.website_id for p in await kept.proposals()] == ["bakery", "shop", "shop"]
+    assert await kept.revision("shop") != before
+    assert await kept.revision("nowhere") == await kept.revision("elsewhere")
+
+
+async def test_a_decision_is_kept_and_what_is_not_there_cannot_be_decided(kept):
+    await kept.support(proposed(), said("r1"))
+    assert await kept.decide("shop", proposed().proposal_id, "rejected", NOW)
+    found = await kept.proposal("shop", proposed().proposal_id)
+    assert (found.status, found.decided_at, found.succeeded) == ("rejected", NOW, 1)
+    assert not await kept.decide("shop", "nothing", "rejected", NOW)
+    assert await kept.proposal("shop", "nothing") is None
+
+
+async def test_a_proposal_keeps_so_many_runs_and_no_more(tmp_path):
+    store = MemoryProposalStore()
+    async with open_stores(tmp_path) as stores:
+        for each in (store, stores.proposals):
+            for number in range(MAX_SUPPORTS + 2):
+                assert await each.support(proposed(), said(f"r{number}")) is (number < MAX_SUPPORTS)
+
+
+async def test_a_reload_keeps_proposals_and_a_new_process_finds_them(tmp_path):
+    async with open_stores(tmp_path) as stores:
+        await stores.proposals.support(proposed(), said("r1"))
+        await load_knowledge(stores.documents, stores.graph, knowledge_of())
+        await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
+    async with open_stores(tmp_path) as stores:
+        assert (await stores.proposals.proposals("shop"))[0].succeeded == 1
+
+
+@pytest.mark.parametrize("change", [HEALED, SIGNED, workflow()], ids=lambda change: change.type)
+async def test_a_change_becomes_part_of_the_stored_knowledge(stores, change):
+    await load_knowledge(stores.documents, stores.graph, knowledge_of())
+    report = await change_stored(stores.documents, stores.graph, "shop", lambda k: changed(k, change)[0])
+    knowledge, generation = await read_knowledge(stores.documents, stores.graph, "shop")
+    assert generation == report.generation == 2
+    assert holds(knowledge, change)
+    assert not holds(knowledge_of(), change)
+
+
+async def test_changes_made_at_once_are_all_made(stores):
+    await load_knowledge(stores.documents, stores.graph, knowledge_of())
+    healed = [HEALED.model_copy(update={"screen_id": f"screen_{number}"}) for number in range(3)]
+
+    async def make(change):
+        while True:
+            try:
+                return await change_stored(
+                    stores.documents, stores.graph, "shop", lambda k: changed(k, change)[0]
+                )
+            except Exception as exc:
+                if not getattr(exc, "retriable", False):
+                    raise
+                await asyncio.sleep(0)
+
+    await asyncio.gather(*map(make, healed))
+    knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
+    assert all(holds(knowledge, change) for change in healed)
+
+
+async def test_a_load_that_would_lose_what_was_accepted_says_so_and_changes_nothing(stores):
+    knowledge = knowledge_of()
+    await load_knowledge(stores.documents, stores.graph, knowledge)
+    await change_stored(stores.documents, stores.graph, "shop", lambda k: changed(k, HEALED)[0])
+    await stores.proposals.support(proposed(), None)
+    await stores.proposals.decide("shop", proposed().proposal_id, "accepted", NOW)
+    with pytest.raises(LearnedWouldBeLost, match=r"selector of screen_0\.go") as refused:
+        await load_knowledge(
+            stores.documents, stores.graph, knowledge, check=Keeping(stores.proposals, knowledge)
+        )
+    assert "--replace-learned" in refused.value.fix
+    assert holds((await read_knowledge(stores.documents, stores.graph, "shop"))[0], HEALED)
+    keeping = Keeping(stores.proposals, knowledge, replace=True)
+    await load_knowledge(stores.documents, stores.graph, knowledge, check=keeping)
+    assert [each.change for each in keeping.lost] == [HEALED]
+    taken_over, _ = changed(knowledge, HEALED)
+    await load_knowledge(
+        stores.documents, stores.graph, taken_over, check=Keeping(stores.proposals, taken_over)
+    )
+
+
+async def test_what_a_later_change_went_over_does_not_stand_in_the_way(stores):
+    later = HEALED.model_copy(update={"selector": css("#later")})
+    for number, change in enumerate((HEALED, later)):
+        await stores.proposals.support(proposed(change), None)
+        at = NOW + timedelta(days=number)
+        await stores.proposals.decide("shop", proposed(change).proposal_id, "accepted", at)
+    knowledge, _ = changed(knowledge_of(), later)
+    await Keeping(stores.proposals, knowledge)()
+
+
+def test_an_element_of_a_layout_and_a_signature_of_its_own_are_changed_where_they_are():
+    documents = documents_of()
+    documents[0]["layouts"] = {"frame": [{"element_id": "out", "type": "link", "selector": "#out"}]}
+    next(d for d in documents if d.get("screen_id") == "screen_0" and d["type"] == "screen")["layouts"] = [
+        "frame"
+    ]
+    from kb_schema import Sourced, assemble  # noqa: PLC0415
+
+    knowledge, _ = assemble([Sourced(parse_document(each)) for each in documents])
+    out = SelectorChange(type="selector", screen_id="screen_0", element_id="out", selector=css("#o"))
+    after, _ = changed(knowledge, out)
+    assert after.elements("screen_0")["out"].selector == css("#o")
+    bare = SIGNED.model_copy(update={"screen_id": "bare"})
+    after, _ = changed(knowledge, bare)
+    assert holds(after, bare)
+    assert now_said(knowledge, bare) == {"primary_indicators": [{"type": "title_contains", "value": "Bare"}]}
+    assert after.screens["bare"].state_signature is None
+
+
+def test_a_change_that_breaks_a_rule_or_is_about_nothing_is_refused():
+    with pytest.raises(KnowledgeError, match="no task"):
+        changed(
+            knowledge_of(),
+            WorkflowChange(
+                type="workflow",
+                workflow=parse_document(
+                    {"type": "workflow", "workflow_id": "w", "name": "W",
+                     "nodes": [{"node_id": "one", "type": "task", "task_id": "fly"}]}
+                ),
+            ),
+        )  # fmt: skip
+    with pytest.raises(NothingToChange, match=r"screen_0\.gone"):
+        changed(knowledge_of(), HEALED.model_copy(update={"element_id": "gone"}))
+
+
+def test_a_proposal_is_named_after_what_it_says_and_not_after_who_says_it():
+    noted = Selector(
+        strategies=({"type": "css", "value": "#go-on", "confidence": 0.4, "meta": {"by": "me"}},)
+    )
+    assert proposal_id("shop", HEALED.model_copy(update={"selector": noted})) == proposal_id("shop", HEALED)
+    assert proposal_id("bakery", HEALED) != proposal_id("shop", HEALED)
+    assert proposal_id("shop", HEALED.model_copy(update={"selector": css("#x")})) != proposal_id(
+        "shop", HEALED
+    )
