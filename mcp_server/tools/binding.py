@@ -1,27 +1,31 @@
-"""From plain functions to MCP tools: arguments in, typed answers, texts and refusals out."""
+"""From plain functions to MCP tools: what clients are told of one, and what answers a call of it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 import anyio.to_thread
-from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from kb_schema.answers import Websites
 from mcp_server import rendering
 from mcp_server.desk import Desk
-from mcp_server.errors import DeskError
+from mcp_server.security import access
+from mcp_server.security.limits import Guard
+from mcp_server.tools.calling import DeskTool, refusal
 from mcp_server.tools.parameters import WebsiteId
 from mcp_server.tools.reply import Reply, WebsiteTool
+from mcp_server.tools.schemas import input_schema, output_schema
 
-Answering = Callable[..., Awaitable[CallToolResult]]
+__all__ = ["list_websites_tool", "refusal", "registered", "told", "website_tool"]
+
+Answering = Callable[..., Any]
 
 
-def website_tool(tool: WebsiteTool, desk: Desk) -> Tool:
+def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
     """A tool over one website: `website_id` takes the place of the function's `visit`."""
     hints = get_type_hints(tool.function, include_extras=True)
     (answer_model,) = get_args(hints["return"])
@@ -32,26 +36,23 @@ def website_tool(tool: WebsiteTool, desk: Desk) -> Tool:
     ]
 
     async def answering(website_id: str, **arguments: Any) -> CallToolResult:
-        try:
-            visit, note = await desk.visit(website_id)
-            work = partial(tool.function, visit, **arguments)
-            reply = await anyio.to_thread.run_sync(work) if tool.in_thread else work()
-        except DeskError as exc:
-            return refusal(exc)
+        visit, note = await desk.visit(website_id)
+        work = partial(tool.function, visit, **arguments)
+        if tool.in_thread:
+            reply = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=guard.threads)
+        else:
+            reply = work()
         return told(reply, note)
 
     return registered(answering, tool.function, tool.title, parameters, answer_model)
 
 
-def list_websites_tool(desk: Desk) -> Tool:
+def list_websites_tool(desk: Desk) -> DeskTool:
     """The one tool that is not about one website."""
 
     async def list_websites() -> CallToolResult:
         """The websites there is knowledge of; every other tool takes one of their ids."""
-        try:
-            answer = Websites(websites=await desk.summaries())
-        except DeskError as exc:
-            return refusal(exc)
+        answer = Websites(websites=await desk.summaries())
         return told(Reply(answer, rendering.websites(answer)))
 
     return registered(list_websites, list_websites, "Websites", [], Websites)
@@ -65,31 +66,24 @@ def told(reply: Reply[Any], note: str | None = None) -> CallToolResult:
     )
 
 
-def refusal(error: DeskError) -> CallToolResult:
-    """A refusal as an MCP tool error: what is wrong, what was meant, what to call next."""
-    told = {"error": error.code, "message": error.message, "hint": error.hint}
-    return CallToolResult(
-        content=[TextContent(type="text", text=str(error))], structured_content=told, is_error=True
-    )
-
-
 def registered(
     answering: Answering,
     function: Callable[..., Any],
     title: str,
     parameters: list[inspect.Parameter],
-    answer_model: type,
+    answer_model: Any,
     *,
     read_only: bool = True,
-) -> Tool:
+) -> DeskTool:
     """A tool as the SDK knows it. It reads parameters and output schema off the signature, so it gets one.
 
     A tool that is not `read_only` adds to what there is: it destroys nothing and may be called again.
+    It needs the scope `write`, and read-only servers leave it out.
     """
     returns = Annotated[CallToolResult, answer_model]
     answering.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
     answering.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returns}
-    tool = Tool.from_function(
+    made = DeskTool.from_function(
         answering,
         name=function.__name__,
         title=title,
@@ -101,36 +95,9 @@ def registered(
             destructive_hint=None if read_only else False,
         ),
     )
-    tool.parameters = slim(tool.parameters, keep_descriptions=True)
-    output = tool.fn_metadata.output_schema
-    tool.fn_metadata.output_schema = None if output is None else slim(output)
-    return tool
-
-
-_UNSAID = frozenset({"title", "description", "minLength", "maxLength", "default", "additionalProperties"})
-"""What models need not read in every conversation; arguments are checked by the models all the same."""
-
-
-def slim(schema: Mapping[str, Any], *, keep_descriptions: bool = False) -> dict[str, Any]:
-    """A JSON schema that says only what a caller must know; looser than the model, never stricter."""
-    found: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in _UNSAID and not isinstance(value, Mapping):
-            continue
-        if key in ("properties", "$defs"):
-            found[key] = {name: slim(part) for name, part in value.items()}
-        elif isinstance(value, Mapping):
-            found[key] = slim(value)
-        elif isinstance(value, list):
-            found[key] = [slim(part) if isinstance(part, Mapping) else part for part in value]
-        else:
-            found[key] = value
-    options = found.get("anyOf", [])
-    if options and all(option.keys() == {"type"} for option in options):
-        found = {key: value for key, value in found.items() if key != "anyOf"}
-        found["type"] = [option["type"] for option in options]
-    if keep_descriptions:
-        for name, part in schema.get("properties", {}).items():
-            kept = {key: part[key] for key in ("description", "default") if part.get(key) is not None}
-            found["properties"][name] |= kept
-    return found
+    assert isinstance(made, DeskTool)  # noqa: S101 - `from_function` makes one of the class it is asked of
+    made.scope = access.READ if read_only else access.WRITE
+    made.answer_model = answer_model
+    made.parameters = input_schema(made.parameters)
+    made.fn_metadata.output_schema = output_schema(made.fn_metadata.output_schema or {})
+    return made

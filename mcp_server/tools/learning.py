@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from typing import Annotated
 
-from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult
 from pydantic import Field
 
@@ -13,6 +12,7 @@ from kb_schema.learned import OutcomeRecorded, ReportedOutcome
 from mcp_server.desk import Desk
 from mcp_server.errors import DeskError
 from mcp_server.tools.binding import refusal, registered, told
+from mcp_server.tools.calling import DeskTool
 from mcp_server.tools.parameters import WebsiteId
 from mcp_server.tools.reply import Reply
 
@@ -22,7 +22,7 @@ ReportedNow = Annotated[
 ]
 
 
-def record_outcome_tool(desk: Desk) -> Tool:
+def record_outcome_tool(desk: Desk) -> DeskTool:
     """The tool that reports outcomes; left out of read-only servers."""
 
     async def record_outcome(website_id: WebsiteId, outcome: ReportedNow) -> CallToolResult:

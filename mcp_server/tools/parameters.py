@@ -14,13 +14,13 @@ from mcp_server.errors import UnknownName
 DocumentT = TypeVar("DocumentT")
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
-WebsiteId = Annotated[Id, Field(description="From list_websites")]
-DetailLevel = Annotated[
-    Detail, Field(description="summary: to choose; working: to do it; full: everything authored")
-]
+WebsiteId = Id
+"""`list_websites` says what it is; said once, not with every tool."""
+DetailLevel = Detail
+"""The server's instructions say what the levels are."""
 FactsKnown = Annotated[
     dict[str, JsonValue] | None,
-    Field(description='What is known to be so, e.g. {"authenticated": true}; the rest is unknown'),
+    Field(description='Known to be so, e.g. {"authenticated": true}'),
 ]
 
 
