@@ -8,7 +8,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-mongod demo test nightly lint format bench constraints clean
+.PHONY: help setup setup-mongod setup-django setup-miniwob demo test nightly lint format bench constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -20,14 +20,20 @@ setup: ## install everything into .venv (safe to repeat, quick when done)
 setup-mongod: setup ## install a MongoDB server for the tests into .tools (test tool only)
 	@bash scripts/setup.sh mongod || [ -z "$$CI" ]
 
+setup-django: setup ## install the Django whose admin the tests look at into .tools
+	@bash scripts/setup.sh django || [ -z "$$CI" ]
+
+setup-miniwob: setup ## install the pages of MiniWoB++ for the tests into .tools
+	@bash scripts/setup.sh miniwob || [ -z "$$CI" ]
+
 demo: setup ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup-mongod ## the architecture's contracts and the tests
+test: setup-mongod setup-django setup-miniwob ## the architecture's contracts and the tests
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not nightly and not bench"
 
-nightly: setup-mongod ## everything, the slow tests included
+nightly: setup-mongod setup-django setup-miniwob ## everything, the slow tests included
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts

