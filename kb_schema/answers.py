@@ -82,6 +82,8 @@ class DocumentAnswer(Model):
     id: str
     detail: Detail
     document: dict[str, Any]
+    relevant: tuple[str, ...] = ()
+    """Of a demo that was asked for by what it shows: the segments that show it."""
 
 
 class ElementAction(Model):
@@ -93,16 +95,34 @@ class ElementAction(Model):
     required: bool = False
     leads_to: tuple[str, ...] = ()
     """Screens transitions by this element lead to."""
+    preconditions: tuple[str, ...] = ()
+    """What must hold first, in words."""
+    find: str = ""
+    """The first way of finding the element, in words (at `full`)."""
 
 
 class AvailableActions(Model):
-    """Everything one can do on a screen."""
+    """Everything one can do on a screen. At `summary` in words, the most telling first, within a size
+    that does not depend on the page.
+    """
 
     website_id: str
-    screen_id: str
-    actions: tuple[ElementAction, ...]
+    screen_id: str | None
+    """None: the page given is no known screen."""
+    confidence: float | None = None
+    """Where a page was given: how sure it is that it is this screen."""
+    ambiguous: bool = False
+    actions: tuple[ElementAction, ...] = ()
+    can: tuple[str, ...] = ()
+    """`fill agent_name*, greeting`: a line for each action type; `*` is required (at `summary`)."""
+    more: int = 0
+    """How many actions and tasks are left out of the summary."""
     tasks: tuple[str, ...] = ()
     """Tasks that begin on or use this screen."""
+    recovery: tuple[RecoveryOption, ...] = ()
+    """Where the page is no known screen and the last one was given: the ways out."""
+    hint: str | None = None
+    """What to call next, where there is nothing to do here."""
 
 
 class PathStep(Model):
@@ -160,6 +180,22 @@ class RecoveryPaths(Model):
     options: tuple[RecoveryOption, ...]
 
 
+class WayThere(Model):
+    """How one gets to where a task begins."""
+
+    transitions: tuple[str, ...] = ()
+    """Empty: one is there already, or opens `url`."""
+    url: str | None = None
+    expected_ms: float = 0.0
+    reliability: float = 1.0
+    assumptions: tuple[str, ...] = ()
+
+
+TaskRelation = Literal["begins", "uses", "ends", "by_subtask", "in_reach"]
+"""How a task has to do with a screen: it begins there, acts there, leads there, does one of these by a
+task it runs, or begins on a screen that can be reached from there."""
+
+
 class TaskSummary(Model):
     """A task in a list."""
 
@@ -168,6 +204,14 @@ class TaskSummary(Model):
     description: str = ""
     required_inputs: tuple[str, ...] = ()
     optional_inputs: tuple[str, ...] = ()
+    relation: TaskRelation | None = None
+    """To the screen asked about."""
+    by: str | None = None
+    """Where `by_subtask`: the task it runs."""
+    entry_screen: str | None = None
+    """Where `in_reach`: the screen it begins on."""
+    way: WayThere | None = None
+    """Where `in_reach`: how to get there."""
 
 
 class TaskList(Model):
@@ -178,13 +222,77 @@ class TaskList(Model):
     next_cursor: str | None = None
 
 
+class StepLevel(Model):
+    """A task inside which the next step is, the outermost first."""
+
+    task_id: str
+    kind: Literal["task", "subtask", "iteration"]
+    inputs: dict[str, Any] = Field(default_factory=dict)
+    """What the level above binds its inputs to."""
+    until: str | None = None
+    """Of an iteration: when it is over, in words."""
+    max_iterations: int | None = None
+    again: bool = False
+    """Of an iteration: an item was just done, so this is the next one's first step."""
+
+
 class NextStep(Model):
-    """The step after another one; none when the task is done."""
+    """The step after another one; none when the task is done. What runs another task or an iterator
+    is gone into: the step told is one that can be carried out.
+    """
 
     website_id: str
     task_id: str
     step: dict[str, Any] | None
     remaining: int = Field(ge=0)
+    """Steps of the task itself that follow."""
+    path: str | None = None
+    """What to give as `after_step` once the step is done: `step`, or `step/inner_step`."""
+    within: tuple[StepLevel, ...] = ()
+    """Where the step is inside another task or an iteration: every level."""
+    otherwise: str | None = None
+    """In an iteration: the `path` of what follows once it is over, or `done`."""
+    screen_id: str | None = None
+    """The screen on which the step takes place, where the knowledge says so."""
+    success_criteria: tuple[str, ...] = ()
+    """Where the task is done: how to tell that it succeeded."""
+
+
+class SuggestedCall(Model):
+    """A tool to call next, with its arguments besides `website_id`."""
+
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    why: str = ""
+
+
+class Cause(Model):
+    """One thing that may have made a step fail, and what speaks for it."""
+
+    cause: str
+    """`wrong_screen`, `signed_out`, `precondition`, `element_missing`, `validation`, ..."""
+    message: str
+    confidence: float = Field(ge=0, le=1)
+    evidence: tuple[str, ...] = ()
+    next: tuple[SuggestedCall, ...] = ()
+
+
+class Explanation(Model):
+    """Why something failed: the likeliest cause first."""
+
+    website_id: str
+    error: str
+    """The name of the error, as error handling rules have it; `unknown` where nothing tells."""
+    causes: tuple[Cause, ...]
+    strategy: dict[str, Any] | None = None
+    """The knowledge's own strategy for this error here: an `ErrorRecovery`."""
+    may_have_happened: bool = False
+    """The step is not idempotent and nothing shows that it did not happen: look before repeating it."""
+    run_id: str | None = None
+    task_id: str | None = None
+    step_id: str | None = None
+    screen_id: str | None = None
+    """Where the page is, or where the step was."""
 
 
 class WebsiteSummary(Model):
@@ -220,6 +328,7 @@ class SearchResults(Model):
     website_id: str
     query: str
     hits: tuple[SearchHit, ...]
+    next_cursor: str | None = None
 
 
 class MapScreen(Model):

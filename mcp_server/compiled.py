@@ -21,6 +21,7 @@ from kb_schema.websites import Website
 from kb_schema.weights import NO_RECOVERY_MS
 from kb_store import learned as maths
 from mcp_server.graph import Way, adjacency, compile_way
+from mcp_server.places import TaskPlaces, task_places
 from mcp_server.scopes import ScreenScope
 from mcp_server.search import SearchIndex
 from mcp_server.signatures import CompiledSignature, compile_signature
@@ -94,6 +95,13 @@ class View:
         if self.authored is not None:
             return self.authored.transition_ids
         return frozenset(way.transition_id for ways in self.ways.values() for way in ways)
+
+    @cached_property
+    def places(self) -> TaskPlaces:
+        """Where tasks begin and end; built at the first question for it."""
+        return (
+            self.authored.places if self.authored is not None else task_places(self.knowledge, self.elements)
+        )
 
     @cached_property
     def search(self) -> SearchIndex:
