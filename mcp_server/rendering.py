@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kb_schema.answers import (
     AvailableActions,
     DocumentAnswer,
+    Explanation,
     Groups,
     Identification,
     NextStep,
@@ -15,7 +16,9 @@ from kb_schema.answers import (
     Paths,
     RecoveryOption,
     SearchResults,
+    SuggestedCall,
     TaskList,
+    TaskSummary,
     Websites,
 )
 from kb_schema.calls import ActionCall
@@ -52,13 +55,23 @@ def document(answer: DocumentAnswer) -> str:
 
 
 def actions(answer: AvailableActions) -> str:
-    """A line an action, then the tasks."""
-    lines = [f"on {answer.screen_id} one can:"]
+    """A line an action, then the tasks; of a summary a line an action type."""
+    if answer.screen_id is None:
+        return "\n".join(
+            ["unknown screen", *([answer.hint] if answer.hint else []), *_options(answer.recovery)]
+        )
+    sure = "" if answer.confidence is None else f" ({answer.confidence:.2f})"
+    lines = [f"{'AMBIGUOUS, perhaps ' * answer.ambiguous}on {answer.screen_id}{sure}:"]
+    lines += [answer.hint] if answer.hint else []
+    lines += answer.can
     for each in answer.actions:
         target = each.element_id or f"({each.label})"
         leads = f" -> {' or '.join(each.leads_to)}" if each.leads_to else ""
-        lines.append(f"- {each.action_type} {target}{' (required)' * each.required}{leads}")
-    return "\n".join([*lines, *([f"tasks: {', '.join(answer.tasks)}"] if answer.tasks else [])])
+        first = f"; first: {', '.join(each.preconditions)}" if each.preconditions else ""
+        found = f"; {each.find}" if each.find else ""
+        lines.append(f"- {each.action_type} {target}{' (required)' * each.required}{leads}{first}{found}")
+    lines += [f"tasks: {', '.join(answer.tasks)}"] if answer.tasks else []
+    return "\n".join([*lines, *([f"and {answer.more} more, at detail working"] if answer.more else [])])
 
 
 def paths(answer: Paths) -> str:
@@ -106,29 +119,77 @@ def _options(options: Iterable[RecoveryOption]) -> list[str]:
 
 
 def tasks(answer: TaskList) -> str:
-    """A line a task."""
+    """A line a task, with how it has to do with the screen that was asked about."""
     lines = []
     for each in answer.tasks:
         optional = [f"{name}?" for name in each.optional_inputs]
-        lines.append(
-            f"- {each.task_id}({', '.join([*each.required_inputs, *optional])}): {each.description or each.name}"
-        )
+        related = f"[{each.relation}{f' {each.by}' if each.by else ''}] " if each.relation else ""
+        inputs = ", ".join([*each.required_inputs, *optional])
+        lines.append(f"- {related}{each.task_id}({inputs}): {each.description or each.name}{_way(each)}")
     if answer.next_cursor is not None:
-        lines.append(f"more: list_tasks with cursor {answer.next_cursor!r}")
+        lines.append(f"more: ask again with cursor {answer.next_cursor!r}")
     return "\n".join(lines) or "no tasks"
 
 
+def _way(task: TaskSummary) -> str:
+    if task.way is None:
+        return ""
+    if task.way.url is not None:
+        return f"; begins on {task.entry_screen}, open {task.way.url}"
+    return (
+        f"; begins on {task.entry_screen}, by {', '.join(task.way.transitions)} "
+        f"(about {task.way.expected_ms / 1000:.1f} s)"
+    )
+
+
 def step(answer: NextStep) -> str:
-    """The step and how many follow."""
+    """The step, where it is, and how many follow."""
     if answer.step is None:
-        return f"{answer.task_id} is done: no step remains"
-    said = json.dumps(answer.step, ensure_ascii=False, separators=(",", ":"))
-    return f"{said}\nthen {answer.remaining} more"
+        told = f"; it succeeded if {', '.join(answer.success_criteria)}" if answer.success_criteria else ""
+        return f"{answer.task_id} is done: no step remains{told}"
+    lines = [json.dumps(answer.step, ensure_ascii=False, separators=(",", ":"))]
+    lines += [f"on {answer.screen_id}"] if answer.screen_id else []
+    for level in answer.within[1:]:
+        bound = f" with {json.dumps(level.inputs, ensure_ascii=False)}" if level.inputs else ""
+        again = "again, " * level.again
+        over = (
+            f", {again}until {level.until}, at most {level.max_iterations} times"
+            if level.kind == "iteration"
+            else ""
+        )
+        lines.append(f"inside {level.kind} {level.task_id}{bound}{over}")
+    lines += [f"when the iteration is over: {answer.otherwise}"] if answer.otherwise else []
+    lines.append(f"then {answer.remaining} more of {answer.task_id}; once done: after_step {answer.path!r}")
+    return "\n".join(lines)
 
 
 def search(answer: SearchResults) -> str:
     """A line a hit."""
-    return "\n".join(f"- {hit.kind} {hit.id}: {hit.excerpt}" for hit in answer.hits) or "nothing found"
+    lines = [f"- {hit.kind} {hit.id}: {hit.excerpt}" for hit in answer.hits]
+    lines += [f"more: cursor {answer.next_cursor!r}"] if answer.next_cursor else []
+    return "\n".join(lines) or "nothing found"
+
+
+def explanation(answer: Explanation) -> str:
+    """A line a cause with what speaks for it, then what to call."""
+    about = "/".join(each for each in (answer.task_id, answer.step_id) if each)
+    where = f" on {answer.screen_id}" if answer.screen_id else ""
+    lines = [f"{answer.error}{f' in {about}' if about else ''}{where}"]
+    for number, each in enumerate(answer.causes, start=1):
+        lines.append(f"{number}. {each.message} ({each.cause}, {each.confidence:.0%})")
+        lines += [f"   - {words}" for words in each.evidence]
+        lines += [f"   next: {_call(call)}" for call in each.next]
+    if answer.strategy is not None:
+        tried = [str(one.get("recovery") or one.get("action")) for one in answer.strategy["strategies"]]
+        lines.append(f"the knowledge says: {', then '.join(tried)}")
+    if answer.may_have_happened:
+        lines.append("it may have happened all the same: look before repeating it")
+    return "\n".join(lines)
+
+
+def _call(call: SuggestedCall) -> str:
+    arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
+    return f"{call.tool}({arguments}){f' {call.why}' if call.why else ''}"
 
 
 def websites(answer: Websites) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 from kb_schema.answers import AvailableActions, DocumentAnswer, Identification
 from kb_schema.pages.tree import PageRefused
 from kb_schema.snapshots import PageSnapshot
-from mcp_server import describe, rendering
+from mcp_server import describe, here, rendering
 from mcp_server.errors import BadRequest
 from mcp_server.identify import identify
 from mcp_server.snapshots import admitted
@@ -58,14 +58,27 @@ def get_screen(visit: Visit, screen_id: Id, detail: DetailLevel = "working") -> 
     return Reply(answer, rendering.document(answer))
 
 
-def get_available_actions(visit: Visit, screen_id: Id) -> Reply[AvailableActions]:
-    """What one can do on a screen, where it leads, and the tasks that use the screen."""
-    answer = describe.available_actions(visit.view, screen_of(visit.view, screen_id))
+def get_available_actions(
+    visit: Visit,
+    screen_id: Annotated[Id | None, Field(description="With a page: the last known screen")] = None,
+    snapshot: Page | None = None,
+    detail: DetailLevel = "working",
+) -> Reply[AvailableActions]:
+    """What one can do on a screen or a page, where it leads, and the tasks that use it; lost: the ways out."""
+    if screen_id is not None:
+        screen_of(visit.view, screen_id)
+    if snapshot is not None:
+        found = identify_current_screen(visit, snapshot, screen_id).answer
+        answer = here.where_and_what(visit.view, found, detail)
+    elif screen_id is not None:
+        answer = here.available_actions(visit.view, screen_id, detail)
+    else:
+        raise BadRequest("neither a screen nor a page", hint="give screen_id or snapshot")
     return Reply(answer, rendering.actions(answer))
 
 
 TOOLS = (
     WebsiteTool(identify_current_screen, "Where am I?", in_thread=True),
     WebsiteTool(get_screen, "A screen"),
-    WebsiteTool(get_available_actions, "What can I do here?"),
+    WebsiteTool(get_available_actions, "What can I do here?", in_thread=True),
 )

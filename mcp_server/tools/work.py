@@ -8,10 +8,12 @@ from pydantic import Field
 
 from kb_schema import vocabulary
 from kb_schema.answers import DocumentAnswer, NextStep, TaskList
-from mcp_server import describe, rendering
+from mcp_server import describe, near, rendering, steps
 from mcp_server.errors import BadRequest
-from mcp_server.tools.parameters import DetailLevel, Id, named, screen_of
+from mcp_server.tools.parameters import DetailLevel, FactsKnown, Id, named, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
+
+StepPath = Annotated[str, Field(min_length=1, max_length=4_000)]
 
 
 def list_tasks(
@@ -32,17 +34,24 @@ def get_task_definition(visit: Visit, task_id: Id, detail: DetailLevel = "workin
 def get_next_step(
     visit: Visit,
     task_id: Id,
-    after_step: Annotated[Id | None, Field(description="Step id done last; none: the first step")] = None,
+    after_step: Annotated[StepPath | None, Field(description="`path` of the step done last")] = None,
 ) -> Reply[NextStep]:
-    """The step of a task that comes next."""
+    """The step of a task that comes next; sub-tasks and iterations are gone into."""
     task = named("task", task_id, visit.view.knowledge.tasks, "call list_tasks")
-    answer = describe.next_step(visit.view, task, after_step)
+    answer = steps.next_step(visit.view, task, after_step)
     return Reply(answer, rendering.step(answer))
 
 
-def find_tasks_for_screen(visit: Visit, screen_id: Id) -> Reply[TaskList]:
-    """The tasks that use a screen."""
-    answer = describe.tasks_for_screen(visit.view, screen_of(visit.view, screen_id))
+def find_tasks_for_screen(
+    visit: Visit,
+    screen_id: Id,
+    reach: Annotated[bool, Field(description="Also tasks one can get to from there, with the way")] = False,
+    facts: FactsKnown = None,
+    cursor: Id | None = None,
+) -> Reply[TaskList]:
+    """The tasks that begin on, use or lead to a screen, themselves or by tasks they run."""
+    screen_of(visit.view, screen_id)
+    answer = near.tasks_for_screen(visit.view, screen_id, reach=reach, facts=facts, cursor=cursor)
     return Reply(answer, rendering.tasks(answer))
 
 
@@ -75,7 +84,7 @@ TOOLS = (
     WebsiteTool(list_tasks, "Tasks"),
     WebsiteTool(get_task_definition, "A task"),
     WebsiteTool(get_next_step, "What is next?"),
-    WebsiteTool(find_tasks_for_screen, "Tasks that use a screen"),
+    WebsiteTool(find_tasks_for_screen, "Tasks that use a screen", in_thread=True),
     WebsiteTool(get_action_definition, "An action"),
     WebsiteTool(get_presentation_flow, "A demo"),
 )

@@ -1,0 +1,122 @@
+"""What can be done on a screen (KS 7.7): every action, or the most telling ones in few words.
+
+A summary has the same size whatever the page: as many words as fit, and how many did not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from kb_schema import vocabulary
+from kb_schema.answers import AvailableActions, Detail, ElementAction, Identification
+from mcp_server import wording
+from mcp_server.compiled import View
+
+SUMMARY_CHARACTERS = 230
+"""Of what one can do, in a summary; with what goes around it about 60 tokens."""
+SUMMARY_TASK_CHARACTERS = 70
+_SHOWN_NAME = 40
+"""Longer ids are cut in a summary, so that one of them does not take all the room."""
+
+
+def available_actions(view: View, screen_id: str, detail: Detail = "working") -> AvailableActions:
+    """What the elements of a screen afford, where transitions by them lead, and the tasks that use it.
+
+    A transition that needs no element of the screen is listed with an empty `element_id`.
+    """
+    actions = list(_actions(view, screen_id, detail))
+    tasks = view.tasks_of.get(screen_id, ())
+    if detail != "summary":
+        return AvailableActions(
+            website_id=view.website_id, screen_id=screen_id, actions=tuple(actions), tasks=tasks
+        )
+    shown = _fitting([_word(each) for each in sorted(actions, key=_telling)], SUMMARY_CHARACTERS)
+    can = sorted(actions, key=_telling)[:shown]
+    fitting = _fitting([task[:_SHOWN_NAME] for task in tasks], SUMMARY_TASK_CHARACTERS)
+    return AvailableActions(
+        website_id=view.website_id,
+        screen_id=screen_id,
+        can=tuple(_lines(can)),
+        more=len(actions) - shown + len(tasks) - fitting,
+        tasks=tuple(task[:_SHOWN_NAME] for task in tasks[:fitting]),
+    )
+
+
+def where_and_what(view: View, found: Identification, detail: Detail) -> AvailableActions:
+    """What can be done on a page that was identified; where it is no known screen, the ways out."""
+    if found.screen_id is None:
+        return AvailableActions(
+            website_id=view.website_id, screen_id=None, recovery=found.recovery, hint=found.hint
+        )
+    answer = available_actions(view, found.screen_id, detail)
+    hint = f"also possible: {'; '.join(found.distinguishing)[:200]}" if found.ambiguous else None
+    told = {"confidence": round(found.confidence, 2), "ambiguous": found.ambiguous, "hint": hint}
+    return answer.model_copy(update=told)
+
+
+def _actions(view: View, screen_id: str, detail: Detail) -> Iterator[ElementAction]:
+    leads: dict[tuple[str, str], list[str]] = defaultdict(list)
+    labels: dict[tuple[str, str], str] = {}
+    for way in view.ways.get(screen_id, ()):
+        target = way.transition.triggered_by.target
+        named = target if isinstance(target, str) else ""
+        key = (named, way.action_type) if named else ("", f"{way.action_type}:{way.transition_id}")
+        leads[key].append(way.target)
+        labels[key] = way.transition.description or way.transition_id.replace("_", " ")
+    for key, action in _afforded(view, screen_id, detail):
+        yield action.model_copy(update={"leads_to": tuple(dict.fromkeys(leads.pop(key, ())))})
+    for (element_id, action_type), screens in leads.items():
+        yield ElementAction(
+            element_id=element_id,
+            label=labels[element_id, action_type],
+            action_type=action_type.partition(":")[0],
+            leads_to=tuple(dict.fromkeys(screens)),
+        )
+
+
+def _afforded(view: View, screen_id: str, detail: Detail) -> Iterator[tuple[tuple[str, str], ElementAction]]:
+    for element_id, element in view.elements[screen_id].items():
+        for affordance in element.affordances:
+            action_type = vocabulary.canonical(affordance.action_type) or affordance.action_type
+            yield (
+                (element_id, action_type),
+                ElementAction(
+                    element_id=element_id,
+                    label=element.label,
+                    action_type=action_type,
+                    required=affordance.required,
+                    preconditions=tuple(wording.of_condition(each) for each in affordance.preconditions),
+                    find=wording.of_selector(element.selector) if detail == "full" else "",
+                ),
+            )
+
+
+def _telling(action: ElementAction) -> tuple[bool, bool, bool]:
+    """What must be done first, then what leads somewhere, then the rest, each in the page's order."""
+    return (not action.required, not action.leads_to, not action.element_id)
+
+
+def _word(action: ElementAction) -> str:
+    """`agent_name*`, `save -> agent_list`."""
+    name = (action.element_id or action.label)[:_SHOWN_NAME]
+    leads = f" -> {'|'.join(action.leads_to)[:_SHOWN_NAME]}" if action.leads_to else ""
+    return f"{name}{'*' * action.required}{leads}"
+
+
+def _lines(actions: Iterable[ElementAction]) -> Iterator[str]:
+    by_type: dict[str, list[str]] = defaultdict(list)
+    for action in actions:
+        by_type[action.action_type].append(_word(action))
+    for action_type, words in by_type.items():
+        yield f"{action_type} {', '.join(words)}"
+
+
+def _fitting(words: list[str], characters: int) -> int:
+    """How many of the words fit, from the first one on."""
+    used = 0
+    for number, word in enumerate(words):
+        used += len(word) + 2
+        if used > characters:
+            return number
+    return len(words)
