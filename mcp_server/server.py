@@ -4,24 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.context import Context
+from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    GetPromptResult,
+    InputRequiredResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    PromptReference,
+    ResourceTemplateReference,
+)
 
 from kb_schema.pages.stored import answer_probes
 from kb_store.learned import LearnedStore
+from mcp_server import completions, resources
+from mcp_server.compiled import View
 from mcp_server.desk import Desk
+from mcp_server.errors import DeskError, UnknownName
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
 from mcp_server.prompts import INSTRUCTIONS, add_prompts
-from mcp_server.resources import add_resources
 from mcp_server.security import access
 from mcp_server.security.limits import CallLimits, Guard
 from mcp_server.source import KnowledgeSource
 from mcp_server.tools import WEBSITE_TOOLS
 from mcp_server.tools.binding import list_websites_tool, website_tool
-from mcp_server.tools.calling import DeskTool
+from mcp_server.tools.calling import DeskTool, refusal
 from mcp_server.tools.learning import record_outcome_tool
 from mcp_server.views import Views
+
+_AS_LONG_AS_IT_RUNS = CacheHint(ttl_ms=3_600_000, scope="public")
+"""Tools, prompts and templates do not depend on the knowledge nor on who asks."""
 
 
 def create_server(
@@ -32,7 +56,7 @@ def create_server(
     prober: Prober = answer_probes,
     learned: LearnedStore | None = None,
     limits: CallLimits | None = None,
-) -> MCPServer:
+) -> DeskServer:
     """A server over a source of knowledge; run it over any transport of the SDK, or in memory.
 
     `base_urls` says where websites run that do not run at their authored base URL. `read_only`
@@ -43,18 +67,7 @@ def create_server(
     views = source if isinstance(source, Views) else Views(source)
     desk = Desk(views, prober, dict(base_urls or {}), Learning(learned))
     offered = [tool for tool in tools(desk, Guard(limits)) if not read_only or tool.scope == access.READ]
-    server: MCPServer = MCPServer(
-        "periplus",
-        title="Periplus",
-        description="A knowledge base of web applications: where am I, how do I get there, what can I do",
-        instructions=INSTRUCTIONS,
-        version=_version(),
-        tools=[*offered],
-        log_level="WARNING",
-    )
-    add_resources(server, desk)
-    add_prompts(server)
-    return server
+    return DeskServer(desk, offered)
 
 
 def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
@@ -65,6 +78,84 @@ def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
         tool.guard = guard
         tool.websites = desk.views.websites
     return found
+
+
+class DeskServer(MCPServer[Any]):
+    """The SDK's server over one desk. What it adds: resources by page, completions, word of changes."""
+
+    def __init__(self, desk: Desk, offered: list[DeskTool]) -> None:
+        self.desk = desk
+        self.offered = {tool.name: tool for tool in offered}
+        self._bus = InMemorySubscriptionBus()
+        super().__init__(
+            "periplus",
+            title="Periplus",
+            description="A knowledge base of web applications: where am I, how do I get there, what can I do",
+            instructions=INSTRUCTIONS,
+            version=_version(),
+            tools=[*offered],
+            subscriptions=self._bus,
+            cache_hints={
+                "tools/list": _AS_LONG_AS_IT_RUNS,
+                "prompts/list": _AS_LONG_AS_IT_RUNS,
+                "resources/templates/list": _AS_LONG_AS_IT_RUNS,
+            },
+            log_level="WARNING",
+        )
+        resources.add_resources(self, desk)
+        add_prompts(self)
+        self.completion()(self._complete)  # type: ignore[no-untyped-call]
+        desk.views.on_change(self._tell)
+
+    @property
+    def write_tools(self) -> frozenset[str]:
+        """Names of the tools that change something."""
+        return frozenset(name for name, tool in self.offered.items() if tool.scope == access.WRITE)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """As the SDK's; a tool that is not there is refused in our way."""
+        if name not in self.offered:
+            return refusal(UnknownName("tool", name, self.offered))
+        return await super().call_tool(name, arguments, context)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """As the SDK's; a prompt that is not there, or lacks an argument, is the client's mistake, not ours."""
+        prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
+        if name not in prompts:
+            raise MCPError(INVALID_PARAMS, str(UnknownName("prompt", name, prompts)))
+        wanted = [each.name for each in prompts[name].arguments or () if each.required]
+        missing = [each for each in wanted if each not in (arguments or {})]
+        if missing:
+            raise MCPError(INVALID_PARAMS, f"prompt {name}: {', '.join(missing)} missing")
+        return await super().get_prompt(name, arguments, context)
+
+    async def _handle_list_resources(
+        self,
+        ctx: ServerRequestContext[Any],  # noqa: ARG002 - the SDK's signature
+        params: PaginatedRequestParams | None,
+    ) -> ListResourcesResult:
+        # The SDK lists what was registered; ours come from the knowledge, a page at a time.
+        try:
+            return await resources.page(self.desk, None if params is None else params.cursor)
+        except DeskError as exc:
+            raise MCPError(INVALID_PARAMS, str(exc)) from exc
+
+    async def _complete(
+        self,
+        _about: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion:
+        given = (context.arguments if context is not None else None) or {}
+        return await completions.complete(self.desk, argument.name, argument.value, given)
+
+    async def _tell(self, old: View, new: View) -> None:
+        for event in resources.changes(old.knowledge, new.knowledge):
+            await self._bus.publish(event)
 
 
 def _version() -> str:

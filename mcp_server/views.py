@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, runtime_checkable
@@ -40,6 +40,9 @@ class ChangeTeller(Protocol):
         ...
 
 
+Listener = Callable[[View, View], Awaitable[None]]
+
+
 class Views:
     """Views by website. Requests under way finish on the view they began with."""
 
@@ -48,6 +51,11 @@ class Views:
         self._held: dict[str, View] = {}
         self._damage: dict[str, str | None] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._listeners: list[Listener] = []
+
+    def on_change(self, listener: Listener) -> None:
+        """Await `listener` with the view that was held and the one that took its place, from now on."""
+        self._listeners.append(listener)
 
     async def websites(self) -> list[str]:
         """Ids of every website; those held in memory when the store is down."""
@@ -117,6 +125,9 @@ class Views:
         view = await asyncio.to_thread(compile_view, knowledge, generation)
         self._damage[website_id] = damage
         self._held[website_id] = view
+        if held is not None:
+            for listener in self._listeners:
+                await listener(held, view)
         return view
 
     async def _refuse(self, website_id: str) -> NoReturn:

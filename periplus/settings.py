@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from periplus.errors import UserError
+
+SettingsT = TypeVar("SettingsT", bound=BaseSettings)
 
 
 class Settings(BaseSettings):
@@ -37,9 +41,18 @@ def load_settings(**flags: str | None) -> Settings:
 
     Raises `UserError` naming the variable that is wrong.
     """
+    return read_settings(Settings, flags)
+
+
+def read_settings(kind: type[SettingsT], flags: Mapping[str, object]) -> SettingsT:
+    """Settings of one kind; `flags` that are not None go before the environment.
+
+    Raises `UserError` naming the variable that is wrong.
+    """
     try:
-        return Settings(**{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
+        return kind(**{name: value for name, value in flags.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]
-        name = f"PERIPLUS_{'_'.join(str(part) for part in first['loc']).upper()}"
+        prefix = kind.model_config.get("env_prefix", "")
+        name = f"{prefix}{'_'.join(str(part) for part in first['loc'][:1]).upper()}"
         raise UserError(f"{name}: {first['msg']}", fix=f"correct or unset {name}") from exc

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+import uvicorn
 
 from kb_schema.urls import origin_of
 from kb_store import Stores
 from mcp_server.addresses import LOOPBACK
+from mcp_server.security.door import PATH, Door, http_app
+from mcp_server.security.limits import CallLimits
 from mcp_server.server import create_server
-from mcp_server.snapshots import MAX_BYTES
 from mcp_server.store_source import StoreSource
 from mcp_server.views import Views
+from periplus.commands.mcp_tokens import app as tokens
 from periplus.errors import UserError
+from periplus.mcp_settings import load_mcp_settings
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
-MAX_REQUEST_BYTES = 3 * MAX_BYTES
-"""A page grows when it is written as JSON: quotes and characters beyond ASCII are escaped."""
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+GRACE_S = 3
+"""How long open streams may take to end once the server is told to stop."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app.add_typer(tokens, name="token")
 
 
 class Transport(StrEnum):
@@ -33,14 +42,26 @@ class Transport(StrEnum):
     HTTP = "http"
 
 
-@app.command()
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the command line and the environment say."""
+
+    base_urls: Mapping[str, str]
+    read_only: bool
+    limits: CallLimits
+
+
+@app.callback(invoke_without_command=True)
 def mcp(
+    context: typer.Context,
     *,
     transport: Annotated[
         Transport, typer.Option(help="stdio: a client starts this command.")
     ] = Transport.STDIO,
-    host: Annotated[str, typer.Option(help="Of http: this machine only, for now.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Of http.")] = 8765,
+    host: Annotated[
+        str, typer.Option(help="Of http. Others than this machine need a token: periplus mcp token new.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Of http; 0: any free one.")] = 8765,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Without tools that change anything.")
     ] = False,
@@ -54,33 +75,56 @@ def mcp(
     """Serve the knowledge base to any MCP client.
 
     Over stdio, standard output carries the protocol and nothing else; over http the server is at
-    http://HOST:PORT/mcp.
+    http://HOST:PORT/mcp. Once there is a token, http asks for one. docs/mcp.md has the settings.
     """
-    base_urls = _parsed(base_url or [])
-    if transport is Transport.HTTP:
-        _check_bindable(host, port)
+    if context.invoked_subcommand is not None:
+        return
+    settings = load_mcp_settings()
+    wanted = _Wanted(_parsed(base_url or []), read_only, settings.call_limits)
     opening = open_chosen(mongodb_url, arangodb_url)
-    asyncio.run(_serve(opening, transport, host, port, base_urls, read_only=read_only))
+    if transport is Transport.STDIO:
+        asyncio.run(_serve(opening, wanted))
+        return
+    door = settings.door(host)
+    _check_locked(door, host)
+    with _listening(host, port) as listener:
+        asyncio.run(_serve(opening, wanted, door, listener))
 
 
 async def _serve(
     opening: AbstractAsyncContextManager[Stores],
-    transport: Transport,
-    host: str,
-    port: int,
-    base_urls: dict[str, str],
-    *,
-    read_only: bool,
+    wanted: _Wanted,
+    door: Door | None = None,
+    listener: socket.socket | None = None,
 ) -> None:
     async with opening as stores, Views(StoreSource(stores.documents, stores.graph)).following() as views:
-        server = create_server(views, base_urls=base_urls, read_only=read_only, learned=stores.learned)
-        if transport is Transport.STDIO:
+        server = create_server(
+            views,
+            base_urls=wanted.base_urls,
+            read_only=wanted.read_only,
+            learned=stores.learned,
+            limits=wanted.limits,
+        )
+        if door is None or listener is None:
             await server.run_stdio_async()
             return
-        typer.echo(f"MCP server at http://{host}:{port}/mcp (stop with Ctrl-C)", err=True)
-        await server.run_streamable_http_async(
-            host=host, port=port, stateless_http=True, max_request_body_size=MAX_REQUEST_BYTES
+        host, port = listener.getsockname()[:2]
+        asked = "no token needed" if door.verifier is None else "bearer token needed"
+        typer.echo(
+            f"MCP server at http://{_bracketed(host)}:{port}{PATH} ({asked}; stop with Ctrl-C)", err=True
         )
+        if host not in LOOPBACK:
+            typer.echo(
+                "Tokens travel in clear without TLS: put a proxy that speaks https in front.", err=True
+            )
+        config = uvicorn.Config(
+            http_app(server, door, server.write_tools),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        await uvicorn.Server(config).serve(sockets=[listener])
 
 
 def _parsed(pairs: list[str]) -> dict[str, str]:
@@ -94,18 +138,33 @@ def _parsed(pairs: list[str]) -> dict[str, str]:
     return found
 
 
-def _check_bindable(host: str, port: int) -> None:
-    """Before anything is started, so that the message is ours."""
-    if host not in LOOPBACK:
-        raise UserError(
-            f"--host {host}: the server has no way yet to tell who asks, so it serves this machine only",
-            fix="use --host 127.0.0.1, behind a proxy that authenticates where others must reach it",
-        )
+def _check_locked(door: Door, host: str) -> None:
+    """Others than this machine only with tokens."""
+    if host in LOOPBACK or door.verifier is not None:
+        return
+    raise UserError(
+        f"--host {host}: without tokens, everybody who reaches this address could use the server",
+        fix="mint one with `periplus mcp token new` (or set PERIPLUS_MCP_TOKEN or PERIPLUS_MCP_ISSUER), "
+        "or use --host 127.0.0.1",
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens already: whoever reads the line that says so may connect."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as exc:
-            fix = "choose another with --port"
-            raise UserError(f"cannot listen on {host}:{port}: {exc.strerror}", fix=fix) from exc
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as exc:
+        listener.close()
+        reason = exc.strerror or str(exc)
+        raise UserError(
+            f"cannot listen on {host}:{port}: {reason}", fix="choose others with --host and --port"
+        ) from exc
+    return listener
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -44,6 +44,7 @@ PARAMETERS = {
     "search_knowledge": ["website_id", "query"],
     "record_outcome": ["website_id", "outcome"],
 }
+WRITING = {"record_outcome", "propose_change", "publish_workflow"}
 
 CALLS = [
     ("list_websites", {}, Websites),
@@ -97,12 +98,16 @@ async def called(tool, arguments, **options):
 async def test_the_tools_are_those_of_the_design_with_their_hints_and_schemas():
     async with Client(server(), mode="legacy") as client:
         tools = (await client.list_tools()).tools
-    assert {tool.name: list(tool.input_schema.get("properties", {})) for tool in tools} == PARAMETERS
+    named = {tool.name: list(tool.input_schema.get("properties", {})) for tool in tools}
+    assert named.keys() >= PARAMETERS.keys()
+    for name, parameters in PARAMETERS.items():
+        assert [each for each in named[name] if each in parameters] == parameters
     for tool in tools:
+        assert named[tool.name][:1] == ["website_id"] or tool.name == "list_websites"
         assert tool.output_schema is not None
         assert tool.output_schema["type"] == "object"
         assert tool.annotations is not None
-        reads = tool.name != "record_outcome"
+        reads = tool.name not in WRITING
         assert (tool.annotations.read_only_hint, tool.annotations.idempotent_hint) == (reads, True)
         assert tool.description
 
@@ -111,11 +116,12 @@ async def test_the_tool_list_is_always_the_same_and_small():
     lists = []
     for options in ({}, {}, {"read_only": True}):
         async with Client(server(**options)) as client:
-            listed = await client.list_tools()
-            lists.append([tool.model_dump_json(exclude_none=True, by_alias=True) for tool in listed.tools])
-    assert lists[0] == lists[1]
-    assert lists[2] == [tool for tool in lists[0] if '"record_outcome"' not in tool]
-    assert sum(map(len, lists[0])) < 20_000  # characters: about 5,000 tokens
+            listed = (await client.list_tools()).tools
+        lists.append({tool.name: tool.model_dump_json(exclude_none=True, by_alias=True) for tool in listed})
+    assert list(lists[0].items()) == list(lists[1].items())
+    assert lists[2] == {name: said for name, said in lists[0].items() if name not in WRITING}
+    # Measured at 4.1 characters a token and more (docs/mcp.md); 4,000 tokens are the bound (DESIGN 5).
+    assert sum(map(len, lists[0].values())) < 4_000 * 4
 
 
 @pytest.mark.parametrize(("tool", "arguments", "model"), CALLS)
@@ -196,19 +202,6 @@ async def test_a_change_of_the_knowledge_is_answered_at_once():
         cellar = {"type": "screen", "screen_id": "cellar", "name": "Cellar", "url_patterns": ["^/cellar$"]}
         source.put([pantry.knowledge(also=(cellar,))])
         assert not (await client.call_tool("get_screen", asked)).is_error
-
-
-async def test_screens_and_tasks_are_resources():
-    async with Client(server()) as client:
-        templates = (await client.list_resource_templates()).resource_templates
-        assert [t.uri_template for t in templates] == [
-            "kb://{website_id}/screens/{screen_id}",
-            "kb://{website_id}/tasks/{task_id}",
-        ]
-        (content,) = (await client.read_resource("kb://pantry/screens/shelf")).contents
-        assert json.loads(content.text)["screen_id"] == "shelf"
-        with pytest.raises(MCPError, match="did you mean"):
-            await client.read_resource("kb://pantry/tasks/add_jat")
 
 
 async def test_prompts_name_only_tools_there_are():

@@ -139,7 +139,7 @@ async def _listening(port: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--transport", "http", "--host", "0.0.0.0"], "this machine only"),
+        (["--transport", "http", "--host", "0.0.0.0"], "without tokens"),
         (["--base-url", "pantry"], "WEBSITE=URL"),
         (["--transport", "carrier-pigeon"], "carrier-pigeon"),
     ],

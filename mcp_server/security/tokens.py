@@ -1,0 +1,187 @@
+"""Bearer tokens of our own: minted once, kept as digests, compared in constant time.
+
+A token is 256 random bits, so its plain SHA-256 says nothing of it. The file that keeps the digests is
+read again when it changes: a token that is revoked ends with the next request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+from mcp.server.auth.provider import AccessToken
+from pydantic import AwareDatetime, Field, ValidationError
+
+from kb_schema.base import LocalId, Model
+from mcp_server.errors import DeskError
+from mcp_server.security.access import READ, SCOPES, WRITE, AccessScope
+
+PREFIX = "ppl_"
+"""So that people and secret scanners know one when they see it."""
+SHORTEST = 32
+"""Characters of a token that somebody else made."""
+
+_log = structlog.get_logger(__name__)
+
+
+class TokensUnusable(DeskError):
+    """The tokens cannot be read or kept as they are; for whoever runs the server."""
+
+    code = "tokens_unusable"
+
+
+class TokenEntry(Model):
+    """What is kept of a token: all but itself."""
+
+    name: LocalId
+    scopes: tuple[AccessScope, ...]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    created_at: AwareDatetime
+    expires_at: AwareDatetime | None = None
+
+
+class TokenList(Model):
+    """The content of a tokens file."""
+
+    tokens: tuple[TokenEntry, ...] = ()
+
+
+def digest(token: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def with_implied(scopes: Sequence[str]) -> tuple[AccessScope, ...]:
+    """Our scopes among these, in order; who may write may read."""
+    if WRITE in scopes:
+        return SCOPES
+    return (READ,) if READ in scopes else ()
+
+
+def mint(
+    name: str, scopes: Sequence[AccessScope], *, lives: timedelta | None = None, now: datetime | None = None
+) -> tuple[str, TokenEntry]:
+    """A new token and what is to be kept of it. It cannot be had again."""
+    token = PREFIX + secrets.token_urlsafe(32)
+    begun = (now or datetime.now(UTC)).replace(microsecond=0)
+    entry = TokenEntry(
+        name=name,
+        scopes=with_implied(scopes),
+        sha256=digest(token),
+        created_at=begun,
+        expires_at=None if lives is None else begun + lives,
+    )
+    return token, entry
+
+
+def of_environment(name: str, token: str, scopes: Sequence[AccessScope]) -> TokenEntry:
+    """The entry of a token that is given from outside. Raises `TokensUnusable` where it is short."""
+    if len(token) < SHORTEST:
+        message = f"the token {name!r} has {len(token)} characters, at least {SHORTEST} are needed"
+        raise TokensUnusable(message, hint="`periplus mcp token new` makes one")
+    epoch = datetime.fromtimestamp(0, UTC)
+    return TokenEntry(name=name, scopes=with_implied(scopes), sha256=digest(token), created_at=epoch)
+
+
+class TokenFile:
+    """The tokens of one file, which only its owner may write. A file that is not there has none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._read = TokenList()
+
+    def entries(self) -> tuple[TokenEntry, ...]:
+        """Those of the file as it is now. Raises `TokensUnusable`."""
+        try:
+            state = self.path.stat()
+        except FileNotFoundError:
+            return ()
+        except OSError as exc:
+            raise TokensUnusable(f"{self.path}: {exc.strerror}") from exc
+        seen = (state.st_mtime_ns, state.st_size, state.st_ino)
+        if seen != self._seen:
+            self._read = self._parsed(state.st_mode)
+            self._seen = seen
+        return self._read.tokens
+
+    def add(self, entry: TokenEntry) -> None:
+        """Keep one more. Raises `TokensUnusable` where there is one of that name."""
+        entries = self.entries()
+        if any(each.name == entry.name for each in entries):
+            hint = f"choose another name, or first `periplus mcp token revoke {entry.name}`"
+            raise TokensUnusable(f"there is a token {entry.name!r} already", hint=hint)
+        self._write(TokenList(tokens=(*entries, entry)))
+
+    def remove(self, name: str) -> None:
+        """Forget one. Raises `TokensUnusable` where there is none of that name."""
+        entries = self.entries()
+        kept = tuple(each for each in entries if each.name != name)
+        if len(kept) == len(entries):
+            known = ", ".join(each.name for each in entries) or "none"
+            raise TokensUnusable(f"there is no token {name!r}", hint=f"tokens are: {known}")
+        self._write(TokenList(tokens=kept))
+
+    def _parsed(self, mode: int) -> TokenList:
+        if mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise TokensUnusable(f"{self.path} can be written by others", hint=f"chmod 600 {self.path}")
+        try:
+            return TokenList.model_validate_json(self.path.read_bytes())
+        except (OSError, ValidationError) as exc:
+            message = f"{self.path} is no tokens file"
+            raise TokensUnusable(message, hint="mend or remove it, then mint the tokens again") from exc
+
+    def _write(self, content: TokenList) -> None:
+        """All or nothing, and for the owner's eyes only."""
+        scratch = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
+                file.write(content.model_dump_json(indent=1) + "\n")
+            scratch.replace(self.path)
+        except OSError as exc:
+            raise TokensUnusable(f"{self.path}: {exc.strerror}") from exc
+
+
+class OwnTokens:
+    """The SDK's `TokenVerifier` over tokens of our own: those given from outside and those of a file."""
+
+    def __init__(
+        self,
+        given: Sequence[TokenEntry] = (),
+        file: TokenFile | None = None,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._given = tuple(given)
+        self._file = file
+        self._clock = clock
+
+    def entries(self) -> tuple[TokenEntry, ...]:
+        """All of them. Raises `TokensUnusable`."""
+        return (*self._given, *(self._file.entries() if self._file is not None else ()))
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Who has this token; None: nobody, or no longer. Every entry is compared, found or not."""
+        offered = digest(token)
+        found: TokenEntry | None = None
+        try:
+            entries = self.entries()
+        except TokensUnusable as exc:  # closed rather than open
+            _log.error("tokens_unusable", reason=str(exc))
+            entries = self._given
+        for entry in entries:
+            if hmac.compare_digest(entry.sha256, offered):
+                found = entry
+        if found is None or (found.expires_at is not None and found.expires_at <= self._clock()):
+            return None
+        # The token itself goes no further than this.
+        return AccessToken(token=found.name, client_id=found.name, scopes=list(found.scopes))
