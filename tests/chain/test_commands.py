@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import select
@@ -9,32 +10,29 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from agent.media.probe import grab_frame, probe
+from tests.support import warm
 from tests.support.processes import descendants, process_is_alive
+from tests.support.warm import Started
 
 HARBOUR = str(Path(__file__).parent.parent / "data" / "harbour")
 
 
-def periplus(
-    *arguments: str, cwd: Path, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "periplus", *arguments],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200", **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+def periplus(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> CompletedProcess[str]:
+    return warm.run("periplus", *arguments, cwd=cwd, env={"COLUMNS": "200", **(env or {})})
 
 
 @pytest.mark.usefixtures("ffmpeg")
 async def test_a_demo_leaves_a_film_captions_a_report_and_a_trace(tmp_path):
-    done = periplus("demo", HARBOUR, "--speed", "4", "--headless", "--out", "film", cwd=tmp_path)
+    command = [sys.executable, "-m", "periplus", "demo", HARBOUR]  # from nothing, as a newcomer does
+    done = await asyncio.to_thread(
+        subprocess.run, [*command, "--speed", "4", "--headless", "--out", "film"], cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     folder = tmp_path / "film"
     info = await probe(folder / "demo.mp4")
@@ -236,15 +234,8 @@ def test_a_site_that_does_not_start_is_told_with_its_last_words(tmp_path):
     assert "no harbour today" in done.stderr
 
 
-def _start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-u", "-m", "periplus", *arguments],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def _start(*arguments: str, cwd: Path) -> Started:
+    return warm.start("periplus", *arguments, cwd=cwd, env={"COLUMNS": "200"}, streamed=True)
 
 
 def _command_of(pid: int) -> str:
@@ -254,8 +245,7 @@ def _command_of(pid: int) -> str:
         return ""
 
 
-def _read_until(process: subprocess.Popen[str], words: str) -> None:
-    assert process.stdout is not None
+def _read_until(process: Started, words: str) -> None:
     lines = []
     for line in process.stdout:
         lines.append(line)
@@ -264,9 +254,9 @@ def _read_until(process: subprocess.Popen[str], words: str) -> None:
     pytest.fail(f"{words!r} was never said:\n{''.join(lines)}")
 
 
-def _read_until_file(path: Path, process: subprocess.Popen[str]) -> None:
+def _read_until_file(path: Path, process: Started) -> None:
     while not path.exists():
-        assert process.poll() is None, "it ended without the file"
+        assert process_is_alive(process.pid), "it ended without the file"
         select.select([], [], [], 0.005)
 
 

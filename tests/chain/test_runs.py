@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import urllib.parse
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,21 +16,14 @@ import pytest
 
 from kb_schema.runs import StoredRun
 from kb_store.runs import open_runs
+from tests.support import warm
 
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 SECRET = "O'Brien & <pass/wörd>"
 
 
 def periplus(*arguments, cwd, env=None, columns="200"):
-    return subprocess.run(
-        [sys.executable, "-m", "periplus", *arguments],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": columns, **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
+    return warm.run("periplus", *arguments, cwd=cwd, env={"COLUMNS": columns, **(env or {})}, timeout=110)
 
 
 def _run(site, cwd, *arguments, env=None, name="Skua"):
@@ -138,12 +128,10 @@ def test_a_site_that_is_not_there_is_a_run_that_failed(tmp_path):
 
 
 def test_a_killed_run_is_there_with_the_steps_it_did_and_not_finished(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "periplus", "demo", str(HARBOUR), "--speed", "0.5", "--headless",
-         "--no-voice", "--out", "o"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    process = warm.start(
+        "periplus", "demo", str(HARBOUR), "--speed", "0.5", "--headless", "--no-voice", "--out", "o",
+        cwd=tmp_path, streamed=True,
     )  # fmt: skip
-    assert process.stdout is not None
     for line in process.stdout:
         if "+ register_boat.fill_name" in line:
             break
