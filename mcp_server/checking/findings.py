@@ -209,7 +209,7 @@ def _unmatched(survey: Survey) -> Iterator[Finding]:
         yield Finding(
             kind="unmatched",
             breaks=False,
-            message=f"{_snapshots(len(lost))} without a label match no screen",
+            message=f"{_snapshots(len(lost))} without a label match{'es' if len(lost) == 1 else ''} no screen",
             snapshots=tuple(lost),
             fix='label them: {"NAME": "screen_id"}, or null for a page that is no known screen',
         )

@@ -157,16 +157,19 @@ def _look(
     page = StoredPage(snapshot)
     answers: dict[str, ProbeAnswer] = {}
 
+    def note(key: str, probe: Probe) -> None:
+        if key not in answers:
+            answers[key] = page.answer(probe)
+
     def prober(_snapshot: PageSnapshot, probes: Sequence[Probe]) -> Mapping[str, ProbeAnswer]:
         for probe in probes:
-            key = probe_key(probe)
-            if key not in answers:
-                answers[key] = page.answer(probe)
+            note(probe_key(probe), probe)
         return answers
 
     base = addresses.base_in_force(view.website, snapshot.url, base_url)
     answer = identify(view, snapshot, prober, base_url=base_url)
-    prober(snapshot, tuple(asked.probes.values()))
+    for key, probe in asked.probes.items():
+        note(key, probe)
     facts = Facts(
         url=snapshot.url,
         title=snapshot.title,

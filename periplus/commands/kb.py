@@ -33,7 +33,7 @@ from kb_store import (
 )
 from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
 from loaders.diff import Added, Changed, Removed
-from periplus.commands import kb_migrate, kb_stores
+from periplus.commands import kb_check, kb_migrate, kb_stores
 from periplus.commands.changes import change_line
 from periplus.errors import EXIT_USER, UserError, print_problems
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
@@ -65,6 +65,7 @@ err = Console(stderr=True)
 app.command()(kb_stores.init)
 app.command()(kb_stores.copy)
 app.command()(kb_migrate.migrate)
+app.command()(kb_check.check)
 
 
 @app.command()

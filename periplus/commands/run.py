@@ -30,6 +30,7 @@ from periplus.logbook import end_record, open_logbook, recorded
 from periplus.outputs import SESSION, output_folder
 from periplus.shelves import open_chosen
 from periplus.voyage import browser_context, open_session
+from periplus.websites import which_website
 
 EXIT_FAILED = 1
 EXIT_NEEDS_PERSON = 3
@@ -93,7 +94,7 @@ async def _run(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_chosen())
         known = sorted(g.website_id for g in await stores.documents.websites())
-        website_id = _which(website, known)
+        website_id = which_website(website, known)
         browser = await stack.enter_async_context(browser_context(headed=headed))
         view = LiveView(console, f"{website_id}: {task_id}")
         asker = _asker(view)
@@ -143,16 +144,6 @@ def _parsed(pairs: list[str]) -> dict[str, str]:
             )
         values[name.strip()] = value
     return values
-
-
-def _which(wanted: str | None, known: list[str]) -> str:
-    if wanted is not None:
-        return wanted
-    if len(known) == 1:
-        return known[0]
-    if not known:
-        raise UserError("the store has no knowledge yet", fix="load some: periplus kb load DIR")
-    raise UserError(f"the store has {len(known)} websites", fix=f"--website with one of: {', '.join(known)}")
 
 
 def _asker(view: LiveView) -> Asker | None:

@@ -1,0 +1,101 @@
+"""`periplus snapshot`: one page as our browser sees it, stored for `periplus kb check`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
+from rich.console import Console
+from rich.markup import escape
+
+from agent.page.errors import PageError
+from agent.page.snapshot import take_snapshot
+from kb_schema.pages.folder import write_snapshot
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.urls import origin_of
+from periplus.errors import UserError
+from periplus.voyage import browser_context
+
+QUIET_WITHIN_MS = 5_000
+"""How long a page that has loaded may go on loading things before it is taken as it is."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+
+
+@app.command()
+def snapshot(
+    url: Annotated[str, typer.Argument(help="The page.", show_default=False)],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR/NAME", help="Written are NAME.html and NAME.json.")
+    ],
+    storage_state: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Cookies and storage to begin with, as Playwright saves them."),
+    ] = None,
+    headed: Annotated[
+        bool, typer.Option("--headed", help="Show the browser: go to the page by hand, then press Enter.")
+    ] = False,
+) -> None:
+    """Store one page with what a browser knows of it: what is visible, what the fields hold.
+
+    Example: [cyan]periplus snapshot https://app.example.com/login --out pages/login[/]
+
+    Passwords are left out. A snapshot of the same name is replaced.
+    """
+    if not origin_of(url).startswith(("http://", "https://")):
+        raise UserError(f"{url} is no address of a page", fix="write it with http:// or https://")
+    state = None if storage_state is None else _state(storage_state)
+    taken = asyncio.run(_taken(url, state, headed=headed))
+    try:
+        page, _ = write_snapshot(taken, out)
+    except OSError as exc:
+        raise UserError(
+            f"{out} cannot be written: {exc.strerror or exc}", fix="name another with --out"
+        ) from exc
+    Console().print(
+        f"[green]wrote[/] {escape(str(page))} and its .json: {escape(taken.title or taken.url)}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _state(file: Path) -> Path:
+    try:
+        json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise UserError(
+            f"{file} is no storage state: {exc}", fix="save one with Playwright's storage_state(path=...)"
+        ) from exc
+    return file
+
+
+async def _taken(url: str, state: Path | None, *, headed: bool) -> PageSnapshot:
+    async with browser_context(headed=headed) as context:
+        try:
+            return await _visited(context, url, state, headed=headed)
+        except (PageError, PlaywrightError) as exc:
+            reason = next(iter(str(exc).splitlines()), type(exc).__name__)
+            raise UserError(
+                f"{url} could not be stored: {reason}", fix="see that the page opens in a browser"
+            ) from exc
+
+
+async def _visited(context: BrowserContext, url: str, state: Path | None, *, headed: bool) -> PageSnapshot:
+    if state is not None:
+        await context.set_storage_state(state)
+    page = await context.new_page()
+    await page.goto(url)
+    if headed:
+        Console(stderr=True).print("go to the page to store, then press Enter here")
+        await asyncio.to_thread(sys.stdin.readline)
+    with suppress(PlaywrightError):
+        await page.wait_for_load_state("networkidle", timeout=QUIET_WITHIN_MS)
+    return await take_snapshot(page)
