@@ -137,6 +137,18 @@ class PathStep(Model):
     """A `Transition`."""
 
 
+class Comparison(Model):
+    """An alternative against the best path; what is negative speaks for it."""
+
+    more_steps: int = 0
+    slower_ms: float = 0.0
+    later_ms: float = 0.0
+    """By the expected time to arrive: recovering from failures is part of it."""
+    less_reliable: float = 0.0
+    assumes: tuple[str, ...] = ()
+    """What the best path need not assume."""
+
+
 class Path(Model):
     """One way from a screen to another."""
 
@@ -144,6 +156,16 @@ class Path(Model):
     expected_ms: float
     reliability: float
     assumptions: tuple[str, ...] = ()
+    against_best: Comparison | None = None
+    """Why it is not the first; None: it is."""
+
+
+class Obstacle(Model):
+    """A transition that would lead on, and why it may not be used."""
+
+    transition_id: str
+    from_screen: str
+    because: str
 
 
 class Paths(Model):
@@ -154,6 +176,10 @@ class Paths(Model):
     to_screen: str
     objective: Objective
     paths: tuple[Path, ...]
+    obstacles: tuple[Obstacle, ...] = ()
+    """Where there is no way: what is in it, what would lead there soonest first."""
+    nearest: str | None = None
+    """Where there is no way: the screen nearest to the goal that can be reached."""
     hint: str | None = None
 
 

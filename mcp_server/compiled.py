@@ -21,6 +21,7 @@ from kb_schema.websites import Website
 from kb_schema.weights import NO_RECOVERY_MS
 from kb_store import learned as maths
 from mcp_server.graph import Way, adjacency, compile_way
+from mcp_server.network import Network
 from mcp_server.places import TaskPlaces, task_places
 from mcp_server.scopes import ScreenScope
 from mcp_server.search import SearchIndex
@@ -72,6 +73,8 @@ class View:
     """Group id -> its recovery edges, best first."""
     ways: Mapping[str, tuple[Way, ...]]
     """Screen id -> the transitions that leave it."""
+    network: Network
+    """The same, made for searching."""
     tasks_of: Mapping[str, tuple[str, ...]]
     """Screen id -> the tasks that use it."""
     learned: Learned = NOTHING_LEARNED
@@ -119,6 +122,7 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
         screen_id: _recovery_ms(knowledge, groups, recoveries_of, NOTHING_LEARNED)
         for screen_id, groups in groups_of.items()
     }
+    ways = adjacency(knowledge.transitions.values(), knowledge.screens, recovery_ms)
     return View(
         knowledge=knowledge,
         generation=generation,
@@ -131,7 +135,8 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
         anywhere=tuple(sorted(s for s in signatures if not knowledge.screens[s].url_patterns)),
         groups_of=groups_of,
         recoveries_of=recoveries_of,
-        ways=adjacency(knowledge.transitions.values(), knowledge.screens, recovery_ms),
+        ways=ways,
+        network=Network.of(ways),
         tasks_of=_tasks_of(knowledge, elements),
     )
 
@@ -152,17 +157,26 @@ def with_learned(view: View, learned: Learned) -> View:
     screens = {edge.from_screen for edge in taken if edge is not None}
     screens |= {screen for screen, own in view.groups_of.items() if not groups.isdisjoint(own)}
     ways = dict(view.ways)
-    for screen in screens & ways.keys():
+    screens &= ways.keys()
+    for screen in screens:
         ms = _recovery_ms(knowledge, view.groups_of.get(screen, ()), recoveries_of, learned)
         ways[screen] = tuple(
             compile_way(way.transition, ms, learned.seen(way.transition)) for way in view.ways[screen]
         )
     authored = view if view.authored is None else view.authored
-    return replace(view, ways=ways, recoveries_of=recoveries_of, learned=learned, authored=authored)
+    network = view.network.changed(way for screen in screens for way in ways[screen])
+    return replace(
+        view, ways=ways, network=network, recoveries_of=recoveries_of, learned=learned, authored=authored
+    )
 
 
 def _changed(old: Mapping[str, Observed], new: Mapping[str, Observed]) -> set[str]:
-    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+    """Mostly the very same objects: there may be very many, and comparing two takes longer."""
+    return {
+        name
+        for name in old.keys() | new.keys()
+        if (before := old.get(name)) is not (after := new.get(name)) and before != after
+    }
 
 
 def recovery_order(

@@ -6,20 +6,24 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from kb_schema.answers import Objective
+from kb_schema.answers import Objective, PathStep
 from kb_schema.conditions import BaseCondition
 from kb_schema.effects import FactEffect
 from kb_schema.graph import Transition
 from kb_schema.learned import Observed
 from kb_schema.weights import NO_RECOVERY_MS, edge_weights
 from kb_store import learned
+from mcp_server.details import working
 
+FactSet = frozenset[tuple[str, str]]
+"""Known facts: (name, value as JSON)."""
 Weight = tuple[float, float]
 """What an objective minimises, then what decides between equals. Added part by part."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Way:
     """One transition as paths use it."""
 
@@ -34,6 +38,18 @@ class Way:
     sets: tuple[tuple[str, str], ...]
     """Facts it makes known: (name, value as JSON)."""
     weights: Mapping[Objective, Weight]
+
+    @cached_property
+    def step(self) -> PathStep:
+        """It as answers tell it."""
+        return PathStep(
+            transition_id=self.transition_id,
+            from_screen=self.source,
+            to_screen=self.target,
+            expected_ms=self.expected_ms,
+            reliability=self.reliability,
+            transition=working(self.transition),
+        )
 
 
 def compile_way(transition: Transition, recovery_ms: float, seen: Observed | None = None) -> Way:

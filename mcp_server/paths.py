@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Annotated
 
 from pydantic import Field
 
 from kb_schema import vocabulary
-from kb_schema.answers import Objective, Path, Paths, PathStep
+from kb_schema.answers import Objective, Path, Paths
 from kb_schema.base import Model
+from mcp_server import reasons
 from mcp_server.compiled import View
-from mcp_server.details import working
 from mcp_server.errors import UnknownName
-from mcp_server.foresight import Known, sort_out
-from mcp_server.graph import Way, Weight
-from mcp_server.shortest import FactSet, Place, Route, routes
+from mcp_server.foresight import Known
+from mcp_server.meeting import meet
+from mcp_server.shortest import routes
+from mcp_server.tables import read_off
+from mcp_server.terrain import OpenWays, Shut
 
 MOST_PATHS = 20
 Names = Annotated[tuple[str, ...], Field(max_length=1_000)]
@@ -36,6 +37,7 @@ class Avoid(Model):
 
 
 NOTHING = Avoid()
+_OPEN = Shut()
 
 
 def find_paths(
@@ -52,98 +54,85 @@ def find_paths(
 
     A transition whose required condition is known not to hold is not used; one whose condition is
     unknown is, and the condition is listed under the path's assumptions. From a screen to itself
-    there is one path: no step. Raises `UnknownName` for a screen, transition or action to avoid
-    that the knowledge does not have. The caller has made sure that both screens exist.
+    there is one path: no step. Of paths equally good the one with fewer steps comes first, then the
+    one whose transitions come first by id. Raises `UnknownName` for a screen, transition or action
+    to avoid that the knowledge does not have. The caller has made sure that both screens exist.
     """
-    search = _Search(view, objective, _checked(view, avoid))
-    given = facts or {}
-    found = tuple(islice(search.paths(from_screen, to_screen, given), k))
+    terrain = OpenWays(view.network, objective, _shut(view, avoid), facts or {})
+    found = tuple(islice(_ways(terrain, from_screen, to_screen, k), k))
+    if not found:
+        return reasons.no_way(view, terrain, from_screen, to_screen)
+    paths = [_told(terrain, ways, known) for ways, known in found]
     return Paths(
         website_id=view.website_id,
         from_screen=from_screen,
         to_screen=to_screen,
         objective=objective,
-        paths=found,
-        hint=None if found else _no_way(view, from_screen, to_screen, objective, avoid, given),
+        paths=tuple(paths) if k == 1 else reasons.compared(terrain, paths, [ways for ways, _ in found]),
     )
 
 
-class _Search:
-    """One query: which ways are open where, remembered while it runs."""
+def best_ways(terrain: OpenWays, start: int, goal: int) -> tuple[int, ...] | None:
+    """The best ways were every one open: read off a table where there is one, else searched."""
+    network = terrain.network
+    arcs = network.arcs(terrain.objective)
+    row = network.tables.row(terrain.objective, goal, arcs.into)
+    if row is not None:
+        return read_off(row, start, goal, network.heads)
+    meeting = meet(arcs, start, goal)
+    return None if meeting is None else meeting.ways()
 
-    def __init__(self, view: View, objective: Objective, avoid: Avoid) -> None:
-        self._view = view
-        self._objective = objective
-        self._avoid = avoid
-        self._verdicts: dict[tuple[str, FactSet], tuple[bool, tuple[str, ...]]] = {}
-        self._open: dict[Place, tuple[tuple[Way, Place, Weight], ...]] = {}
 
-    def paths(self, from_screen: str, to_screen: str, facts: Known) -> Iterator[Path]:
-        """Best first."""
-        start: Place = (from_screen, _fact_set(facts))
-        if from_screen == to_screen:
-            yield Path(steps=(), expected_ms=0.0, reliability=1.0)
+def _ways(
+    terrain: OpenWays, from_screen: str, to_screen: str, k: int
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """Paths as numbers of ways, each with the facts known before it; best first.
+
+    The best path were every way open is the best of all where it is open throughout: facts and
+    things to avoid only close ways. Only where it is not, or more paths are wanted, places are searched.
+    """
+    if from_screen == to_screen:
+        yield (), ()
+        return
+    numbers = terrain.network.numbers
+    start, goal = numbers.get(from_screen), numbers.get(to_screen)
+    if start is None or goal is None:  # no way leaves it, none arrives
+        return
+    if k == 1:
+        ways = best_ways(terrain, start, goal)
+        known = None if ways is None else terrain.known_along(ways)
+        if ways is None or known is not None:
+            if ways is not None and known is not None:
+                yield ways, known
             return
-        for route in routes(start, to_screen, self._steps, lambda way: way.weights[self._objective]):
-            yield self._told(route)
-
-    def _steps(self, place: Place) -> tuple[tuple[Way, Place, Weight], ...]:
-        found = self._open.get(place)
-        if found is None:
-            found = self._open[place] = tuple(self._opened(place))
-        return found
-
-    def _opened(self, place: Place) -> Iterator[tuple[Way, Place, Weight]]:
-        screen, known = place
-        for way in self._view.ways.get(screen, ()):
-            if not self._avoided(way) and self._verdict(way, known)[0]:
-                after = known if not way.sets else _fact_set_after(known, way)
-                yield way, (way.target, after), way.weights[self._objective]
-
-    def _avoided(self, way: Way) -> bool:
-        return (
-            way.target in self._avoid.screens
-            or way.transition_id in self._avoid.transitions
-            or way.action_type in self._avoid.actions
-            or any(effect.type in self._avoid.effects for effect in way.transition.effects)
-        )
-
-    def _verdict(self, way: Way, known: FactSet) -> tuple[bool, tuple[str, ...]]:
-        """Whether no required condition is known not to hold, and those that are unknown."""
-        if not way.required:
-            return True, ()
-        key = (way.transition_id, known)
-        if key not in self._verdicts:
-            facts = {fact: json.loads(value) for fact, value in known}
-            self._verdicts[key] = sort_out(way.required, facts, way.source)
-        return self._verdicts[key]
-
-    def _told(self, route: Route) -> Path:
-        assumed = {
-            words: None
-            for way, (_, known) in zip(route.ways, route.places, strict=False)
-            for words in self._verdict(way, known)[1]
-        }
-        return Path(
-            steps=tuple(map(_step, route.ways)),
-            expected_ms=sum(way.expected_ms for way in route.ways),
-            reliability=math.prod(way.reliability for way in route.ways),
-            assumptions=tuple(assumed),
-        )
+    meeting = meet(terrain.network.arcs(terrain.objective), start, goal)
+    if meeting is None:
+        return
+    terrain.remaining, terrain.at_least = meeting.remaining(), meeting.seen_to
+    for route in routes((start, 0), goal, terrain):
+        yield route.ways, [known for _, known in route.places]
 
 
-def _step(way: Way) -> PathStep:
-    return PathStep(
-        transition_id=way.transition_id,
-        from_screen=way.source,
-        to_screen=way.target,
-        expected_ms=way.expected_ms,
-        reliability=way.reliability,
-        transition=working(way.transition),
+def _told(terrain: OpenWays, ways: Sequence[int], known: Sequence[int]) -> Path:
+    taken = [terrain.network.ways[way] for way in ways]
+    assumed = {
+        words: None
+        for number, way, facts in zip(ways, taken, known, strict=False)
+        if way.required
+        for words in terrain.verdict(number, facts)[1]
+    }
+    return Path(
+        steps=tuple([way.step for way in taken]),
+        expected_ms=sum([way.expected_ms for way in taken]),
+        reliability=math.prod([way.reliability for way in taken]),
+        assumptions=tuple(assumed),
     )
 
 
-def _checked(view: View, avoid: Avoid) -> Avoid:
+def _shut(view: View, avoid: Avoid) -> Shut:
+    """What to avoid, checked: a slip of the pen must not open a way."""
+    if avoid is NOTHING:
+        return _OPEN
     for screen in avoid.screens:
         if screen not in view.knowledge.screens:
             raise UnknownName("screen", screen, view.knowledge.screens, hint="named in `avoid.screens`")
@@ -156,27 +145,9 @@ def _checked(view: View, avoid: Avoid) -> Avoid:
     for action in avoid.actions:
         if action not in known:
             raise UnknownName("action", action, known, hint="named in `avoid.actions`")
-    actions = tuple(vocabulary.canonical(action) or action for action in avoid.actions)
-    return avoid.model_copy(update={"actions": actions})
-
-
-def _fact_set(facts: Known) -> FactSet:
-    return frozenset((name, json.dumps(value, sort_keys=True)) for name, value in facts.items())
-
-
-def _fact_set_after(known: FactSet, way: Way) -> FactSet:
-    return frozenset({**dict(known), **dict(way.sets)}.items())
-
-
-def _no_way(
-    view: View, from_screen: str, to_screen: str, objective: Objective, avoid: Avoid, facts: Known
-) -> str:
-    """What stands in the way, and what to call next."""
-    for freed, why in ((facts, "without what is to be avoided"), ({}, "if the facts given were not so")):
-        if (avoid == NOTHING and freed is facts) or (not facts and not freed and freed is not facts):
-            continue
-        if next(_Search(view, objective, NOTHING).paths(from_screen, to_screen, freed), None) is not None:
-            return f"there is a way only {why}; change that and call find_path again"
-    if view.knowledge.screens[to_screen].url is not None:
-        return f"no known way; {to_screen!r} can be opened directly, see `url` in get_screen"
-    return "no known way; call find_global_recovery_paths for a screen to start from"
+    return Shut(
+        screens=frozenset(avoid.screens),
+        transitions=frozenset(avoid.transitions),
+        actions=frozenset(vocabulary.canonical(action) or action for action in avoid.actions),
+        effects=frozenset(avoid.effects),
+    )

@@ -1,141 +1,194 @@
 """The k cheapest ways through a multigraph in which facts become known on the way.
 
-A place is a screen together with the facts known there. Plain Dijkstra on places finds the cheapest
-route; Yen's deviations, with parallel ways told apart by id, the next ones. A route comes back to a
-screen only after a known fact has changed its value (signed out, then signed in): coming back
-knowing no more, or only more, would be a detour.
+A place is a screen together with the facts known there. Yen's deviations, with parallel ways told
+apart, give one route after the other; each is found by a search that goes first where the least seems
+to remain (A*). A route comes back to a screen only after a known fact has changed its value (signed
+out, then signed in): coming back knowing no more, or only more, would be a detour.
 
-Not here: objectives, avoidance, conditions; `Steps` says which ways are open where.
+Not here: objectives, avoidance, conditions; a `Terrain` says which ways are open where.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Protocol
 
 from mcp_server.errors import BadRequest
-from mcp_server.graph import Way, Weight
 
-FactSet = frozenset[tuple[str, str]]
-"""Known facts: (name, value as JSON)."""
-Place = tuple[str, FactSet]
-Steps = Callable[[Place], Sequence[tuple[Way, Place, Weight]]]
-"""The ways open at a place, each with the place it leads to and its weight; asked often."""
-Weigh = Callable[[Way], Weight]
-Cost = tuple[float, float, int]
-"""Weight in both parts, then the number of ways: of equals, the shorter."""
+Place = tuple[int, int]
+"""A screen, and what is known there: two numbers."""
+Step = tuple[int, Place, int]
+"""Cost, where it leads, the way."""
 
 MOST_PLACES = 500_000
 """Places looked at before a search is given up: facts multiply them."""
+DOUBTFUL = 256
+"""Places looked at before a search asks whether the goal can be reached at all."""
+
+
+class Terrain(Protocol):
+    """What a search walks on. Asked often, so implementations remember their answers."""
+
+    def steps(self, place: Place) -> Sequence[Step]:
+        """The ways open at a place; none is free of cost."""
+        ...
+
+    def left(self, screen: int) -> int:
+        """At most what remains from a screen to the goal, and never more than a step and what remains then."""
+        ...
+
+    def comes_back(self, earlier: Place, later: Place) -> bool:
+        """Whether, on the same screen, no fact known earlier has another value later."""
+        ...
+
+    def cut_off(self, start: int, goal: int, passed: Sequence[int], banned: frozenset[int]) -> bool:
+        """Whether it is certain that the goal cannot be reached once the start's `banned` ways are closed
+        and nothing leads back to the screens `passed`; False where that is not known.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """Ways in order, with every place on them: one more than there are ways."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[int, ...]
     places: tuple[Place, ...]
-    cost: Cost
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """What tells two routes apart."""
-        return tuple(way.transition_id for way in self.ways)
+    costs: tuple[int, ...]
+    """From the start to each place."""
 
 
-def routes(start: Place, goal: str, steps: Steps, weigh: Weigh) -> Iterator[Route]:
-    """Every route from `start` to the screen `goal`, cheapest first; equals by transition ids."""
-    first = _cheapest(start, goal, steps, banned=frozenset(), passed=())
-    found: list[Route] = []
-    waiting: list[tuple[Cost, tuple[str, ...], int, Route]] = []
-    if first is not None:
-        waiting.append((first.cost, first.ids, 0, first))
-    seen = {route.ids for _, _, _, route in waiting}
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """All routes that begin with the first `at` ways of a route and go on by none of `banned`."""
+
+    route: Route
+    at: int
+    banned: frozenset[int]
+
+
+def routes(start: Place, goal: int, terrain: Terrain) -> Iterator[Route]:
+    """Every route from `start` to the screen `goal`, cheapest first; equals in the order of their ways.
+
+    A branch waits under the least its routes may cost, and is searched only when that is next.
+    """
+    tie = count()
+    waiting: list[tuple[int, bool, tuple[int, ...], int, _Branch]] = []
+
+    def put(branch: _Branch) -> None:
+        least = _least(branch, terrain)
+        if least is not None:
+            heapq.heappush(waiting, (least, False, (), next(tie), branch))
+
+    put(_Branch(Route((), (start,), (0,)), 0, frozenset()))
     while waiting:
-        _, _, deviation, route = heapq.heappop(waiting)
-        found.append(route)
+        _, searched, _, _, branch = heapq.heappop(waiting)
+        if not searched:
+            found = _best_of(branch, goal, terrain)
+            if found is not None:
+                kept = _Branch(found, branch.at, branch.banned)
+                heapq.heappush(waiting, (found.costs[-1], True, found.ways, next(tie), kept))
+            continue
+        route = branch.route
         yield route
-        for at in range(deviation, len(route.ways)):
-            other = _deviating(route, at, found, goal, steps, weigh)
-            if other is not None and other.ids not in seen:
-                seen.add(other.ids)
-                heapq.heappush(waiting, (other.cost, other.ids, at, other))
+        for at in range(branch.at, len(route.ways)):
+            before = branch.banned if at == branch.at else frozenset()
+            put(_Branch(route, at, before | {route.ways[at]}))
 
 
-def _deviating(
-    route: Route, at: int, found: Sequence[Route], goal: str, steps: Steps, weigh: Weigh
-) -> Route | None:
-    """The cheapest route that keeps the first `at` ways and then leaves every route found so far."""
-    root = route.ids[:at]
-    banned = frozenset(each.ids[at] for each in found if each.ids[:at] == root and len(each.ids) > at)
-    rest = _cheapest(route.places[at], goal, steps, banned=banned, passed=route.places[:at])
+def _least(branch: _Branch, terrain: Terrain) -> int | None:
+    """At most what the best of a branch costs; None: it is empty."""
+    here, so_far = branch.route.places[branch.at], branch.route.costs[branch.at]
+    costs = [
+        cost + terrain.left(after[0]) for cost, after, way in terrain.steps(here) if way not in branch.banned
+    ]
+    return so_far + min(costs) if costs else None
+
+
+def _best_of(branch: _Branch, goal: int, terrain: Terrain) -> Route | None:
+    route, at = branch.route, branch.at
+    rest = _cheapest(route.places[at], goal, terrain, branch.banned, route.places[:at])
     if rest is None:
         return None
-    ways = route.ways[:at] + rest.ways
-    return Route(ways, route.places[:at] + rest.places, cost_of(ways, weigh))
-
-
-def cost_of(ways: Sequence[Way], weigh: Weigh) -> Cost:
-    """The cost of ways in order, added from the first."""
-    total: Cost = (0.0, 0.0, 0)
-    for way in ways:
-        weight = weigh(way)
-        total = (total[0] + weight[0], total[1] + weight[1], total[2] + 1)
-    return total
+    return Route(
+        route.ways[:at] + rest.ways,
+        route.places[:at] + rest.places,
+        route.costs[:at] + tuple(route.costs[at] + cost for cost in rest.costs),
+    )
 
 
 def _cheapest(
-    start: Place, goal: str, steps: Steps, *, banned: frozenset[str], passed: Sequence[Place]
+    start: Place, goal: int, terrain: Terrain, banned: frozenset[int], passed: Sequence[Place]
 ) -> Route | None:
-    """Dijkstra from `start`, whose `banned` ways are closed, never back to a place `passed`."""
-    tie = count()
-    before: dict[Place, tuple[Place, Way]] = {}
-    best: dict[Place, Cost] = {start: (0.0, 0.0, 0)}
+    """The best route from `start`, whose `banned` ways are closed, never back to a place `passed`."""
+    costs: dict[Place, int] = {start: 0}
+    before: dict[Place, list[tuple[int, Place]]] = {}
     closed: set[Place] = set()
-    waiting: list[tuple[Cost, int, Place]] = [(best[start], next(tie), start)]
-    been: defaultdict[str, list[Place]] = defaultdict(list)
+    ends: list[Place] = []
+    waiting = [(terrain.left(start[0]), start)]
+    been: defaultdict[int, list[Place]] = defaultdict(list)
     for earlier in (*passed, start):
         been[earlier[0]].append(earlier)
     while waiting:
-        cost, _, place = heapq.heappop(waiting)
+        estimate, place = heapq.heappop(waiting)
+        if ends and estimate > costs[ends[0]]:
+            break
         if place in closed:
             continue
-        if place[0] == goal:
-            return _route(start, place, before, cost)
         closed.add(place)
-        if len(closed) > MOST_PLACES:
-            raise BadRequest("the search is too large", hint="give fewer facts, or a nearer target")
-        for way, after, weight in steps(place):
-            onward = (cost[0] + weight[0], cost[1] + weight[1], cost[2] + 1)
-            known = best.get(after)
-            if known is not None and known <= onward:
+        if place[0] == goal:
+            ends.append(place)
+            continue
+        _check_size(len(closed))
+        if len(closed) == DOUBTFUL and terrain.cut_off(start[0], goal, [each[0] for each in passed], banned):
+            return None
+        for cost, after, way in terrain.steps(place):
+            onward = costs[place] + cost
+            known = costs.get(after)
+            if (
+                (known is not None and known < onward)
+                or (place == start and way in banned)
+                or (after[0] in been and any(terrain.comes_back(each, after) for each in been[after[0]]))
+            ):
                 continue
-            if place == start and way.transition_id in banned:
+            if known == onward:
+                before[after].append((way, place))
                 continue
-            if after[0] in been and any(comes_back(earlier, after) for earlier in been[after[0]]):
-                continue
-            best[after] = onward
-            before[after] = (place, way)
-            heapq.heappush(waiting, (onward, next(tie), after))
-    return None
+            costs[after] = onward
+            before[after] = [(way, place)]
+            heapq.heappush(waiting, (onward + terrain.left(after[0]), after))
+    return _first_by_ways(start, ends, before, costs) if ends else None
 
 
-def comes_back(earlier: Place, later: Place) -> bool:
-    """Whether it is the same screen and no known fact has changed its value."""
-    if earlier[0] != later[0]:
-        return False
-    then = dict(earlier[1])
-    return all(then.get(fact, value) == value for fact, value in later[1])
+def _check_size(places: int) -> None:
+    if places > MOST_PLACES:
+        raise BadRequest("the search is too large", hint="give fewer facts, or a nearer target")
 
 
-def _route(start: Place, end: Place, before: dict[Place, tuple[Place, Way]], cost: Cost) -> Route:
-    ways: list[Way] = []
-    places = [end]
-    while places[-1] != start:
-        place, way = before[places[-1]]
+def _first_by_ways(
+    start: Place,
+    ends: Sequence[Place],
+    before: dict[Place, list[tuple[int, Place]]],
+    costs: dict[Place, int],
+) -> Route:
+    """Of the best routes, all of which `before` has backwards, the one whose ways come first."""
+    onward: dict[Place, list[tuple[int, Place]]] = {}
+    waiting = list(ends)
+    while waiting:
+        place = waiting.pop()
+        for way, earlier in before.get(place, ()):
+            if earlier not in onward:
+                onward[earlier] = []
+                waiting.append(earlier)
+            onward[earlier].append((way, place))
+    ways: list[int] = []
+    places = [start]
+    while places[-1] in onward:
+        way, place = min(onward[places[-1]])
         ways.append(way)
         places.append(place)
-    return Route(tuple(reversed(ways)), tuple(reversed(places)), cost)
+    return Route(tuple(ways), tuple(places), tuple(costs[place] for place in places))

@@ -1,0 +1,112 @@
+"""The best way between two screens, searched from both ends at once; every way is taken to be open.
+
+Besides the path it leaves what the search from the goal has seen: a lower bound of what remains from
+any screen, by which `shortest` is guided where not every way is open or more than one path is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from mcp_server.network import Arcs
+
+Costs = Mapping[int, int]
+"""By screen: the least cost known, of paths from the start to it or from it to the goal."""
+
+_ENDLESS = 1 << 512
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """How the two searches met."""
+
+    arcs: Arcs
+    start: int
+    goal: int
+    cost: int
+    """Of a best path."""
+    before: Costs
+    """From the start; no less than the truth, and true for every screen of a best path up to `midway`."""
+    after: Costs
+    """To the goal, likewise."""
+    seen_to: int
+    """From screens that `after` has no lower cost for, no path to the goal costs less than this."""
+    midway: tuple[int, ...]
+    """Where they met at the least cost: every best path leads over one of these screens."""
+
+    def remaining(self) -> dict[int, int]:
+        """Screens from which the exact cost to the goal is known; from all others it is at least `seen_to`."""
+        return {screen: cost for screen, cost in self.after.items() if cost < self.seen_to}
+
+    def ways(self) -> tuple[int, ...]:
+        """The best path; of equals the one whose ways come first by id, compared from the start."""
+        early = self._early()
+        ways, screen = [], self.start
+        left = self._left(screen)
+        while screen != self.goal:
+            options = []
+            for cost, head, way in self.arcs.out[screen]:
+                late = left is not None and head in self.after and cost + self.after[head] == left
+                if late or (
+                    screen in early and head in early and self.before[screen] + cost == self.before[head]
+                ):
+                    options.append((way, head, self.after[head] if late else self._left(head)))
+            way, screen, left = min(options)
+            ways.append(way)
+        return tuple(ways)
+
+    def _left(self, screen: int) -> int | None:
+        """The cost to the goal from a screen whose cost from the start is true; None: not known."""
+        left = self.after.get(screen)
+        return left if left is not None and self.before[screen] + left == self.cost else None
+
+    def _early(self) -> set[int]:
+        """The screens of all best paths up to where the searches met."""
+        found = set(self.midway)
+        waiting = list(self.midway)
+        while waiting:
+            screen = waiting.pop()
+            for cost, tail, _ in self.arcs.into[screen]:
+                known = self.before.get(tail)
+                if known is not None and tail not in found and known + cost == self.before[screen]:
+                    found.add(tail)
+                    waiting.append(tail)
+        return found
+
+
+def meet(arcs: Arcs, start: int, goal: int) -> Meeting | None:
+    """Both searches until no better path is possible; None where no path is.
+
+    Always the side with less to look at goes on.
+    """
+    before, after = {start: 0}, {goal: 0}
+    ahead, back = [(0, start)], [(0, goal)]
+    sides = (ahead, before, after, arcs.out), (back, after, before, arcs.into)
+    best = _ENDLESS
+    midway: list[int] = []
+    while ahead and back and ahead[0][0] + back[0][0] < best:
+        waiting, known, other, leading = sides[len(back) < len(ahead)]
+        so_far, screen = heappop(waiting)
+        if so_far > known[screen]:
+            continue
+        for cost, end, _ in leading[screen]:
+            onward = so_far + cost
+            if onward > best:
+                break  # the rest costs more still
+            old = known.get(end)
+            if old is not None and old <= onward:
+                continue
+            known[end] = onward
+            heappush(waiting, (onward, end))
+            rest = other.get(end)
+            if rest is not None and onward + rest <= best:
+                if onward + rest < best:
+                    best = onward + rest
+                    midway.clear()
+                midway.append(end)
+    if not midway:
+        return None
+    seen_to = min(best, back[0][0]) if back else best
+    return Meeting(arcs, start, goal, best, before, after, seen_to, tuple(midway))

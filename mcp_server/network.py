@@ -1,0 +1,162 @@
+"""The transitions as a graph of whole numbers, made for searching; remade in part when weights change.
+
+A weight in its two parts becomes one whole number, so that sums are exact whatever their order, and
+equal means equal: ties are decided by the order of transition ids, not by rounding. Screens and
+ways are numbers, too; the number of a way is its place in the order of ids.
+Not here: searching (`meeting`, `shortest`), next-hop tables (`tables`).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
+
+from kb_schema.answers import Objective
+from mcp_server.foresight import sort_out
+from mcp_server.graph import FactSet, Way, Weight
+from mcp_server.tables import Changed, Tables
+
+_STEPS_BITS = 20
+_SECOND_BITS = 60
+_FIRST_PER_UNIT = 2.0**32
+"""Parts of a millisecond, or of a logarithm, that a weight's first part is told in."""
+_SECOND_PER_UNIT = 2.0**8
+_MOST_SECOND = 1 << 42
+"""More than half a year in milliseconds, so that 2^18 of them still fit their bits."""
+
+MOST_VERDICTS = 20_000
+"""Remembered before all are forgotten: clients may give any facts."""
+
+Verdict = tuple[bool, tuple[str, ...]]
+"""Whether no condition is known not to hold, and those that are unknown, in words."""
+Arc = tuple[int, int, int]
+"""Cost, the screen at the other end, the way."""
+
+_id_of = attrgetter("transition_id")
+_cost_then_way = itemgetter(0, 2)
+
+
+def cost_of(weight: Weight) -> int:
+    """Both parts of a weight, then one step, in one number: of equals, the path with fewer steps."""
+    first = round(weight[0] * _FIRST_PER_UNIT)
+    second = min(round(weight[1] * _SECOND_PER_UNIT), _MOST_SECOND)
+    return (first << _SECOND_BITS + _STEPS_BITS) + (second << _STEPS_BITS) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Arcs:
+    """Every way by one objective; the lists of a screen are in the order of cost, then way."""
+
+    costs: Sequence[int]
+    """By way."""
+    out: Sequence[Sequence[Arc]]
+    """By screen: the ways that leave it."""
+    into: Sequence[Sequence[Arc]]
+    """By screen: the ways that arrive at it."""
+
+
+class Network:
+    """One website's ways as numbers. What it says never changes; `changed` makes another one."""
+
+    def __init__(
+        self,
+        ways: Sequence[Way],
+        numbers: Mapping[str, int],
+        arcs: Mapping[Objective, Arcs],
+        tables: Tables,
+        verdicts: dict[tuple[int, FactSet], Verdict],
+    ) -> None:
+        self.ways = ways
+        """In the order of their ids."""
+        self.numbers = numbers
+        """Screen id -> number, of screens that a way leaves or arrives at."""
+        self.screens = tuple(numbers)
+        """Screen ids by number."""
+        self.tails = tuple(numbers[way.source] for way in ways)
+        self.heads = tuple(numbers[way.target] for way in ways)
+        self.sets_facts = any(way.sets for way in ways)
+        self.tables = tables
+        self._arcs = dict(arcs)
+        self._verdicts = verdicts
+
+    @classmethod
+    def of(cls, ways: Mapping[str, Iterable[Way]]) -> Network:
+        """The network of the ways out of every screen."""
+        ordered = sorted((way for own in ways.values() for way in own), key=_id_of)
+        ends = {screen for way in ordered for screen in (way.source, way.target)}
+        numbers = {screen: number for number, screen in enumerate(sorted(ends))}
+        return cls(ordered, numbers, {}, Tables(), {})
+
+    def arcs(self, objective: Objective) -> Arcs:
+        """The ways as an objective weighs them, made when it is first asked for."""
+        found = self._arcs.get(objective)
+        if found is None:
+            found = self._arcs[objective] = self._weighed(objective)
+        return found
+
+    def verdict(self, way: int, facts: FactSet) -> Verdict:
+        """Of a way's required conditions, the facts being known; remembered, since sites have few facts."""
+        found = self._verdicts.get((way, facts))
+        if found is None:
+            if len(self._verdicts) >= MOST_VERDICTS:
+                self._verdicts.clear()
+            known = {fact: json.loads(value) for fact, value in facts}
+            conditions, source = self.ways[way].required, self.ways[way].source
+            found = self._verdicts[way, facts] = sort_out(conditions, known, source)
+        return found
+
+    def changed(self, ways: Iterable[Way]) -> Network:
+        """The network in which these ways, weighed anew, stand for those of the same ids.
+
+        Takes a copy of the outer lists and what changed, not a compilation; next-hop tables that
+        the changes cannot touch stay as they are.
+        """
+        renewed = {bisect_left(self.ways, way.transition_id, key=_id_of): way for way in ways}
+        ordered = list(self.ways)
+        for number, way in renewed.items():
+            ordered[number] = way
+        arcs: dict[Objective, Arcs] = {}
+        tables = self.tables
+        for objective, old in list(self._arcs.items()):
+            new = {number: cost_of(way.weights[objective]) for number, way in renewed.items()}
+            new = {number: cost for number, cost in new.items() if cost != old.costs[number]}
+            arcs[objective] = self._with(old, new) if new else old
+            least = [
+                Changed(self.tails[number], self.heads[number], min(old.costs[number], cost))
+                for number, cost in new.items()
+            ]
+            tables = tables.after(objective, least, old.costs, self.heads)
+        return Network(ordered, self.numbers, arcs, tables, self._verdicts)
+
+    def _weighed(self, objective: Objective) -> Arcs:
+        costs = [cost_of(way.weights[objective]) for way in self.ways]
+        out: list[list[Arc]] = [[] for _ in self.screens]
+        into: list[list[Arc]] = [[] for _ in self.screens]
+        for number, (cost, tail, head) in enumerate(zip(costs, self.tails, self.heads, strict=True)):
+            out[tail].append((cost, head, number))
+            into[head].append((cost, tail, number))
+        for arcs in (*out, *into):
+            arcs.sort(key=_cost_then_way)
+        return Arcs(costs, out, into)
+
+    def _with(self, old: Arcs, new: Mapping[int, int]) -> Arcs:
+        """Arcs with other costs for some ways: only lists that have one of them are made anew."""
+        costs = list(old.costs)
+        for number, cost in new.items():
+            costs[number] = cost
+        out = _renewed(old.out, {self.tails[number] for number in new}, costs)
+        into = _renewed(old.into, {self.heads[number] for number in new}, costs)
+        return Arcs(costs, out, into)
+
+
+def _renewed(
+    side: Sequence[Sequence[Arc]], screens: Collection[int], costs: Sequence[int]
+) -> Sequence[Sequence[Arc]]:
+    renewed = list(side)
+    for screen in screens:
+        own = [(costs[number], other, number) for _, other, number in side[screen]]
+        renewed[screen] = sorted(own, key=_cost_then_way)
+    return renewed

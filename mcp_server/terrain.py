@@ -1,0 +1,160 @@
+"""Which ways are open where, for one question: what to avoid, and facts as they become known on the way.
+
+Not here: the search (`shortest`), and what the question was (`paths`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from kb_schema.answers import Objective
+from kb_schema.probes import Status
+from mcp_server import wording
+from mcp_server.foresight import Known, judge
+from mcp_server.graph import FactSet, Way
+from mcp_server.network import Network
+from mcp_server.shortest import Place, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """What no way may use, in the knowledge's own names."""
+
+    screens: frozenset[str] = frozenset()
+    transitions: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset()
+    """Canonical action types, and ids of action documents."""
+    effects: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.screens or self.transitions or self.actions or self.effects)
+
+    def why(self, way: Way) -> str | None:
+        """What of a way is to be avoided, in words; None: nothing."""
+        if way.target in self.screens:
+            return f"screen {way.target} is to be avoided"
+        if way.transition_id in self.transitions:
+            return "it is to be avoided"
+        if way.action_type in self.actions:
+            return f"action {way.action_type} is to be avoided"
+        unwanted = next((each.type for each in way.transition.effects if each.type in self.effects), None)
+        return None if unwanted is None else f"effect {unwanted} is to be avoided"
+
+
+@dataclass(slots=True)
+class OpenWays:
+    """The `Terrain` of one question. Facts known at a place go by numbers; 0 is what was given."""
+
+    network: Network
+    objective: Objective
+    shut: Shut
+    facts: Known
+    remaining: Mapping[int, int] = field(default_factory=dict)
+    """Exact costs to the goal from some screens, every way being open."""
+    at_least: int = 0
+    """What remains from all others."""
+    _facts: list[FactSet] = field(init=False)
+    _numbers: dict[FactSet, int] = field(init=False)
+    _steps: dict[Place, Sequence[Step]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given = frozenset((name, _as_json(value)) for name, value in self.facts.items())
+        self._facts = [given]
+        self._numbers = {given: 0}
+
+    # -- as `shortest` asks --
+
+    def steps(self, place: Place) -> Sequence[Step]:
+        """The ways open at a place: not to be avoided, no required condition known not to hold."""
+        found = self._steps.get(place)
+        if found is None:
+            screen, known = place
+            found = self._steps[place] = [
+                (cost, (head, self.after(way, known)), way)
+                for cost, head, way in self.network.arcs(self.objective).out[screen]
+                if self.open(way, known)
+            ]
+        return found
+
+    def left(self, screen: int) -> int:
+        """At most what remains from a screen to the goal."""
+        return self.remaining.get(screen, self.at_least)
+
+    def comes_back(self, earlier: Place, later: Place) -> bool:
+        """Whether, on the same screen, no fact known earlier has another value later."""
+        if earlier[1] == later[1]:
+            return True
+        then = dict(self._facts[earlier[1]])
+        return all(then.get(fact, value) == value for fact, value in self._facts[later[1]])
+
+    def cut_off(self, start: int, goal: int, passed: Sequence[int], banned: frozenset[int]) -> bool:
+        """Whether no way leads on to the goal. Not known where facts change: one may come back then."""
+        if self.network.sets_facts:
+            return False
+        into = self.network.arcs(self.objective).into
+        seen = {goal, *passed}
+        waiting = [goal]
+        while waiting:
+            for _, tail, way in into[waiting.pop()]:
+                if tail == start and way not in banned:
+                    return False
+                if tail not in seen and tail != start:
+                    seen.add(tail)
+                    waiting.append(tail)
+        return True
+
+    # -- one way --
+
+    def open(self, way: int, known: int) -> bool:
+        """Whether a way may be used with these facts known."""
+        found = self.network.ways[way]
+        if self.shut and self.shut.why(found) is not None:
+            return False
+        return not found.required or self.verdict(way, known)[0]
+
+    def verdict(self, way: int, known: int) -> tuple[bool, tuple[str, ...]]:
+        """Whether no required condition is known not to hold, and those that are unknown."""
+        return self.network.verdict(way, self._facts[known])
+
+    def after(self, way: int, known: int) -> int:
+        """The facts known when a way was taken."""
+        sets = self.network.ways[way].sets
+        if not sets:
+            return known
+        facts = frozenset({**dict(self._facts[known]), **dict(sets)}.items())
+        number = self._numbers.get(facts)
+        if number is None:
+            number = self._numbers[facts] = len(self._facts)
+            self._facts.append(facts)
+        return number
+
+    def known_along(self, ways: Sequence[int]) -> tuple[int, ...] | None:
+        """The facts known before each of these ways in order; None where one of them is not open."""
+        known = 0
+        found = []
+        for way in ways:
+            if not self.open(way, known):
+                return None
+            found.append(known)
+            known = self.after(way, known)
+        return tuple(found)
+
+    def closed_because(self, way: int, known: int) -> str | None:
+        """Why a way is not open, in words; None: it is."""
+        found = self.network.ways[way]
+        unwanted = self.shut.why(found)
+        if unwanted is not None:
+            return unwanted
+        facts = {fact: json.loads(value) for fact, value in self._facts[known]}
+        for condition in found.required:
+            if judge(condition, facts, found.source).status is Status.NOT_HELD:
+                return f"{wording.of_condition(condition)} is known not to hold"
+        return None
+
+
+def _as_json(value: JsonValue) -> str:
+    return json.dumps(value, sort_keys=True)
