@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from kb_schema.answers import WebsiteSummary
 from mcp_server import describe
 from mcp_server.errors import DeskError
+from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
+from mcp_server.proposing import Proposing
 from mcp_server.tools.reply import Visit
 from mcp_server.views import Views
 
@@ -23,6 +25,9 @@ class Desk:
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Website id -> the base URL in force where it is not the authored one."""
     learning: Learning = field(default_factory=Learning)
+    proposing: Proposing = field(default_factory=Proposing)
+    runs: RunReader | None = None
+    """Recorded runs, where this server can read them."""
 
     async def visit(self, website_id: str) -> tuple[Visit, str | None]:
         """What a tool over that website works with, and a note for the answer where there is one.
@@ -30,7 +35,7 @@ class Desk:
         Raises `UnknownName` and `SourceDown`.
         """
         current = await self.views.current(website_id)
-        view = await self.learning.weighed(current.view)
+        view = await self.proposing.offered(await self.learning.weighed(current.view))
         return Visit(view, self.prober, self.base_urls.get(website_id)), current.note
 
     async def summaries(self) -> tuple[WebsiteSummary, ...]:

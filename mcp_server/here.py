@@ -6,7 +6,7 @@ A summary has the same size whatever the page: as many words as fit, and how man
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kb_schema import vocabulary
 from kb_schema.answers import AvailableActions, Detail, ElementAction, Identification
@@ -31,8 +31,10 @@ def available_actions(view: View, screen_id: str, detail: Detail = "working") ->
         return AvailableActions(
             website_id=view.website_id, screen_id=screen_id, actions=tuple(actions), tasks=tasks
         )
-    shown = _fitting([_word(each) for each in sorted(actions, key=_telling)], SUMMARY_CHARACTERS)
-    can = sorted(actions, key=_telling)[:shown]
+    own = {element.element_id for element in view.knowledge.screens[screen_id].ui_elements}
+    actions.sort(key=lambda each: _telling(each, own))
+    shown = _fitting([_word(each) for each in actions], SUMMARY_CHARACTERS)
+    can = actions[:shown]
     fitting = _fitting([task[:_SHOWN_NAME] for task in tasks], SUMMARY_TASK_CHARACTERS)
     return AvailableActions(
         website_id=view.website_id,
@@ -92,9 +94,11 @@ def _afforded(view: View, screen_id: str, detail: Detail) -> Iterator[tuple[tupl
             )
 
 
-def _telling(action: ElementAction) -> tuple[bool, bool, bool]:
-    """What must be done first, then what leads somewhere, then the rest, each in the page's order."""
-    return (not action.required, not action.leads_to, not action.element_id)
+def _telling(action: ElementAction, own: Collection[str]) -> tuple[bool, bool, bool]:
+    """What must be done first; then what the screen has of its own and leads somewhere, what else it has,
+    and at last what every screen of its layouts has.
+    """
+    return (not action.required, action.element_id not in own, not action.leads_to)
 
 
 def _word(action: ElementAction) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb_schema.base import CURRENT_SCREEN
@@ -27,6 +27,8 @@ class TaskPlaces:
     """Screens it says it leads to."""
     runs: Mapping[str, tuple[str, ...]]
     """Tasks it runs, by a step, an iterator or a composition edge."""
+    owners: Mapping[str, Sequence[str]]
+    """By element id instead: the screens that have it."""
 
     def running(self, task_ids: Iterable[str]) -> dict[str, str]:
         """Tasks that run one of these, at whatever depth, each with the one that it runs itself."""
@@ -58,10 +60,10 @@ def task_places(knowledge: KnowledgeBase, elements: Mapping[str, Mapping[str, UI
         if (screen := _entry(knowledge, task, owners, DEEPEST)) is not None
     }
     ends = {task_id: frozenset(_ends(task)) for task_id, task in knowledge.tasks.items()}
-    return TaskPlaces(begins, ends, runs)
+    return TaskPlaces(begins, ends, runs, owners)
 
 
-def screen_of_step(step: TaskStep, owners: Mapping[str, list[str]]) -> str | None:
+def screen_of_step(step: TaskStep, owners: Mapping[str, Sequence[str]]) -> str | None:
     """The screen a step takes place on, or opens; None: it does not say."""
     if step.action.canonical_type == "navigate" and step.action.target_screen not in (None, CURRENT_SCREEN):
         return step.action.target_screen
@@ -69,7 +71,7 @@ def screen_of_step(step: TaskStep, owners: Mapping[str, list[str]]) -> str | Non
     if stated is not None:
         return stated
     target = step.action.target
-    owned = owners.get(target, []) if isinstance(target, str) else []
+    owned = owners.get(target, ()) if isinstance(target, str) else ()
     return owned[0] if len(owned) == 1 else None
 
 
@@ -82,7 +84,9 @@ def runs_of(task: Task, step: TaskStep) -> str | None:
     return None
 
 
-def _entry(knowledge: KnowledgeBase, task: Task, owners: Mapping[str, list[str]], depth: int) -> str | None:
+def _entry(
+    knowledge: KnowledgeBase, task: Task, owners: Mapping[str, Sequence[str]], depth: int
+) -> str | None:
     for step in task.ordered_steps:
         screen = screen_of_step(step, owners)
         inner = knowledge.tasks.get(runs_of(task, step) or "")

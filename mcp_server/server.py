@@ -28,20 +28,22 @@ from mcp.types import (
 
 from kb_schema.pages.stored import answer_probes
 from kb_store.learned import LearnedStore
+from kb_store.proposals import ProposalStore
 from mcp_server import completions, resources
 from mcp_server.compiled import View
 from mcp_server.desk import Desk
 from mcp_server.errors import DeskError, UnknownName
+from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
 from mcp_server.prompts import INSTRUCTIONS, add_prompts
+from mcp_server.proposing import KnowledgeWriter, Proposing
 from mcp_server.security import access
 from mcp_server.security.limits import CallLimits, Guard
 from mcp_server.source import KnowledgeSource
-from mcp_server.tools import WEBSITE_TOOLS
-from mcp_server.tools.binding import list_websites_tool, website_tool
+from mcp_server.tools.binding import desked_tool, list_websites_tool, website_tool
 from mcp_server.tools.calling import DeskTool, refusal
-from mcp_server.tools.learning import record_outcome_tool
+from mcp_server.tools.offered import DESKED_TOOLS, WEBSITE_TOOLS
 from mcp_server.views import Views
 
 _AS_LONG_AS_IT_RUNS = CacheHint(ttl_ms=3_600_000, scope="public")
@@ -55,17 +57,22 @@ def create_server(
     read_only: bool = False,
     prober: Prober = answer_probes,
     learned: LearnedStore | None = None,
+    proposals: ProposalStore | None = None,
+    runs: RunReader | None = None,
     limits: CallLimits | None = None,
 ) -> DeskServer:
     """A server over a source of knowledge; run it over any transport of the SDK, or in memory.
 
     `base_urls` says where websites run that do not run at their authored base URL. `read_only`
     leaves out tools that change anything. `prober` answers probes on stored pages. `learned` keeps
-    what outcomes teach; without one it ends with the server. `limits` bound the calls. A caller that
+    what outcomes teach, `proposals` what should change; without them that ends with the server. `runs`
+    are recorded runs, to explain. `limits` bound the calls. A caller that
     follows the changes of its source gives the `Views` it follows them with.
     """
     views = source if isinstance(source, Views) else Views(source)
-    desk = Desk(views, prober, dict(base_urls or {}), Learning(learned))
+    writer = views.source if isinstance(views.source, KnowledgeWriter) else None
+    proposing = Proposing(proposals, writer)
+    desk = Desk(views, prober, dict(base_urls or {}), Learning(learned), proposing, runs)
     offered = [tool for tool in tools(desk, Guard(limits)) if not read_only or tool.scope == access.READ]
     return DeskServer(desk, offered)
 
@@ -73,7 +80,8 @@ def create_server(
 def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
     """Every tool, always in the same order, each within the limits of one guard."""
     asking = (website_tool(tool, desk, guard) for tool in WEBSITE_TOOLS)
-    found = [list_websites_tool(desk), *asking, record_outcome_tool(desk)]
+    desked = (desked_tool(tool, desk) for tool in DESKED_TOOLS)
+    found = [list_websites_tool(desk), *asking, *desked]
     for tool in found:
         tool.guard = guard
         tool.websites = desk.views.websites

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from kb_schema.knowledge import KnowledgeBase
+from kb_schema.proposals import Change
+from kb_store.changing import changed
 
 
 class KnowledgeSource(Protocol):
@@ -58,3 +60,9 @@ class MemorySource:
         """See `KnowledgeSource`."""
         held = self._held.get(website_id)
         return None if held is None else held[1]
+
+    async def change(self, website_id: str, change: Change) -> str:
+        """See `proposing.KnowledgeWriter`."""
+        held = self._held[website_id]
+        self.put([changed(held[0], change)[0]])
+        return self._held[website_id][1]

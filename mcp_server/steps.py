@@ -6,8 +6,7 @@ task that the step `sign_in` runs. A task's own step has a path of one part.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -185,13 +184,5 @@ def _told(view: View, task: Task, at: _At | None, otherwise: str | None = None) 
         path="/".join(at.path),
         within=at.levels if inside else (),
         otherwise=otherwise,
-        screen_id=screen_of_step(at.step, _owners(view)),
+        screen_id=screen_of_step(at.step, view.places.owners),
     )
-
-
-def _owners(view: View) -> Mapping[str, list[str]]:
-    owners: defaultdict[str, list[str]] = defaultdict(list)
-    for screen_id, own in view.elements.items():
-        for element_id in own:
-            owners[element_id].append(screen_id)
-    return owners

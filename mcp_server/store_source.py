@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 
 from kb_schema import Problem
 from kb_schema.knowledge import KnowledgeBase
+from kb_schema.proposals import Change
 from kb_store.changes import changes
+from kb_store.changing import change_stored, changed
 from kb_store.errors import NoSuchWebsite, StoreError
 from kb_store.ports import DocumentStore, GraphStore
 from kb_store.read import revision, salvage_knowledge
@@ -51,6 +53,16 @@ class StoreSource:
     def changes(self) -> AsyncIterator[str]:
         """See `ChangeTeller`."""
         return changes(self._documents)
+
+    async def change(self, website_id: str, change: Change) -> str:
+        """See `proposing.KnowledgeWriter`."""
+        try:
+            report = await change_stored(
+                self._documents, self._graph, website_id, lambda knowledge: changed(knowledge, change)[0]
+            )
+        except StoreError as exc:
+            raise SourceDown(str(exc)) from exc
+        return str(report.generation)
 
     async def revision(self, website_id: str) -> str | None:
         """See `KnowledgeSource`."""

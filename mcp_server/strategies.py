@@ -6,7 +6,7 @@ that there is one form of answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kb_schema import vocabulary
 from kb_schema.handling import ErrorRecovery, ErrorRule, RecoveryStep
@@ -15,16 +15,22 @@ from mcp_server.errors import UnknownName
 
 
 def strategy(
-    view: View, error: str, *, screen_id: str | None = None, action_type: str | None = None
+    view: View,
+    error: str,
+    *,
+    screen_id: str | None = None,
+    action_type: str | None = None,
+    own: Sequence[tuple[str, ErrorRule]] = (),
 ) -> ErrorRecovery:
     """The strategy for an error: a rule of the screen's elements, else of the action, else a document.
 
-    Of the website's documents, those for this screen and action come first.
+    Of the website's documents, those for this screen and action come first. `own` rules, of a step and
+    its task with their names, come before all.
 
     Raises `UnknownName` where the knowledge has none. The caller has made sure that the screen exists.
     """
     action = _canonical(action_type)
-    rules = [*_element_rules(view, screen_id, action), *_action_rules(view, action)]
+    rules = [*own, *_element_rules(view, screen_id, action), *_action_rules(view, action)]
     found = next(
         (_as_document(name, screen_id, rule) for name, rule in rules if rule.condition == error), None
     )

@@ -57,6 +57,11 @@ class Views:
         """Await `listener` with the view that was held and the one that took its place, from now on."""
         self._listeners.append(listener)
 
+    @property
+    def source(self) -> KnowledgeSource:
+        """Where the knowledge comes from."""
+        return self._source
+
     async def websites(self) -> list[str]:
         """Ids of every website; those held in memory when the store is down."""
         try:

@@ -17,10 +17,10 @@ from mcp_server.security import access
 from mcp_server.security.limits import Guard
 from mcp_server.tools.calling import DeskTool, refusal
 from mcp_server.tools.parameters import WebsiteId
-from mcp_server.tools.reply import Reply, WebsiteTool
+from mcp_server.tools.reply import DeskedTool, Reply, WebsiteTool
 from mcp_server.tools.schemas import input_schema, output_schema
 
-__all__ = ["list_websites_tool", "refusal", "registered", "told", "website_tool"]
+__all__ = ["desked_tool", "list_websites_tool", "refusal", "registered", "told", "website_tool"]
 
 Answering = Callable[..., Any]
 
@@ -45,6 +45,25 @@ def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
         return told(reply, note)
 
     return registered(answering, tool.function, tool.title, parameters, answer_model)
+
+
+def desked_tool(tool: DeskedTool, desk: Desk) -> DeskTool:
+    """A tool that works with the whole desk: `website_id` takes the place of `desk` and `visit`."""
+    hints = get_type_hints(tool.function, include_extras=True)
+    (answer_model,) = get_args(hints["return"])
+    _, visit, *own = inspect.signature(tool.function).parameters.values()
+    parameters = [
+        visit.replace(name="website_id", annotation=WebsiteId),
+        *(parameter.replace(annotation=hints[parameter.name]) for parameter in own),
+    ]
+
+    async def answering(website_id: str, **arguments: Any) -> CallToolResult:
+        visit, note = await desk.visit(website_id)
+        return told(await tool.function(desk, visit, **arguments), note)
+
+    return registered(
+        answering, tool.function, tool.title, parameters, answer_model, read_only=tool.read_only
+    )
 
 
 def list_websites_tool(desk: Desk) -> DeskTool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -42,3 +42,15 @@ class WebsiteTool:
     title: str
     in_thread: bool = False
     """Whether it may take long enough to hold up other requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeskedTool:
+    """A tool that needs more than the view: a coroutine function of the `Desk`, a `Visit` and its arguments.
+
+    Clients see the same of it as of a `WebsiteTool`.
+    """
+
+    function: Callable[..., Awaitable[Reply[Any]]]
+    title: str
+    read_only: bool = True

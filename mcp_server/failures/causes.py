@@ -1,0 +1,322 @@
+"""The causes that are looked for. Adding one: a function that yields a `Cause`, decorated.
+
+Confidence is how often such evidence means that cause: 0.9 and above is seen on the page, 0.6 is told
+by the error alone, 0.3 is a guess that costs little to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kb_schema import vocabulary
+from kb_schema.answers import Cause, SuggestedCall
+from kb_schema.conditions import Authenticated, BaseCondition, OnScreen
+from kb_schema.probes import ElementProbe, Status
+from kb_schema.selectors import Selector
+from mcp_server import wording
+from mcp_server.failures.case import Case
+from mcp_server.failures.errors import UNKNOWN
+
+Finder = Callable[[Case], Iterator[Cause]]
+FINDERS: list[Finder] = []
+
+SHAKY = 0.7
+"""Below this reliability a transition itself is a suspect."""
+ENOUGH_SEEN = 3
+
+
+def finds(finder: Finder) -> Finder:
+    """Look for this cause, too."""
+    FINDERS.append(finder)
+    return finder
+
+
+@finds
+def _already_done(case: Case) -> Iterator[Cause]:
+    conditions = () if case.task is None else case.task.already_done_when
+    judged = case.judged(conditions)
+    if judged and all(verdict.held for verdict in judged):
+        yield Cause(
+            cause="already_done",
+            message=f"what {case.told.task_id!r} is for has happened already",
+            confidence=0.95,
+            evidence=tuple(f"{wording.of_condition(each)} holds" for each in conditions),
+            next=(SuggestedCall(tool="get_next_step", arguments=_step(case), why="go on, do not repeat it"),),
+        )
+
+
+@finds
+def _signed_out(case: Case) -> Iterator[Cause]:
+    login = case.view.website.login_task_id
+    entry = case.view.places.begins.get(login or "")
+    at_login = case.found is not None and entry is not None and case.found.screen_id == entry
+    expected_there = case.expected_screen == entry
+    needs = any(isinstance(each, Authenticated) and each.expected for each in _required(case))
+    told = case.error in ("session_expired", "not_authenticated")
+    if expected_there or not (at_login or told or (case.signed_out and needs)):
+        return
+    evidence = [f"the page is {entry}"] if at_login else []
+    evidence += ["the page shows nobody signed in"] if case.signed_out else []
+    evidence += [f"the error says {case.error}"] if told else []
+    evidence += ["the step needs one to be signed in"] if needs else []
+    call = SuggestedCall(tool="get_task_definition", arguments={"task_id": login}, why="sign in, then repeat")
+    yield Cause(
+        cause="signed_out",
+        message="one is not signed in (any more)",
+        confidence=0.95 if at_login or case.signed_out else 0.7,
+        evidence=tuple(evidence),
+        next=(call,) if login else (),
+    )
+
+
+@finds
+def _wrong_screen(case: Case) -> Iterator[Cause]:
+    expected = case.expected_screen
+    if case.found is None or expected is None or case.found.screen_id == expected:
+        return
+    actual = case.found.screen_id
+    if actual is None:
+        yield Cause(
+            cause="unknown_screen",
+            message=f"the page is no known screen, {expected!r} was expected",
+            confidence=0.8,
+            evidence=tuple(f"not {each.screen_id}: {each.because}" for each in case.found.candidates[:2]),
+            next=(SuggestedCall(tool="find_global_recovery_paths", arguments={"screen_id": expected}),),
+        )
+        return
+    path = {"from_screen": actual, "to_screen": expected}
+    yield Cause(
+        cause="wrong_screen",
+        message=f"the page is {actual!r}, the action belongs to {expected!r}",
+        confidence=0.9,
+        evidence=(f"identified with confidence {case.found.confidence:.2f}",),
+        next=(SuggestedCall(tool="find_path", arguments=path, why="get there, then repeat"),),
+    )
+
+
+@finds
+def _precondition(case: Case) -> Iterator[Cause]:
+    conditions = [each for each in _required(case) if not isinstance(each, Authenticated | OnScreen)]
+    for condition, verdict in zip(conditions, case.judged(conditions), strict=False):
+        if verdict.status is not Status.NOT_HELD:
+            continue
+        fix = condition.remediation_task_id
+        call = SuggestedCall(tool="get_task_definition", arguments={"task_id": fix}, why="makes it hold")
+        yield Cause(
+            cause="precondition",
+            message=f"what must hold first does not: {wording.of_condition(condition)}",
+            confidence=0.9 if condition.hard_dependency else 0.75,
+            evidence=(verdict.evidence,) if verdict.evidence else (),
+            next=(call,) if fix else (),
+        )
+
+
+@finds
+def _element(case: Case) -> Iterator[Cause]:
+    """What the page shows of the element: missing, several, hidden, disabled."""
+    wrong_place = case.found is not None and case.expected_screen not in (None, case.found.screen_id)
+    if case.selector is None or wrong_place:
+        return
+    answer = case.looked_up(case.selector)
+    if answer is None:
+        return
+    name = case.element_id or wording.of_selector(case.selector)
+    if answer.present == 0:
+        yield _missing(case, case.selector, name)
+    elif answer.visible == 0:
+        yield _seen(case, "element_hidden", f"{name!r} is on the page but cannot be seen", 0.85)
+    elif answer.visible > 1:
+        many = f"{answer.visible} visible elements fit {name!r}"
+        yield _seen(case, "element_not_unique", many, 0.85)
+    elif answer.enabled is False:
+        yield _seen(case, "element_disabled", f"{name!r} is disabled: something is missing before it", 0.9)
+
+
+def _missing(case: Case, selector: Selector, name: str) -> Cause:
+    tried = []
+    for strategy in selector.ordered:
+        alone = Selector(strategies=(strategy,), frame=selector.frame)
+        found = case.ask(ElementProbe(selector=alone))
+        count = "cannot be told" if found is None else f"{found.present} found"
+        tried.append(f"{wording.of_selector(alone)}: {count}")
+    arguments = {"screen_id": case.expected_screen or case.screen_id, "detail": "full"}
+    return Cause(
+        cause="element_missing",
+        message=f"nothing on the page fits {name!r}: the page has changed, or is not ready",
+        confidence=0.9,
+        evidence=tuple(tried),
+        next=(
+            SuggestedCall(tool="get_screen", arguments=arguments, why="what the element looked like"),
+            SuggestedCall(tool="propose_change", why="once it is found in another way, with the run's id"),
+        ),
+    )
+
+
+def _seen(case: Case, cause: str, message: str, confidence: float) -> Cause:
+    arguments = {"error": cause} | ({"screen_id": case.screen_id} if case.screen_id else {})
+    call = SuggestedCall(tool="get_error_recovery_strategy", arguments=arguments)
+    return Cause(
+        cause=cause, message=message, confidence=confidence, next=(call,) if _known(case, cause) else ()
+    )
+
+
+@finds
+def _validation(case: Case) -> Iterator[Cause]:
+    submits = case.action_type in ("click", "press", "input_and_submit", None)
+    told = case.error == "validation_error"
+    if not told and not (submits and case.invalid_fields):
+        return
+    evidence = (
+        [f"{case.invalid_fields} visible fields are invalid, or required and empty"]
+        if case.invalid_fields
+        else []
+    )
+    evidence += [f"the page says: {case.message}"] if case.message else []
+    evidence += [f"{name!r} is required and empty" for name in _empty_required(case)]
+    arguments = {"screen_id": case.screen_id} if case.screen_id else {}
+    yield Cause(
+        cause="validation",
+        message="the page does not accept what was filled in",
+        confidence=0.9 if told and evidence else 0.75 if evidence else 0.6,
+        evidence=tuple(evidence),
+        next=(SuggestedCall(tool="get_available_actions", arguments=arguments, why="what is required"),)
+        if arguments
+        else (),
+    )
+
+
+@finds
+def _page_message(case: Case) -> Iterator[Cause]:
+    if case.message and not case.invalid_fields and case.error != "validation_error":
+        yield Cause(
+            cause="page_message",
+            message=f"the page says: {case.message}",
+            confidence=0.5,
+            next=(),
+        )
+
+
+_BY_ERROR = {
+    "element_not_found": ("element_missing", "the element was not found: another screen, a changed page, or too early"),
+    "element_not_unique": ("element_not_unique", "the selector fits several elements"),
+    "element_covered": ("element_covered", "something covers the element"),
+    "element_disabled": ("element_disabled", "the element is disabled: something is missing before it"),
+    "element_not_visible": ("element_hidden", "the element cannot be seen"),
+    "element_unstable": ("element_unstable", "the element moves or is being replaced"),
+    "server_error": ("server_error", "the site itself failed"),
+    "network_error": ("network", "the site cannot be reached"),
+    "page_not_found": ("page_not_found", "there is nothing at this address"),
+    "navigation_failed": ("navigation_failed", "the way did not lead where it should"),
+    "timeout": ("too_slow", "it took longer than allowed"),
+}  # fmt: skip
+
+
+@finds
+def _told_by_the_error(case: Case) -> Iterator[Cause]:
+    if case.error not in _BY_ERROR:
+        return
+    cause, message = _BY_ERROR[case.error]
+    call = None
+    if case.page is None:
+        why = "with the page: see where one is, and call explain_failure again with it"
+        call = SuggestedCall(tool="identify_current_screen", why=why)
+    said = " ".join((case.told.error or "").split())[:160]
+    yield Cause(
+        cause=cause, message=message, confidence=0.6, evidence=(f"the error says: {said}",),
+        next=() if call is None else (call,),
+    )  # fmt: skip
+
+
+@finds
+def _shaky_transition(case: Case) -> Iterator[Cause]:
+    if case.transition is None:
+        return
+    seen = case.view.learned.seen(case.transition)
+    reliability = case.view.learned.reliability(case.transition)
+    if reliability >= SHAKY or (seen is not None and seen.seen < ENOUGH_SEEN):
+        return
+    arguments = {
+        "from_screen": case.transition.from_screen,
+        "to_screen": case.transition.to_screen,
+        "avoid": {"transitions": [case.transition.local_id]},
+    }
+    yield Cause(
+        cause="unreliable_transition",
+        message=f"{case.transition.local_id!r} often fails (reliability {reliability:.2f})",
+        confidence=0.5,
+        evidence=() if seen is None else (f"seen {seen.seen} times",),
+        next=(SuggestedCall(tool="find_path", arguments=arguments, why="another way"),),
+    )
+
+
+@finds
+def _may_be_late(case: Case) -> Iterator[Cause]:
+    if case.page is not None and case.page.ready_state in ("loading", "interactive"):
+        yield Cause(
+            cause="too_early",
+            message="the page had not loaded completely",
+            confidence=0.6,
+            evidence=(f"its state was {case.page.ready_state!r}",),
+        )
+
+
+def nothing_found(case: Case) -> Cause:
+    """Where nothing else was: look again with more evidence, or get out."""
+    calls = []
+    if case.page is None:
+        calls.append(SuggestedCall(tool="identify_current_screen", why="with the page as it is now"))
+    known = case.screen_id or case.expected_screen
+    calls.append(
+        SuggestedCall(tool="find_global_recovery_paths", arguments={"screen_id": known} if known else {})
+    )
+    missing = [
+        name for name, value in (("the page", case.page), ("the error's text", case.told.error)) if not value
+    ]
+    advice = f"; {' and '.join(missing)} would tell more" if missing else ""
+    return Cause(
+        cause=UNKNOWN,
+        message=f"nothing that is known explains it{advice}",
+        confidence=0.1,
+        next=tuple(calls),
+    )
+
+
+def may_have_happened(case: Case) -> bool:
+    """Whether the action may have been done although it is said to have failed (KS 9.7)."""
+    action = case.view.knowledge.actions.get(case.told.action_type or "")
+    basic = vocabulary.action_type(case.action_type or "")
+    idempotent = action.idempotent if action else basic.idempotent if basic else True
+    return not idempotent and case.error in (
+        "timeout",
+        "network_error",
+        "server_error",
+        "navigation_failed",
+        UNKNOWN,
+    )
+
+
+def _required(case: Case) -> list[BaseCondition]:
+    """What the step, its element's affordance or the transition asks for first."""
+    found: list[BaseCondition] = list(case.step.preconditions) if case.step else []
+    found += list(case.transition.conditions.required) if case.transition else []
+    for affordance in case.element.affordances if case.element else ():
+        if case.action_type in (None, vocabulary.canonical(affordance.action_type) or affordance.action_type):
+            found += list(affordance.preconditions)
+    return found
+
+
+def _empty_required(case: Case) -> Iterator[str]:
+    for element_id, element in case.view.elements.get(case.screen_id or "", {}).items():
+        if any(each.required for each in element.affordances) and not element.selector.parameterized:
+            answer = case.looked_up(element.selector)
+            if answer is not None and answer.visible and not (answer.value or "").strip():
+                yield element_id
+
+
+def _known(case: Case, error: str) -> bool:
+    return error in case.known_errors
+
+
+def _step(case: Case) -> dict[str, str]:
+    found = {"task_id": case.told.task_id, "after_step": case.told.step_id}
+    return {name: value for name, value in found.items() if value is not None}

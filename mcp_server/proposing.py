@@ -1,0 +1,270 @@
+"""Proposed changes and published workflows: the part of the desk that changes knowledge.
+
+A proposal is kept with what runs say of it until a person accepts it; a confirmed selector is offered
+beside the authored ones meanwhile, as a last resort, and says so (docs/decisions/0014).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Protocol, runtime_checkable
+
+from kb_schema import KnowledgeError
+from kb_schema.errors import Severity
+from kb_schema.proposals import (
+    Change,
+    ChangeProposed,
+    Proposal,
+    ReportedSupport,
+    SelectorChange,
+    SignatureChange,
+    Support,
+    WorkflowChange,
+    WorkflowPublished,
+    proposal_id,
+)
+from kb_schema.screens import UIElement
+from kb_schema.selectors import Selector
+from kb_schema.workflows import Workflow
+from kb_store.changing import changed, holds, now_said
+from kb_store.errors import StoreError
+from kb_store.proposals import MemoryProposalStore, ProposalStore
+from mcp_server.compiled import View
+from mcp_server.errors import BadRequest, SourceDown, UnknownName
+
+ASK_EVERY_S = 0.25
+"""How long a server answers from the proposals it knows before it asks whether there are newer ones."""
+ASK_AGAIN_S = 2.0
+"""... and after a store did not answer, which may itself have taken long."""
+MOST_OPEN = 500
+"""Open proposals of a website: whoever proposes without end is asked to stop."""
+
+
+@runtime_checkable
+class KnowledgeWriter(Protocol):
+    """A source whose knowledge can be changed, all at once or not at all."""
+
+    async def change(self, website_id: str, change: Change) -> str:
+        """Make a change; returns the revision that has it. Raises `SourceDown`, and as `changed` does."""
+        ...
+
+
+@dataclass(slots=True)
+class _Offered:
+    revision: str
+    selectors: dict[tuple[str, str], tuple[Proposal, ...]]
+    base: View
+    view: View
+    asked_at: float
+
+
+class Proposing:
+    """Proposals in, offers and publications out. Without a `writer` nothing can be published."""
+
+    def __init__(
+        self,
+        store: ProposalStore | None = None,
+        writer: KnowledgeWriter | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = MemoryProposalStore() if store is None else store
+        self._writer = writer
+        self._clock = clock
+        self._offered: dict[str, _Offered] = {}
+
+    async def propose(
+        self, view: View, change: SelectorChange | SignatureChange, said: ReportedSupport
+    ) -> ChangeProposed:
+        """Keep a proposal and what a run says of it. Raises `UnknownName`, `BadRequest`, `SourceDown`."""
+        _check_names(view, change)
+        name = proposal_id(view.website_id, change)
+        if holds(view.knowledge, change):
+            reason = "the knowledge says so already"
+            return ChangeProposed(
+                website_id=view.website_id, proposal_id=name, status="accepted", counted=False, reason=reason
+            )
+        try:
+            changed(view.knowledge, change)
+        except KnowledgeError as exc:
+            raise BadRequest(
+                f"the change breaks the knowledge: {_problems(exc)}", hint="propose another"
+            ) from exc
+        now = datetime.now(UTC)
+        made = Proposal(
+            proposal_id=name, website_id=view.website_id, change=change,
+            before=now_said(view.knowledge, change), proposed_at=now,
+        )  # fmt: skip
+        support = Support(**{**dict(said), "at": said.at or now})
+        try:
+            await self._check_room(made)
+            counted = await self._store.support(made, support)
+            kept = await self._store.proposal(view.website_id, name) or made
+        except StoreError as exc:
+            raise SourceDown(str(exc)) from exc
+        self._ask_again(view)
+        return ChangeProposed(
+            website_id=view.website_id,
+            proposal_id=name,
+            status=kept.status,
+            counted=counted,
+            reason="" if counted else f"run {said.run_id!r} had its say, or enough runs had",
+            succeeded=kept.succeeded,
+            failed=kept.failed,
+            confirmed=kept.confirmed,
+        )
+
+    async def publish(self, view: View, workflow: Workflow, *, replace_it: bool = False) -> WorkflowPublished:
+        """Make a workflow part of the knowledge. Raises `BadRequest`, `SourceDown`."""
+        workflow = workflow.model_copy(update={"website_id": view.website_id})
+        change = WorkflowChange(type="workflow", workflow=workflow)
+        known = view.knowledge.workflows.get(workflow.workflow_id)
+        if known is not None and not holds(view.knowledge, change) and not replace_it:
+            raise BadRequest(
+                f"there is another workflow {workflow.workflow_id!r}",
+                hint="publish it under another id, or with replace: true",
+            )
+        if self._writer is None:
+            raise BadRequest("this server cannot publish: it has no store", hint="start it on a store")
+        try:
+            _, warnings = changed(view.knowledge, change)
+            revision = view.generation
+            if not holds(view.knowledge, change):
+                revision = await self._writer.change(view.website_id, change)
+            await self._accepted(view, change, known)
+        except KnowledgeError as exc:
+            raise BadRequest(f"the workflow cannot be published: {_problems(exc)}", hint="mend it") from exc
+        except StoreError as exc:
+            raise SourceDown(str(exc)) from exc
+        return WorkflowPublished(
+            website_id=view.website_id,
+            workflow_id=workflow.workflow_id,
+            revision=revision,
+            replaced=known is not None and known != workflow,
+            warnings=tuple(
+                str(each) for each in warnings if each.document == f"workflow:{workflow.workflow_id}"
+            ),
+        )
+
+    async def offered(self, view: View) -> View:
+        """The view with confirmed selectors beside the authored ones; as it is where the store is silent."""
+        held = self._offered.get(view.website_id)
+        now = self._clock()
+        if held is None or now - held.asked_at >= ASK_EVERY_S:
+            held = await self._asked(view, held, now)
+        elif held.base is not view:
+            held = _Offered(
+                held.revision, held.selectors, view, _with_offers(view, held.selectors), held.asked_at
+            )
+        self._offered[view.website_id] = held
+        return held.view
+
+    async def _asked(self, view: View, held: _Offered | None, now: float) -> _Offered:
+        revision = "" if held is None else held.revision
+        selectors = {} if held is None else held.selectors
+        try:
+            newest = await self._store.revision(view.website_id)
+            if held is None or newest != revision:
+                selectors = _by_element(await self._store.proposals(view.website_id))
+                revision = newest
+        except StoreError:
+            now += ASK_AGAIN_S
+        if held is not None and held.base is view and held.selectors is selectors:
+            return _Offered(revision, selectors, view, held.view, now)
+        return _Offered(revision, selectors, view, _with_offers(view, selectors), now)
+
+    def _ask_again(self, view: View) -> None:
+        """What this server was told is in its next answer."""
+        held = self._offered.get(view.website_id)
+        if held is not None:
+            held.asked_at = -ASK_EVERY_S
+
+    async def _check_room(self, made: Proposal) -> None:
+        proposals = await self._store.proposals(made.website_id)
+        if any(each.proposal_id == made.proposal_id for each in proposals):
+            return
+        if sum(each.status == "proposed" for each in proposals) >= MOST_OPEN:
+            raise BadRequest(
+                f"{MOST_OPEN} proposals of {made.website_id!r} are open",
+                hint="a person accepts or rejects them with `periplus kb proposals`",
+            )
+
+    async def _accepted(self, view: View, change: WorkflowChange, before: Workflow | None) -> None:
+        now = datetime.now(UTC)
+        name = proposal_id(view.website_id, change)
+        proposal = Proposal(
+            proposal_id=name, website_id=view.website_id, change=change,
+            before=None if before is None else before.to_json(), proposed_at=now,
+        )  # fmt: skip
+        await self._store.support(proposal, None)
+        await self._store.decide(view.website_id, name, "accepted", now)
+
+
+def _check_names(view: View, change: SelectorChange | SignatureChange) -> None:
+    hint = "call identify_current_screen or search_knowledge"
+    if change.screen_id not in view.knowledge.screens:
+        raise UnknownName("screen", change.screen_id, view.knowledge.screens, hint=hint)
+    if isinstance(change, SelectorChange):
+        elements = view.knowledge.elements(change.screen_id)
+        if change.element_id not in elements:
+            raise UnknownName("element", change.element_id, elements, hint="call get_screen")
+
+
+def _problems(error: KnowledgeError) -> str:
+    errors = [each for each in error.problems if each.severity is Severity.ERROR]
+    return "; ".join(str(each) for each in errors[:3])[:1_000]
+
+
+def _by_element(proposals: Sequence[Proposal]) -> dict[tuple[str, str], tuple[Proposal, ...]]:
+    """The confirmed, undecided selectors of each element, best supported first."""
+    found: dict[tuple[str, str], list[Proposal]] = {}
+    for each in proposals:
+        if each.status == "proposed" and each.confirmed and isinstance(each.change, SelectorChange):
+            found.setdefault((each.change.screen_id, each.change.element_id), []).append(each)
+    return {
+        key: tuple(sorted(each, key=lambda p: (p.failed - p.succeeded, p.proposal_id)))
+        for key, each in found.items()
+    }
+
+
+def _with_offers(view: View, offers: dict[tuple[str, str], tuple[Proposal, ...]]) -> View:
+    if not offers:
+        return view
+    elements = {screen_id: dict(own) for screen_id, own in view.elements.items()}
+    for (screen_id, element_id), proposals in offers.items():
+        element = elements.get(screen_id, {}).get(element_id)
+        if element is not None:
+            elements[screen_id][element_id] = _with_offer(element, proposals)
+    return replace(view, elements=elements, authored=view.authored or view)
+
+
+def _with_offer(element: UIElement, proposals: Sequence[Proposal]) -> UIElement:
+    """The element with the proposed strategies as fallbacks, each saying which proposal it is from."""
+    known = [_essence(each) for each in element.selector.strategies]
+    added = []
+    for proposal in proposals:
+        assert isinstance(proposal.change, SelectorChange)  # noqa: S101 - as `_by_element` chose
+        if proposal.change.selector.frame != element.selector.frame:
+            continue
+        for strategy in proposal.change.selector.strategies:
+            if _essence(strategy) not in known:
+                known.append(_essence(strategy))
+                note = {"learned": proposal.proposal_id}
+                added.append(
+                    strategy.model_copy(update={"fallback": True, "meta": {**strategy.meta, **note}})
+                )
+    if not added:
+        return element
+    selector = Selector(
+        strategies=(*element.selector.strategies, *added),
+        frame=element.selector.frame,
+    )
+    return element.model_copy(update={"selector": selector})
+
+
+def _essence(strategy: Any) -> dict[str, Any]:
+    said: dict[str, Any] = strategy.model_dump(mode="json", exclude={"meta", "confidence", "fallback"})
+    return said
