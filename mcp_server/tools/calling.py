@@ -7,11 +7,11 @@ checked by it again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import UnexpectedToolError
@@ -72,31 +72,34 @@ class DeskTool(Tool):
             raise UnexpectedToolError(f"{self.name} failed; the server's log says why") from exc
 
     async def _working(self, read: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
-        request = _request(context)
-        meta = None if request is None else request.meta
-        if not (meta and meta.get("progress_token") is not None):
-            answer: CallToolResult = await self.fn(**read)
-            return answer
-        found: list[CallToolResult] = []
-        failed: list[Exception] = []
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._heartbeat, context)
-            try:
-                found.append(await self.fn(**read))
-            except Exception as exc:  # noqa: BLE001 - raised again below, outside the group that would wrap it
-                failed.append(exc)
-            group.cancel_scope.cancel()
-        if failed:
-            raise failed[0]
-        return found[0]
+        """The answer; a client that wants to know hears meanwhile that it is worked on."""
+        if _request(context) is None:
+            return await self._answered(read)
+        loop = asyncio.get_running_loop()
+        beats: list[asyncio.Task[None]] = []
+        # Most calls are over before the first beat: until then it is a timer, not a task.
+        first = loop.call_later(
+            self.guard.limits.progress_seconds,
+            lambda: beats.append(loop.create_task(self._heartbeat(context, loop.time()))),
+        )
+        try:
+            return await self._answered(read)
+        finally:
+            first.cancel()
+            for beat in beats:
+                beat.cancel()
 
-    async def _heartbeat(self, context: Context[Any, Any]) -> None:
-        every, at_most = self.guard.limits.progress_seconds, self.guard.limits.call_seconds
-        begun = anyio.current_time()
+    async def _answered(self, read: dict[str, Any]) -> CallToolResult:
+        answer: CallToolResult = await self.fn(**read)
+        return answer
+
+    async def _heartbeat(self, context: Context[Any, Any], now: float) -> None:
+        limits = self.guard.limits
+        begun = now - limits.progress_seconds
         while True:
-            await anyio.sleep(every)
-            took = anyio.current_time() - begun
-            await context.report_progress(took, at_most, f"{self.name}: working for {took:.0f} s")
+            took = asyncio.get_running_loop().time() - begun
+            await context.report_progress(took, limits.call_seconds, f"{self.name}: working for {took:.0f} s")
+            await asyncio.sleep(limits.progress_seconds)
 
     async def _read(
         self, arguments: dict[str, Any], context: Context[Any, Any]

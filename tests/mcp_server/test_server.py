@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import json
-
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 
 from kb_schema.answers import (
     AvailableActions,
