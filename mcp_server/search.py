@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -17,10 +17,12 @@ from rapidfuzz import fuzz, process
 
 from kb_schema.answers import SearchHit
 from kb_schema.base import Document
+from kb_schema.conditions import DomContains, TitleContains
 from kb_schema.graph import GlobalRecovery, Transition
+from kb_schema.handling import ErrorRecovery
 from kb_schema.knowledge import KnowledgeBase
 from kb_schema.rules.references import walk
-from kb_schema.screens import UIElement
+from kb_schema.screens import Option, UIElement
 
 NAME_WEIGHT = 3.0
 BEGINNING = 0.7
@@ -43,6 +45,15 @@ class _Entry:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """A page of what was found."""
+
+    hits: tuple[SearchHit, ...]
+    more: bool
+    """Whether there are further ones."""
+
+
 class SearchIndex:
     """Built once per view."""
 
@@ -55,20 +66,32 @@ class SearchIndex:
                     self._found[word][number] = max(weight, self._found[word].get(number, 0.0))
         self._vocabulary = sorted(self._found)
 
-    def hits(self, query: str, limit: int) -> tuple[SearchHit, ...]:
-        """Best first; equals by kind and id."""
+    def hits(self, query: str, limit: int, *, kinds: Collection[str] = (), skip: int = 0) -> Hits:
+        """Best first, equals by kind and id; of some kinds only where those are named."""
         asked = list(dict.fromkeys(words(query)))[:MOST_WORDS]
         scores: dict[int, float] = defaultdict(float)
         for word in asked:
             best: dict[int, float] = {}
             for known, likeness in self._alike(word):
-                rarity = math.log(1 + len(self._entries) / len(self._found[known]))
+                rarity = self.rarity(known)
                 for number, weight in self._found[known].items():
                     best[number] = max(best.get(number, 0.0), likeness * rarity * weight)
             for number, score in best.items():
                 scores[number] += score
-        found = [self._hit(number, score, asked) for number, score in scores.items()]
-        return tuple(sorted(found, key=lambda hit: (-hit.score, hit.kind, hit.id))[:limit])
+        documents = [(self._entries[number].document, number, score) for number, score in scores.items()]
+        ranked = sorted(
+            (-round(score, 3), document.kind, document.local_id, number)
+            for document, number, score in documents
+            if not kinds or document.kind in kinds
+        )
+        shown = ranked[skip : skip + limit]
+        hits = tuple(self._hit(number, -score, asked) for score, _, _, number in shown)
+        return Hits(hits, more=len(ranked) > skip + limit)
+
+    def rarity(self, word: str) -> float:
+        """How much a word tells: the more, the fewer documents say it; 0 for one that none says."""
+        said = self._found.get(word)
+        return math.log(1 + len(self._entries) / len(said)) if said else 0.0
 
     def _alike(self, word: str) -> Iterator[tuple[str, float]]:
         if word in self._found:
@@ -90,7 +113,7 @@ class SearchIndex:
             id=entry.document.local_id,
             name=entry.name,
             excerpt=_excerpt(entry.texts, asked),
-            score=round(score, 3),
+            score=score,
         )
 
 
@@ -114,6 +137,12 @@ def _texts(node: BaseModel) -> Iterator[str]:
         yield node.label
     if isinstance(node, Transition | GlobalRecovery):
         yield from node.use_cases
+    if isinstance(node, DomContains | TitleContains):
+        yield node.value
+    if isinstance(node, ErrorRecovery):
+        yield " ".join(node.conditions)
+    if isinstance(node, Option):
+        yield node.label or node.value
 
 
 def _excerpt(texts: tuple[str, ...], asked: list[str]) -> str:

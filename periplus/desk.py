@@ -26,7 +26,12 @@ async def desk_client(stores: Stores, base_urls: Mapping[str, str] | None = None
     source = StoreSource(stores.documents, stores.graph)
     try:
         async with Client(
-            create_server(source, base_urls=dict(base_urls or {}), learned=stores.learned)
+            create_server(
+                source,
+                base_urls=dict(base_urls or {}),
+                learned=stores.learned,
+                proposals=stores.proposals,
+            )
         ) as client:
             yield client
     except BaseExceptionGroup as group:

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from kb_schema import MODELS
 from kb_schema.answers import DocumentAnswer, SearchResults, SiteMap
-from mcp_server import describe, rendering, site_map
-from mcp_server.tools.parameters import DetailLevel
+from mcp_server import cursors, describe, rendering, site_map
+from mcp_server.tools.parameters import DetailLevel, Id, named
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
 MOST_HITS = 10
@@ -27,11 +28,23 @@ def get_site_map(visit: Visit) -> Reply[SiteMap]:
 
 
 def search_knowledge(
-    visit: Visit, query: Annotated[str, Field(min_length=1, max_length=500)]
+    visit: Visit,
+    query: Annotated[str, Field(min_length=1, max_length=500)],
+    kinds: Annotated[tuple[Id, ...], Field(max_length=20, description="e.g. screen, task")] = (),
+    cursor: Id | None = None,
 ) -> Reply[SearchResults]:
-    """Screens, tasks, actions, demos and transitions that say what is searched for, best first."""
-    hits = visit.view.search.hits(query, MOST_HITS)
-    answer = SearchResults(website_id=visit.view.website_id, query=query, hits=hits)
+    """Everything that says what is searched for, best first; slips of the pen are forgiven."""
+    for kind in kinds:
+        named("kind of document", kind, MODELS, "leave `kinds` out to search all")
+    question = f"search:{visit.view.generation}:{sorted(set(kinds))}:{query}"
+    begin = cursors.read(cursor, question)
+    found = visit.view.search.hits(query, MOST_HITS, kinds=kinds, skip=begin)
+    answer = SearchResults(
+        website_id=visit.view.website_id,
+        query=query,
+        hits=found.hits,
+        next_cursor=cursors.make(begin + MOST_HITS, question) if found.more else None,
+    )
     return Reply(answer, rendering.search(answer))
 
 

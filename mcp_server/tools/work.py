@@ -8,7 +8,7 @@ from pydantic import Field
 
 from kb_schema import vocabulary
 from kb_schema.answers import DocumentAnswer, NextStep, TaskList
-from mcp_server import describe, near, rendering, steps
+from mcp_server import demos, describe, near, rendering, steps
 from mcp_server.errors import BadRequest
 from mcp_server.tools.parameters import DetailLevel, FactsKnown, Id, named, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
@@ -72,12 +72,23 @@ def get_action_definition(
 
 
 def get_presentation_flow(
-    visit: Visit, flow_id: Id, detail: DetailLevel = "working"
+    visit: Visit,
+    flow_id: Id | None = None,
+    about: Annotated[
+        str | None, Field(min_length=1, max_length=500, description="Instead: what is to be shown")
+    ] = None,
+    detail: DetailLevel = "working",
 ) -> Reply[DocumentAnswer]:
     """A demo: its segments in order, what is said, and what to do when time runs short."""
-    flow = named("presentation flow", flow_id, visit.view.knowledge.flows, "call list_websites")
-    answer = describe.document(visit.view, flow, detail)
-    return Reply(answer, rendering.document(answer))
+    if flow_id is not None:
+        flow = named("presentation flow", flow_id, visit.view.knowledge.flows, "call list_websites")
+        answer = describe.document(visit.view, flow, detail)
+        return Reply(answer, rendering.document(answer))
+    if about is None:
+        raise BadRequest("neither a demo nor what to show", hint="give flow_id or about")
+    shown = demos.showing(visit.view, about)
+    answer = describe.document(visit.view, shown.flow, detail).model_copy(update={"relevant": shown.segments})
+    return Reply(answer, f"shown by {', '.join(shown.segments)} of\n{rendering.document(answer)}")
 
 
 TOOLS = (

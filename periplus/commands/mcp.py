@@ -15,6 +15,7 @@ import uvicorn
 
 from kb_schema.urls import origin_of
 from kb_store import Stores
+from kb_store.runs import RunStore
 from mcp_server.addresses import LOOPBACK
 from mcp_server.security.door import PATH, Door, http_app
 from mcp_server.security.limits import CallLimits
@@ -23,6 +24,7 @@ from mcp_server.store_source import StoreSource
 from mcp_server.views import Views
 from periplus.commands.mcp_tokens import app as tokens
 from periplus.errors import UserError
+from periplus.logbook import open_logbook
 from periplus.mcp_settings import load_mcp_settings
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
@@ -81,28 +83,35 @@ def mcp(
         return
     settings = load_mcp_settings()
     wanted = _Wanted(_parsed(base_url or []), read_only, settings.call_limits)
-    opening = open_chosen(mongodb_url, arangodb_url)
+    opening, logbook = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
     if transport is Transport.STDIO:
-        asyncio.run(_serve(opening, wanted))
+        asyncio.run(_serve(opening, logbook, wanted))
         return
     door = settings.door(host)
     _check_locked(door, host)
     with _listening(host, port) as listener:
-        asyncio.run(_serve(opening, wanted, door, listener))
+        asyncio.run(_serve(opening, logbook, wanted, door, listener))
 
 
 async def _serve(
     opening: AbstractAsyncContextManager[Stores],
+    logbook: AbstractAsyncContextManager[RunStore],
     wanted: _Wanted,
     door: Door | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    async with opening as stores, Views(StoreSource(stores.documents, stores.graph)).following() as views:
+    async with (
+        opening as stores,
+        logbook as runs,
+        Views(StoreSource(stores.documents, stores.graph)).following() as views,
+    ):
         server = create_server(
             views,
             base_urls=wanted.base_urls,
             read_only=wanted.read_only,
             learned=stores.learned,
+            proposals=stores.proposals,
+            runs=runs,
             limits=wanted.limits,
         )
         if door is None or listener is None:

@@ -95,13 +95,13 @@ def test_the_next_step_and_how_many_follow(view):
     ],
 )
 def test_search_finds_words_beginnings_and_misspellings(view, query, best):
-    hits = view.search.hits(query, 10)
+    hits = view.search.hits(query, 10).hits
     assert best in [hit.id for hit in hits[:2]]
     assert list(hits) == sorted(hits, key=lambda h: (-h.score, h.kind, h.id))
 
 
 def test_search_for_nothing_known_finds_nothing(view):
-    assert view.search.hits("!!! zzzzqqq", 10) == ()
+    assert view.search.hits("!!! zzzzqqq", 10).hits == ()
 
 
 @pytest.mark.parametrize(
