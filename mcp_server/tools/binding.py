@@ -118,5 +118,7 @@ def registered(
     made.scope = access.READ if read_only else access.WRITE
     made.answer_model = answer_model
     made.parameters = input_schema(made.parameters)
-    made.fn_metadata.output_schema = output_schema(made.fn_metadata.output_schema or {})
+    made.fn_metadata.output_schema = output_schema(
+        made.fn_metadata.output_schema or {}, made.parameters.get("properties", {})
+    )
     return made

@@ -6,12 +6,12 @@ checked by the models themselves, whatever a schema leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _DEFS = "#/$defs/"
-_SAID = ("type", "enum", "minimum", "maximum", "required")
-"""What is kept as it is."""
+_SAID = ("type", "enum", "required", "description")
+_BOUNDS = ("minimum", "maximum")
 
 
 def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -19,53 +19,70 @@ def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
     Optional arguments are left out rather than given as null, so null is not among their types.
     """
-    definitions = schema.get("$defs", {})
-    return _filled_in(schema, definitions)
+    return _filled_in(schema, schema.get("$defs", {}), _SAID, (*_SAID, *_BOUNDS))
 
 
-def output_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an answer and their types. What is inside lists and objects is the reference's business."""
-    definitions = schema.get("$defs", {})
-    fields = {name: _outline(part, definitions) for name, part in schema.get("properties", {}).items()}
-    return {"type": "object", "properties": fields, **_kept(schema, "required")}
+def output_schema(schema: Mapping[str, Any], asked: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of an answer and their types. What is inside lists and objects is the reference's business.
+
+    Fields that only repeat what was `asked` are not described again. Answers leave out what is at its
+    default, so a field that need not be there is never null.
+    """
+    definitions, always = schema.get("$defs", {}), schema.get("required", ())
+    fields = {
+        name: _outline(part, definitions, nullable=name in always)
+        for name, part in schema.get("properties", {}).items()
+        if name not in asked
+    }
+    return {"type": "object", "properties": fields}
 
 
-def _filled_in(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _filled_in(
+    part: Mapping[str, Any], definitions: Mapping[str, Any], said: Sequence[str], inside: Sequence[str]
+) -> dict[str, Any]:
+    """`said` are the keys kept here, `inside` those kept of the properties, whose own have `_SAID`."""
     whole = _resolved(part, definitions)
     options = [each for each in whole.get("anyOf", ()) if each.get("type") != "null"]
     if len(options) == 1:
         whole = {**_resolved(options[0], definitions), **_kept(whole, "description", "default")}
     elif options:
-        return {"anyOf": [_filled_in(each, definitions) for each in options], **_kept(whole, "description")}
-    found = _kept(whole, *_SAID, "description")
+        filled = [_filled_in(each, definitions, _SAID, _SAID) for each in options]
+        return {"anyOf": filled, **_kept(whole, "description")}
+    found = _kept(whole, *said)
     if whole.get("default") not in (None, [], {}, ""):
         found["default"] = whole["default"]
     if "const" in whole:
         found["enum"] = [whole["const"]]
     if "properties" in whole:
         found["properties"] = {
-            name: _filled_in(each, definitions) for name, each in whole["properties"].items()
+            name: _filled_in(each, definitions, inside, _SAID) for name, each in whole["properties"].items()
         }
     if isinstance(whole.get("items"), Mapping):
-        found["items"] = _filled_in(whole["items"], definitions)
+        found["items"] = _filled_in(whole["items"], definitions, _SAID, _SAID)
     return found
 
 
-def _outline(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _outline(part: Mapping[str, Any], definitions: Mapping[str, Any], *, nullable: bool) -> dict[str, Any]:
     whole = _resolved(part, definitions)
     options = [_resolved(each, definitions) for each in whole.get("anyOf", ())]
     types = [each["type"] for each in options if "type" in each]
     if len(types) < len(options):
         return {}  # one of them may be anything
-    return {"type": types} if types else _kept(whole, "type")
+    if not nullable:
+        types = [each for each in types if each != "null"]
+    if not types:
+        return _kept(whole, "type")
+    return {"type": types[0] if len(types) == 1 else types}
 
 
 def _resolved(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A definition in place of a reference to it, without its docstring, which is for readers of the code."""
     reference = part.get("$ref", "")
     if not reference.startswith(_DEFS):
         return part
+    definition = definitions[reference.removeprefix(_DEFS)]
     beside = {key: value for key, value in part.items() if key != "$ref"}
-    return {**definitions[reference.removeprefix(_DEFS)], **beside}
+    return {**{key: value for key, value in definition.items() if key != "description"}, **beside}
 
 
 def _kept(schema: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -251,11 +251,15 @@ def test_schemas_say_names_types_and_choices_and_no_more():
     }
     assert output_schema(schema)["properties"] == {
         "one": {"type": "object"},
-        "two": {"type": ["string", "null"]},
+        "two": {"type": "string"},
         "three": {"type": "string"},
         "four": {"type": ["string", "integer"]},
         "five": {"type": "array"},
     }
+    step = {"properties": {"step": {"anyOf": [{"type": "object"}, {"type": "null"}]}}}
+    always = output_schema({**step, "required": ["step"]})
+    assert always["properties"] == {"step": {"type": ["object", "null"]}}
+    assert output_schema(step)["properties"] == {"step": {"type": "object"}}
 
 
 async def test_answers_fit_the_schemas_that_clients_are_told():
