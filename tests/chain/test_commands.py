@@ -61,7 +61,7 @@ async def test_a_demo_leaves_a_film_captions_a_report_and_a_trace(tmp_path):
 
 
 def test_ctrl_c_ends_a_demo_in_good_order_and_keeps_what_there_is(tmp_path):
-    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    process = _start("demo", HARBOUR, "--speed", "1", "--headless", "--out", "film", cwd=tmp_path)
     _read_until(process, "[2/4]")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
@@ -78,7 +78,7 @@ def test_ctrl_c_ends_a_demo_in_good_order_and_keeps_what_there_is(tmp_path):
 
 @pytest.mark.usefixtures("ffmpeg")
 def test_ctrl_c_while_the_film_is_finished_changes_nothing(tmp_path):
-    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    process = _start("demo", HARBOUR, "--speed", "1", "--headless", "--out", "film", cwd=tmp_path)
     _read_until(process, "[2/4]")
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)  # may be one with the first
@@ -94,7 +94,7 @@ def test_ctrl_c_while_the_film_is_finished_changes_nothing(tmp_path):
 
 
 def test_a_killed_demo_leaves_no_process_behind_and_a_whole_knowledge_base(tmp_path):
-    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    process = _start("demo", HARBOUR, "--speed", "1", "--headless", "--out", "film", cwd=tmp_path)
     _read_until(process, "[2/4]")
     children = descendants(process.pid)
     assert len(children) >= 3  # the site, Playwright's driver, Chromium's processes
@@ -107,7 +107,7 @@ def test_a_killed_demo_leaves_no_process_behind_and_a_whole_knowledge_base(tmp_p
 
 
 def test_a_demo_whose_browser_is_killed_says_so_and_keeps_what_there_is(tmp_path):
-    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    process = _start("demo", HARBOUR, "--speed", "1", "--headless", "--out", "film", cwd=tmp_path)
     _read_until(process, "[2/4]")
     children = descendants(process.pid)
     browsers = [pid for pid in children if "--remote-debugging" in _command_of(pid)]
@@ -123,7 +123,7 @@ def test_a_demo_whose_browser_is_killed_says_so_and_keeps_what_there_is(tmp_path
 
 
 def test_a_demo_whose_site_is_killed_ends_as_incomplete(tmp_path):
-    process = _start("demo", HARBOUR, "--speed", "0.5", "--headless", "--out", "film", cwd=tmp_path)
+    process = _start("demo", HARBOUR, "--speed", "2", "--headless", "--out", "film", cwd=tmp_path)
     _read_until(process, "[2/4]")
     children = descendants(process.pid)
     for pid in children:

@@ -129,7 +129,7 @@ def test_a_site_that_is_not_there_is_a_run_that_failed(tmp_path):
 
 def test_a_killed_run_is_there_with_the_steps_it_did_and_not_finished(tmp_path):
     process = warm.start(
-        "periplus", "demo", str(HARBOUR), "--speed", "0.5", "--headless", "--no-voice", "--out", "o",
+        "periplus", "demo", str(HARBOUR), "--speed", "1", "--headless", "--no-voice", "--out", "o",
         cwd=tmp_path, streamed=True,
     )  # fmt: skip
     for line in process.stdout:

@@ -7,6 +7,7 @@ tests of starting itself use `subprocess`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -29,12 +30,17 @@ class Started:
         self._status = os.fdopen(status)
         self.stdout, self._err = out, err
         self.pid = int(self._status.readline())
+        try:
+            self._handle: int | None = os.pidfd_open(self.pid)
+        except ProcessLookupError:  # over already
+            self._handle = None
         self.returncode: int | None = None
 
     def send_signal(self, number: int) -> None:
-        """Its parent holds on to its id until its end is told."""
-        if self.returncode is None:
-            os.kill(self.pid, number)
+        """Nothing happens where it has ended."""
+        if self._handle is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, number)
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -48,7 +54,13 @@ class Started:
             self.returncode = int(self._status.readline())
             late.cancel()
             self._status.close()
+            self._forget()
         return self.returncode
+
+    def _forget(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
     async def ended(self) -> int:
         """As `wait`, beside other tasks."""
