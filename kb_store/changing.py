@@ -7,7 +7,9 @@ reads, exports or queries sees one truth. What files loaded later do not have wo
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from kb_schema import KnowledgeBase, Problem, Sourced, assemble
@@ -26,6 +28,10 @@ ATTEMPTS = 5
 """How often a change is made anew because somebody else changed the website meanwhile."""
 
 
+SHOWN = 160
+"""Characters of a value in a message."""
+
+
 class NothingToChange(Exception):
     """The knowledge does not have what a change is about. `about` names it."""
 
@@ -35,17 +41,35 @@ class NothingToChange(Exception):
 
 
 class LearnedWouldBeLost(StoreError):
-    """A load without changes that were accepted. `proposals` has them, with what they changed."""
+    """A load without changes that were accepted. `lost` has them, with what the load says instead."""
 
-    def __init__(self, website_id: str, proposals: Sequence[Proposal]) -> None:
-        self.website_id, self.proposals = website_id, tuple(proposals)
-        number = len(self.proposals)
-        told = "".join(f"\n  {each.proposal_id}  {each.change.about}" for each in self.proposals)
+    def __init__(self, website_id: str, lost: Sequence[tuple[Proposal, Any]]) -> None:
+        self.website_id, self.lost = website_id, tuple(lost)
+        number = len(self.lost)
+        told = "".join(
+            f"\n  {each.proposal_id} {each.change.about}: {_short(_said(each.change))}, the load says {_short(instead)}"
+            for each, instead in self.lost
+        )
         super().__init__(
             f"{number} accepted change{'' if number == 1 else 's'} of {website_id!r} would be lost:{told}",
             fix="take them over into the files (`periplus kb export` writes them; `periplus kb diff` shows "
             "them), or load with --replace-learned to give them up",
         )
+
+
+def _said(change: Change) -> Any:
+    match change:
+        case SelectorChange():
+            return change.selector.to_json()
+        case SignatureChange():
+            return change.signature.to_json()
+        case WorkflowChange():
+            return change.workflow.to_json()
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 # -- one change, on knowledge in memory ------------------------------------------------------------
@@ -188,14 +212,25 @@ class Keeping:
     def __init__(self, proposals: ProposalStore, knowledge: KnowledgeBase, *, replace: bool = False) -> None:
         self._proposals, self._knowledge, self._replace = proposals, knowledge, replace
         self.lost: tuple[Proposal, ...] = ()
-        """After the check: what the load gives up. Say so to the store once it is loaded."""
+        """After the check: what the load gives up."""
 
     async def __call__(self) -> None:
         """Raises `LearnedWouldBeLost` unless it may be."""
         website_id = self._knowledge.website.website_id
         self.lost = await lost_with(self._proposals, self._knowledge)
         if self.lost and not self._replace:
-            raise LearnedWouldBeLost(website_id, self.lost)
+            raise LearnedWouldBeLost(website_id, [(each, self._instead(each)) for each in self.lost])
+
+    async def conclude(self) -> None:
+        """Once it is loaded: what was given up is called so, and asked about no more."""
+        for each in self.lost:
+            await self._proposals.decide(each.website_id, each.proposal_id, "replaced", datetime.now(UTC))
+
+    def _instead(self, proposal: Proposal) -> Any:
+        try:
+            return now_said(self._knowledge, proposal.change)
+        except NothingToChange:
+            return None
 
 
 async def lost_with(proposals: ProposalStore, knowledge: KnowledgeBase) -> tuple[Proposal, ...]:

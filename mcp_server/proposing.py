@@ -103,6 +103,9 @@ class Proposing:
             await self._check_room(made)
             counted = await self._store.support(made, support)
             kept = await self._store.proposal(view.website_id, name) or made
+            if kept.status == "replaced":  # a load went over it, and a run needs it again
+                await self._store.decide(view.website_id, name, "proposed", now)
+                kept = kept.model_copy(update={"status": "proposed"})
         except StoreError as exc:
             raise SourceDown(str(exc)) from exc
         self._ask_again(view)

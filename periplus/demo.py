@@ -40,6 +40,7 @@ from agent.trace import SessionTrace
 from kb_schema.answers import SiteMap
 from kb_schema.presentation import PresentationFlow
 from kb_store import load_knowledge, open_stores
+from kb_store.changing import Keeping, LearnedWouldBeLost
 from loaders.files import read_knowledge_folder
 from periplus.errors import UserError
 from periplus.failures import for_a_person
@@ -102,7 +103,11 @@ async def run_demo(
     async with AsyncExitStack() as stack:
         base_url = settings.base_url or await stack.enter_async_context(running_site(seed))
         stores = await stack.enter_async_context(open_stores(data_dir))
-        await load_knowledge(stores.documents, stores.graph, knowledge)
+        try:
+            keeping = Keeping(stores.proposals, knowledge)
+            await load_knowledge(stores.documents, stores.graph, knowledge, check=keeping)
+        except LearnedWouldBeLost as exc:
+            console.print(f"the store's own knowledge is used: it has {len(exc.lost)} accepted changes more")
         browser = await stack.enter_async_context(browser_context(headed=settings.headed))
         session = await stack.enter_async_context(
             open_session(stores, browser, knowledge.website.website_id, base_url=base_url, values=values)

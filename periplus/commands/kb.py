@@ -31,9 +31,10 @@ from kb_store import (
     read_knowledge,
     store_status,
 )
+from kb_store.changing import Keeping
 from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
 from loaders.diff import Added, Changed, Removed
-from periplus.commands import kb_check, kb_migrate, kb_stores
+from periplus.commands import kb_check, kb_migrate, kb_proposals, kb_stores
 from periplus.commands.changes import change_line
 from periplus.errors import EXIT_USER, UserError, print_problems
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
@@ -66,11 +67,22 @@ app.command()(kb_stores.init)
 app.command()(kb_stores.copy)
 app.command()(kb_migrate.migrate)
 app.command()(kb_check.check)
+app.add_typer(kb_proposals.app, name="proposals")
 
 
 @app.command()
 def load(
-    folder: Folder, *, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False
+    folder: Folder,
+    *,
+    replace_learned: Annotated[
+        bool,
+        typer.Option(
+            "--replace-learned", help="Give up accepted proposals and published workflows it lacks."
+        ),
+    ] = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check a folder of knowledge and load it into the store, all at once or not at all.
 
@@ -78,9 +90,11 @@ def load(
 
     Whoever reads meanwhile sees the old knowledge until the new is complete.
     Wrong knowledge is refused with every problem in it, and changes nothing.
+    So is knowledge without what was accepted or published since the last load.
     """
     knowledge, warnings = read_knowledge_folder(folder)
-    report = asyncio.run(_load(knowledge, open_chosen(mongodb_url, arangodb_url), quiet=as_json))
+    opening = open_chosen(mongodb_url, arangodb_url)
+    report = asyncio.run(_load(knowledge, opening, quiet=as_json, replace_learned=replace_learned))
     if as_json:
         _print_json({"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
         return
@@ -227,10 +241,17 @@ def diff_(
 # -- the stores ----------------------------------------------------------------------------------
 
 
-async def _load(knowledge: KnowledgeBase, opening: Opening, *, quiet: bool) -> LoadReport:
+async def _load(
+    knowledge: KnowledgeBase, opening: Opening, *, quiet: bool, replace_learned: bool
+) -> LoadReport:
     async with opening as stores:
+        keeping = Keeping(stores.proposals, knowledge, replace=replace_learned)
         with _progress(quiet=quiet) as on_progress:
-            return await load_knowledge(stores.documents, stores.graph, knowledge, on_progress=on_progress)
+            report = await load_knowledge(
+                stores.documents, stores.graph, knowledge, on_progress=on_progress, check=keeping
+            )
+        await keeping.conclude()
+        return report
 
 
 async def _read(website_id: str, opening: Opening) -> tuple[KnowledgeBase, int]:

@@ -1,0 +1,128 @@
+"""`periplus kb proposals`: looked at, decided, exported; and loads that would lose what was accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from kb_schema.proposals import Proposal, SelectorChange, Support, proposal_id
+from kb_schema.selectors import css
+from kb_store import open_stores
+from loaders import read_knowledge_folder, write_folder
+from periplus.cli import main
+from tests.kb_store.samples import knowledge_of
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def data_dir(tmp_path, monkeypatch):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "160")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def periplus(data_dir, capsys):
+    def run(*args):
+        with pytest.raises(SystemExit) as ended:
+            main([str(arg) for arg in args])
+        told = capsys.readouterr()
+        return ended.value.code or 0, told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, periplus):
+    write_folder(knowledge_of(), tmp_path / "kb")
+    periplus("kb", "load", tmp_path / "kb")
+    return tmp_path / "kb"
+
+
+def propose(data_dir, value, *, runs=3, element="go"):
+    change = SelectorChange(type="selector", screen_id="screen_0", element_id=element, selector=css(value))
+    made = Proposal(
+        proposal_id=proposal_id("shop", change), website_id="shop", change=change,
+        before=css("#go").to_json(), proposed_at=NOW,
+    )  # fmt: skip
+
+    async def keep():
+        async with open_stores(data_dir) as stores:
+            for number in range(runs):
+                support = Support(run_id=f"run-{number}", score=0.8, note="[healed]", at=NOW)
+                await stores.proposals.support(made, support)
+
+    asyncio.run(keep())
+    return made.proposal_id
+
+
+def test_a_proposal_is_listed_shown_accepted_and_exported(periplus, folder, data_dir, tmp_path):
+    assert "no proposals wait" in periplus("kb", "proposals", "list")[1]
+    name = propose(data_dir, "#healed")
+    code, out, _ = periplus("kb", "proposals", "list")
+    assert code == 0
+    for told in (name, "selector of screen_0.go", "3 for, 0 against", "0.80", "confirmed"):
+        assert told in out
+    code, out, _ = periplus("kb", "proposals", "show", name[:6])
+    assert '$.selector.strategies[0].value "#go" -> "#healed"' in out
+    assert out.count("[healed]") == 3
+    code, out, _ = periplus("kb", "proposals", "accept", name)
+    assert (code, out) == (0, f"accepted {name} selector of screen_0.go: generation 2\n")
+    assert "was so already" in periplus("kb", "proposals", "accept", name)[1]
+    periplus("kb", "export", "--website", "shop", tmp_path / "out")
+    exported, _ = read_knowledge_folder(tmp_path / "out")
+    assert exported.elements("screen_0")["go"].selector == css("#healed")
+
+
+def test_a_load_without_what_was_accepted_says_so_with_the_difference(periplus, folder, data_dir):
+    name = propose(data_dir, "#healed")
+    periplus("kb", "proposals", "accept", "--confirmed")
+    code, _, err = periplus("kb", "load", folder)
+    assert code == 2
+    for told in (name, "#healed", '"#go"', "--replace-learned"):
+        assert told in err
+    assert periplus("kb", "load", folder, "--replace-learned")[0] == 0
+    assert periplus("kb", "load", folder)[0] == 0
+    assert json.loads(periplus("kb", "proposals", "list", "--all", "--json")[1])[0]["status"] == "replaced"
+
+
+def test_only_confirmed_ones_are_accepted_together_and_rejected_ones_stay_rejected(
+    periplus, folder, data_dir
+):
+    confirmed, weak = propose(data_dir, "#a"), propose(data_dir, "#b", runs=1)
+    listed = json.loads(periplus("kb", "proposals", "list", "--json")[1])
+    assert {each["proposal_id"]: each["confirmed"] for each in listed} == {confirmed: True, weak: False}
+    assert periplus("kb", "proposals", "reject", weak)[0] == 0
+    out = periplus("kb", "proposals", "accept", "--confirmed")[1]
+    assert confirmed in out
+    assert weak not in out
+    code, _, err = periplus("kb", "proposals", "reject", confirmed)
+    assert code == 2
+    assert "--replace-learned" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("show", "nothing"), "no proposal 'nothing'"),
+        (("accept",), "--confirmed"),
+        (("accept", "--confirmed", "abc"), "--confirmed"),
+        (("reject", "abc"), "list --all"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(periplus, folder, args, said):
+    code, _, err = periplus("kb", "proposals", *args)
+    assert code == 2
+    assert said in err
+
+
+def test_a_proposal_about_what_is_gone_is_not_accepted(periplus, folder, data_dir):
+    name = propose(data_dir, "#x", element="gone")
+    code, _, err = periplus("kb", "proposals", "accept", name)
+    assert code == 2
+    assert "reject it" in err
+    assert json.loads(periplus("kb", "proposals", "list", "--json")[1])[0]["status"] == "proposed"
