@@ -35,6 +35,8 @@ from mcp_server.security.rates import Rate, RateLimiter
 from mcp_server.snapshots import MAX_BYTES
 
 PATH = "/mcp"
+HEARD_OUT = 10
+"""How many times the largest size of a body is read, and thrown away, before a client is cut off."""
 REFUSED = -32_000
 """The JSON-RPC code of a refusal at the door; its data say which."""
 
@@ -189,16 +191,17 @@ class _Sized:
     async def _read(self, body: bytearray, scope: Scope, receive: Receive) -> ASGIApp | None:
         """Fills `body`; what to answer instead where it cannot be had."""
         declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared) > self._door.max_body_bytes:
-            return self._too_large()
+        size = int(declared) if declared.isdecimal() else 0
         with anyio.move_on_after(self._door.body_seconds):
+            if size > self._door.max_body_bytes:
+                return await self._too_large(size, receive)
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
                     return _nothing  # gone before it was all said
                 part = message.get("body", b"")
                 if len(body) + len(part) > self._door.max_body_bytes:
-                    return self._too_large()
+                    return await self._too_large(size, receive)
                 if self._held + len(part) > self._door.bodies_at_once * self._door.max_body_bytes:
                     again = {"retry-after": "1", "connection": "close"}
                     return _refuse(503, "busy", "too many large requests at once; come back in 1 s", again)
@@ -209,11 +212,18 @@ class _Sized:
         text = f"the request was not sent within {self._door.body_seconds:g} s"
         return _refuse(408, "too_slow", text, {"connection": "close"})
 
-    def _too_large(self) -> ASGIApp:
+    async def _too_large(self, declared: int, receive: Receive) -> ASGIApp:
+        """Says so once the rest has come and gone: who is cut off in mid-sentence does not hear why."""
         text = (
             f"the request is larger than {self._door.max_body_bytes / 1e6:g} MB; "
             "send the page without scripts, styles and data URLs, or send its text"
         )
+        patience = HEARD_OUT * self._door.max_body_bytes
+        more = declared <= patience
+        while more and patience > 0:
+            message = await receive()
+            patience -= len(message.get("body", b""))
+            more = message.get("more_body", False)
         return _refuse(413, "too_large", text, {"connection": "close"})
 
 
