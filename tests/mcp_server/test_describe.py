@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kb_schema import parse_document
-from mcp_server import describe, strategies
+from mcp_server import describe, here, near, steps, strategies
 from mcp_server.errors import BadRequest, UnknownName
 
 
@@ -41,7 +41,7 @@ def test_a_screen_comes_with_the_elements_of_its_layouts(view):
 
 
 def test_actions_say_where_they_lead(view):
-    answer = describe.available_actions(view, "shelf")
+    answer = here.available_actions(view, "shelf")
     assert [(a.element_id, a.action_type, a.leads_to) for a in answer.actions] == [
         ("sign_out", "click", ("sign_in_page",)),
         ("new_jar", "click", ("jar_new",)),
@@ -51,7 +51,7 @@ def test_actions_say_where_they_lead(view):
 
 
 def test_a_task_uses_the_screens_it_names_and_those_whose_elements_it_acts_on(view):
-    used = {screen: describe.tasks_for_screen(view, screen).tasks for screen in view.knowledge.screens}
+    used = {screen: near.tasks_for_screen(view, screen).tasks for screen in view.knowledge.screens}
     assert {screen: [t.task_id for t in tasks] for screen, tasks in used.items() if tasks} == {
         "sign_in_page": ["sign_in"],
         "shelf": ["sign_in"],
@@ -72,16 +72,16 @@ def test_tasks_come_a_page_at_a_time(view):
 
 def test_the_next_step_and_how_many_follow(view):
     task = view.knowledge.tasks["add_jar"]
-    first = describe.next_step(view, task)
-    last = describe.next_step(view, task, "name_it")
-    done = describe.next_step(view, task, "keep_it")
+    first = steps.next_step(view, task)
+    last = steps.next_step(view, task, "name_it")
+    done = steps.next_step(view, task, "keep_it")
     assert [(n.step and n.step["step_id"], n.remaining) for n in (first, last, done)] == [
         ("name_it", 1),
         ("keep_it", 0),
         (None, 0),
     ]
     with pytest.raises(UnknownName, match="did you mean"):
-        describe.next_step(view, task, "name_itt")
+        steps.next_step(view, task, "name_itt")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from mcp import Client
 from kb_schema.answers import (
     AvailableActions,
     DocumentAnswer,
+    Explanation,
     Groups,
     Identification,
     NextStep,
@@ -17,6 +18,7 @@ from kb_schema.answers import (
     Websites,
 )
 from kb_schema.learned import OutcomeRecorded
+from kb_schema.proposals import ChangeProposed, WorkflowPublished
 from mcp_server.server import create_server
 from mcp_server.snapshots import MAX_BYTES
 from mcp_server.source import MemorySource
@@ -26,7 +28,7 @@ PARAMETERS = {
     "list_websites": [],
     "identify_current_screen": ["website_id", "snapshot", "last_known_screen_id", "base_url"],
     "get_screen": ["website_id", "screen_id", "detail"],
-    "get_available_actions": ["website_id", "screen_id"],
+    "get_available_actions": ["website_id", "screen_id", "snapshot", "detail"],
     "find_path": ["website_id", "from_screen", "to_screen", "objective", "k", "avoid", "facts"],
     "find_screen_groups": ["website_id", "screen_id"],
     "find_global_recovery_paths": ["website_id", "screen_id", "group_id", "target_screen", "facts"],
@@ -34,13 +36,27 @@ PARAMETERS = {
     "list_tasks": ["website_id", "cursor"],
     "get_task_definition": ["website_id", "task_id", "detail"],
     "get_next_step": ["website_id", "task_id", "after_step"],
-    "find_tasks_for_screen": ["website_id", "screen_id"],
+    "find_tasks_for_screen": ["website_id", "screen_id", "reach", "facts", "cursor"],
     "get_action_definition": ["website_id", "action_id", "detail"],
-    "get_presentation_flow": ["website_id", "flow_id", "detail"],
+    "get_presentation_flow": ["website_id", "flow_id", "about", "detail"],
     "get_website": ["website_id", "detail"],
     "get_site_map": ["website_id"],
-    "search_knowledge": ["website_id", "query"],
+    "search_knowledge": ["website_id", "query", "kinds", "cursor"],
+    "explain_failure": [
+        "website_id",
+        "error",
+        "snapshot",
+        "task_id",
+        "step_id",
+        "screen_id",
+        "element_id",
+        "action_type",
+        "transition_id",
+        "run_id",
+    ],
     "record_outcome": ["website_id", "outcome"],
+    "propose_change": ["website_id", "change", "evidence"],
+    "publish_workflow": ["website_id", "workflow", "replace"],
 }
 WRITING = {"record_outcome", "propose_change", "publish_workflow"}
 
@@ -74,6 +90,29 @@ CALLS = [
         "record_outcome",
         {"outcome": {"outcome_id": "o1", "transition_id": "open_new", "succeeded": True}},
         OutcomeRecorded,
+    ),
+    ("get_available_actions", {"snapshot": pantry.SHELF.to_json(), "detail": "summary"}, AvailableActions),
+    ("find_tasks_for_screen", {"screen_id": "shelf", "reach": True}, TaskList),
+    ("get_presentation_flow", {"about": "marmalade"}, DocumentAnswer),
+    ("explain_failure", {"error": "timeout", "task_id": "add_jar"}, Explanation),
+    (
+        "propose_change",
+        {
+            "change": {"type": "selector", "screen_id": "shelf", "element_id": "new_jar", "selector": "#new"},
+            "evidence": {"run_id": "r1"},
+        },
+        ChangeProposed,
+    ),
+    (
+        "publish_workflow",
+        {
+            "workflow": {
+                "workflow_id": "w",
+                "name": "W",
+                "nodes": [{"type": "task", "node_id": "a", "task_id": "sign_in"}],
+            }
+        },
+        WorkflowPublished,
     ),
 ]
 
