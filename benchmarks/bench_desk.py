@@ -1,21 +1,17 @@
-"""The desk: one identification, one path, one tool call, each against a baseline in the same run."""
+"""The desk: one identification, one tool call, each against a baseline in the same run."""
 
 from __future__ import annotations
 
-import itertools
 import random
-import statistics
-import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import networkx as nx
 import pytest
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
 
+from benchmarks.timing import median_ms, median_ms_async, row
 from kb_schema import KnowledgeBase, parse_document
 from kb_schema.pages.stored import answer_probes
 from kb_schema.probes import Facts
@@ -23,7 +19,6 @@ from kb_schema.snapshots import PageSnapshot
 from kb_schema.websites import Website
 from mcp_server.compiled import View, compile_view
 from mcp_server.identify import identify, judge_all
-from mcp_server.paths import find_paths
 from mcp_server.server import create_server
 from mcp_server.source import MemorySource
 
@@ -85,30 +80,6 @@ def view() -> View:
     return compile_view(synthetic(SCREENS, TRANSITIONS), "1")
 
 
-def median_ms(work: Callable[[], object], rounds: int) -> float:
-    work()
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times) * 1_000
-
-
-async def median_ms_async(work: Callable[[], Awaitable[object]], rounds: int) -> float:
-    await work()
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        await work()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times) * 1_000
-
-
-def row(what: str, ours: float, baseline: str, theirs: float) -> None:
-    print(f"{what:<52} {ours:9.3f} ms   {baseline:<34} {theirs:9.3f} ms   ratio {ours / theirs:7.3f}")
-
-
 def test_one_identification_against_judging_every_signature(view: View) -> None:
     snapshot = page(456)
     facts = Facts(url=snapshot.url, title="Shop", path_base=BASE, authored_base=BASE)
@@ -133,42 +104,6 @@ def test_one_identification_against_judging_every_signature(view: View) -> None:
     print()
     row(what, ours, "a linear scan, URLs first", median_ms(scanning, 10))
     row(what, ours, "a linear scan, everything probed", median_ms(probing_all, 3))
-
-
-@pytest.mark.parametrize("k", [1, 5])
-def test_one_path_against_networkx(view: View, k: int) -> None:
-    # The cheapest of parallel edges: networkx cannot keep them apart here.
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    for ways in view.ways.values():
-        for way in ways:
-            weight = way.weights["balanced"][0]
-            if not graph.has_edge(way.source, way.target) or weight < graph[way.source][way.target]["weight"]:
-                graph.add_edge(way.source, way.target, weight=weight)
-    pairs = [(f"s{n}", f"s{(n * 37 + 500) % SCREENS}") for n in range(1, 20)]
-
-    def ours() -> float:
-        paths = [find_paths(view, a, b, k=k).paths[0] for a, b in pairs]
-        return sum(len(path.steps) for path in paths)
-
-    def theirs() -> float:
-        if k == 1:
-            found = [nx.bidirectional_dijkstra(graph, a, b)[1] for a, b in pairs]
-        else:
-            found = []
-            for a, b in pairs:
-                simple = nx.shortest_simple_paths(graph, a, b, weight="weight")
-                best, *_ = itertools.islice(simple, k)
-                found.append(best)
-        return sum(len(path) - 1 for path in found)
-
-    assert ours() == theirs()
-    print()
-    row(
-        f"one path, k = {k}, {SCREENS} screens, {TRANSITIONS} transitions",
-        median_ms(ours, 5) / len(pairs),
-        "networkx",
-        median_ms(theirs, 5) / len(pairs),
-    )
 
 
 async def test_a_tool_call_against_an_empty_tool_of_the_same_sdk() -> None:

@@ -1,19 +1,22 @@
-"""The best way between two screens, searched from both ends at once; every way is taken to be open.
+"""The best way between two screens, searched from both ends at once.
 
-Besides the path it leaves what the search from the goal has seen: a lower bound of what remains from
-any screen, by which `shortest` is guided where not every way is open or more than one path is wanted.
+Every way is taken to be open but those that are `closed` wherever one comes from. Besides the path
+this leaves what the search from the goal has seen: a lower bound of what remains from any screen, by
+which `shortest` is guided where more than one path is wanted or ways close on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from mcp_server.network import Arcs
 
 Costs = Mapping[int, int]
 """By screen: the least cost known, of paths from the start to it or from it to the goal."""
+Closed = Callable[[int], bool]
+"""Whether a way may not be used."""
 
 _ENDLESS = 1 << 512
 
@@ -23,6 +26,7 @@ class Meeting:
     """How the two searches met."""
 
     arcs: Arcs
+    closed: Closed | None
     start: int
     goal: int
     cost: int
@@ -36,9 +40,28 @@ class Meeting:
     midway: tuple[int, ...]
     """Where they met at the least cost: every best path leads over one of these screens."""
 
-    def remaining(self) -> dict[int, int]:
-        """Screens from which the exact cost to the goal is known; from all others it is at least `seen_to`."""
-        return {screen: cost for screen, cost in self.after.items() if cost < self.seen_to}
+    def remaining(self, further: int = 0) -> tuple[Mapping[int, int], int]:
+        """Screens from which the exact cost to the goal is known, and what it is at least from all others.
+
+        The search from the goal first goes on `further` times as far as it went, but never farther
+        than the start: worth it where many searches are guided by it.
+        """
+        after = dict(self.after)
+        waiting = [(cost, screen) for screen, cost in after.items() if cost >= self.seen_to]
+        heapify(waiting)
+        seen_to = self.seen_to
+        for _ in range(further * (len(after) - len(waiting))):
+            if not waiting or waiting[0][0] >= self.cost:
+                break
+            so_far, screen = heappop(waiting)
+            if so_far == after[screen]:
+                for cost, tail, way in self.arcs.into[screen]:
+                    onward = so_far + cost
+                    if onward < after.get(tail, _ENDLESS) and not (self.closed and self.closed(way)):
+                        after[tail] = onward
+                        heappush(waiting, (onward, tail))
+            seen_to = min(self.cost, waiting[0][0]) if waiting else self.cost
+        return {screen: cost for screen, cost in after.items() if cost < seen_to}, seen_to
 
     def ways(self) -> tuple[int, ...]:
         """The best path; of equals the one whose ways come first by id, compared from the start."""
@@ -48,6 +71,8 @@ class Meeting:
         while screen != self.goal:
             options = []
             for cost, head, way in self.arcs.out[screen]:
+                if self.closed is not None and self.closed(way):
+                    continue
                 late = left is not None and head in self.after and cost + self.after[head] == left
                 if late or (
                     screen in early and head in early and self.before[screen] + cost == self.before[head]
@@ -68,15 +93,20 @@ class Meeting:
         waiting = list(self.midway)
         while waiting:
             screen = waiting.pop()
-            for cost, tail, _ in self.arcs.into[screen]:
+            for cost, tail, way in self.arcs.into[screen]:
                 known = self.before.get(tail)
-                if known is not None and tail not in found and known + cost == self.before[screen]:
+                if (
+                    known is not None
+                    and tail not in found
+                    and known + cost == self.before[screen]
+                    and not (self.closed and self.closed(way))
+                ):
                     found.add(tail)
                     waiting.append(tail)
         return found
 
 
-def meet(arcs: Arcs, start: int, goal: int) -> Meeting | None:
+def meet(arcs: Arcs, start: int, goal: int, closed: Closed | None = None) -> Meeting | None:
     """Both searches until no better path is possible; None where no path is.
 
     Always the side with less to look at goes on.
@@ -91,12 +121,12 @@ def meet(arcs: Arcs, start: int, goal: int) -> Meeting | None:
         so_far, screen = heappop(waiting)
         if so_far > known[screen]:
             continue
-        for cost, end, _ in leading[screen]:
+        for cost, end, way in leading[screen]:
             onward = so_far + cost
             if onward > best:
                 break  # the rest costs more still
             old = known.get(end)
-            if old is not None and old <= onward:
+            if (old is not None and old <= onward) or (closed is not None and closed(way)):
                 continue
             known[end] = onward
             heappush(waiting, (onward, end))
@@ -109,4 +139,4 @@ def meet(arcs: Arcs, start: int, goal: int) -> Meeting | None:
     if not midway:
         return None
     seen_to = min(best, back[0][0]) if back else best
-    return Meeting(arcs, start, goal, best, before, after, seen_to, tuple(midway))
+    return Meeting(arcs, closed, start, goal, best, before, after, seen_to, tuple(midway))

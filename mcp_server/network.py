@@ -77,7 +77,10 @@ class Network:
         """Screen ids by number."""
         self.tails = tuple(numbers[way.source] for way in ways)
         self.heads = tuple(numbers[way.target] for way in ways)
-        self.sets_facts = any(way.sets for way in ways)
+        self.facts_set = frozenset(fact for way in ways for fact, _ in way.sets)
+        """Names of the facts that a way makes known."""
+        self.factual = frozenset(number for number, way in enumerate(ways) if way.required or way.sets)
+        """Ways that facts have to do with."""
         self.tables = tables
         self._arcs = dict(arcs)
         self._verdicts = verdicts

@@ -22,6 +22,8 @@ from mcp_server.tables import read_off
 from mcp_server.terrain import OpenWays, Shut
 
 MOST_PATHS = 20
+FURTHER = 4
+"""How much further one looks back from the goal where several searches are guided by what was seen."""
 Names = Annotated[tuple[str, ...], Field(max_length=1_000)]
 
 
@@ -59,7 +61,7 @@ def find_paths(
     to avoid that the knowledge does not have. The caller has made sure that both screens exist.
     """
     terrain = OpenWays(view.network, objective, _shut(view, avoid), facts or {})
-    found = tuple(islice(_ways(terrain, from_screen, to_screen, k), k))
+    found = [*islice(_ways(terrain, from_screen, to_screen, k), k)]
     if not found:
         return reasons.no_way(view, terrain, from_screen, to_screen)
     paths = [_told(terrain, ways, known) for ways, known in found]
@@ -99,28 +101,55 @@ def _ways(
     if start is None or goal is None:  # no way leaves it, none arrives
         return
     if k == 1:
-        ways = best_ways(terrain, start, goal)
-        known = None if ways is None else terrain.known_along(ways)
-        if ways is None or known is not None:
-            if ways is not None and known is not None:
-                yield ways, known
+        best = best_ways(terrain, start, goal)
+        if best is None:
             return
-    meeting = meet(terrain.network.arcs(terrain.objective), start, goal)
+        if (known := terrain.known_along(best)) is not None:
+            yield best, known
+            return
+    meeting = meet(arcs, start, goal)
+    return None if meeting is None else meeting.ways()
+
+
+def _ways(
+    terrain: OpenWays, from_screen: str, to_screen: str, k: int
+) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+    """Paths as numbers of ways, each with the facts known before it; best first.
+
+    The best path were every way open is the best of all where it is open throughout: facts and
+    things to avoid only close ways. Only where it is not, or more paths are wanted, places are searched.
+    """
+    if from_screen == to_screen:
+        yield (), ()
+        return
+    numbers = terrain.network.numbers
+    start, goal = numbers.get(from_screen), numbers.get(to_screen)
+    if start is None or goal is None:  # no way leaves it, none arrives
+        return
+    if k == 1:
+        ways = best_ways(terrain, start, goal)
+        if ways is None:
+            return
+        if (known := terrain.known_along(ways)) is not None:
+            yield ways, known
+            return
+    meeting = meet(terrain.network.arcs(terrain.objective), start, goal, terrain.closed)
     if meeting is None:
         return
-    terrain.remaining, terrain.at_least = meeting.remaining(), meeting.seen_to
+    if k == 1 and (known := terrain.known_along(ways := meeting.ways())) is not None:
+        yield ways, known
+        return
+    terrain.remaining, terrain.at_least = meeting.remaining(FURTHER if k > 1 else 0)
     for route in routes((start, 0), goal, terrain):
         yield route.ways, [known for _, known in route.places]
 
 
 def _told(terrain: OpenWays, ways: Sequence[int], known: Sequence[int]) -> Path:
     taken = [terrain.network.ways[way] for way in ways]
-    assumed = {
-        words: None
-        for number, way, facts in zip(ways, taken, known, strict=False)
-        if way.required
-        for words in terrain.verdict(number, facts)[1]
-    }
+    assumed: dict[str, None] = {}
+    for at, way in enumerate(taken):
+        if way.required:
+            assumed |= dict.fromkeys(terrain.verdict(ways[at], known[at])[1])
     return Path(
         steps=tuple([way.step for way in taken]),
         expected_ms=sum([way.expected_ms for way in taken]),

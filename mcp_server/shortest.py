@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -33,12 +33,14 @@ DOUBTFUL = 256
 class Terrain(Protocol):
     """What a search walks on. Asked often, so implementations remember their answers."""
 
+    remaining: Mapping[int, int]
+    """By screen, where that is known: what remains to the goal at least, never more than a step from
+    there and what remains then."""
+    at_least: int
+    """What remains from all other screens."""
+
     def steps(self, place: Place) -> Sequence[Step]:
         """The ways open at a place; none is free of cost."""
-        ...
-
-    def left(self, screen: int) -> int:
-        """At most what remains from a screen to the goal, and never more than a step and what remains then."""
         ...
 
     def comes_back(self, earlier: Place, later: Place) -> bool:
@@ -103,8 +105,11 @@ def routes(start: Place, goal: int, terrain: Terrain) -> Iterator[Route]:
 def _least(branch: _Branch, terrain: Terrain) -> int | None:
     """At most what the best of a branch costs; None: it is empty."""
     here, so_far = branch.route.places[branch.at], branch.route.costs[branch.at]
+    left, at_least = terrain.remaining.get, terrain.at_least
     costs = [
-        cost + terrain.left(after[0]) for cost, after, way in terrain.steps(here) if way not in branch.banned
+        cost + left(after[0], at_least)
+        for cost, after, way in terrain.steps(here)
+        if way not in branch.banned
     ]
     return so_far + min(costs) if costs else None
 
@@ -129,7 +134,8 @@ def _cheapest(
     before: dict[Place, list[tuple[int, Place]]] = {}
     closed: set[Place] = set()
     ends: list[Place] = []
-    waiting = [(terrain.left(start[0]), start)]
+    left, at_least = terrain.remaining.get, terrain.at_least
+    waiting = [(left(start[0], at_least), start)]
     been: defaultdict[int, list[Place]] = defaultdict(list)
     for earlier in (*passed, start):
         been[earlier[0]].append(earlier)
@@ -146,8 +152,9 @@ def _cheapest(
         _check_size(len(closed))
         if len(closed) == DOUBTFUL and terrain.cut_off(start[0], goal, [each[0] for each in passed], banned):
             return None
+        so_far = costs[place]
         for cost, after, way in terrain.steps(place):
-            onward = costs[place] + cost
+            onward = so_far + cost
             known = costs.get(after)
             if (
                 (known is not None and known < onward)
@@ -160,7 +167,7 @@ def _cheapest(
                 continue
             costs[after] = onward
             before[after] = [(way, place)]
-            heapq.heappush(waiting, (onward + terrain.left(after[0]), after))
+            heapq.heappush(waiting, (onward + left(after[0], at_least), after))
     return _first_by_ways(start, ends, before, costs) if ends else None
 
 

@@ -9,8 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue
-
 from kb_schema.answers import Objective
 from kb_schema.probes import Status
 from mcp_server import wording
@@ -18,6 +16,8 @@ from mcp_server.foresight import Known, judge
 from mcp_server.graph import FactSet, Way
 from mcp_server.network import Network
 from mcp_server.shortest import Place, Step
+
+_NOTHING_KNOWN: FactSet = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,25 @@ class OpenWays:
     shut: Shut
     facts: Known
     remaining: Mapping[int, int] = field(default_factory=dict)
-    """Exact costs to the goal from some screens, every way being open."""
     at_least: int = 0
-    """What remains from all others."""
+    """As `shortest` asks for them."""
     _facts: list[FactSet] = field(init=False)
     _numbers: dict[FactSet, int] = field(init=False)
+    _lasting: FactSet = field(init=False)
+    """Those of the facts given that no way changes."""
     _steps: dict[Place, Sequence[Step]] = field(init=False, default_factory=dict)
+    _closed: dict[int, bool] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        given = frozenset((name, _as_json(value)) for name, value in self.facts.items())
+        given = (
+            frozenset([(name, json.dumps(value, sort_keys=True)) for name, value in self.facts.items()])
+            if self.facts
+            else _NOTHING_KNOWN
+        )
         self._facts = [given]
         self._numbers = {given: 0}
+        changing = self.network.facts_set
+        self._lasting = frozenset(each for each in given if each[0] not in changing) if changing else given
 
     # -- as `shortest` asks --
 
@@ -80,10 +88,6 @@ class OpenWays:
             ]
         return found
 
-    def left(self, screen: int) -> int:
-        """At most what remains from a screen to the goal."""
-        return self.remaining.get(screen, self.at_least)
-
     def comes_back(self, earlier: Place, later: Place) -> bool:
         """Whether, on the same screen, no fact known earlier has another value later."""
         if earlier[1] == later[1]:
@@ -93,13 +97,15 @@ class OpenWays:
 
     def cut_off(self, start: int, goal: int, passed: Sequence[int], banned: frozenset[int]) -> bool:
         """Whether no way leads on to the goal. Not known where facts change: one may come back then."""
-        if self.network.sets_facts:
+        if self.network.facts_set:
             return False
         into = self.network.arcs(self.objective).into
         seen = {goal, *passed}
         waiting = [goal]
         while waiting:
             for _, tail, way in into[waiting.pop()]:
+                if self.closed(way):
+                    continue
                 if tail == start and way not in banned:
                     return False
                 if tail not in seen and tail != start:
@@ -109,12 +115,21 @@ class OpenWays:
 
     # -- one way --
 
+    def closed(self, way: int) -> bool:
+        """Whether a way is closed wherever one comes from: to be avoided, or by a fact nothing changes."""
+        found = self._closed.get(way)
+        if found is None:
+            own = self.network.ways[way]
+            found = self._closed[way] = (bool(self.shut) and self.shut.why(own) is not None) or (
+                bool(own.required) and not self.network.verdict(way, self._lasting)[0]
+            )
+        return found
+
     def open(self, way: int, known: int) -> bool:
         """Whether a way may be used with these facts known."""
-        found = self.network.ways[way]
-        if self.shut and self.shut.why(found) is not None:
+        if self.closed(way):
             return False
-        return not found.required or self.verdict(way, known)[0]
+        return not self.network.ways[way].required or self.verdict(way, known)[0]
 
     def verdict(self, way: int, known: int) -> tuple[bool, tuple[str, ...]]:
         """Whether no required condition is known not to hold, and those that are unknown."""
@@ -134,6 +149,8 @@ class OpenWays:
 
     def known_along(self, ways: Sequence[int]) -> tuple[int, ...] | None:
         """The facts known before each of these ways in order; None where one of them is not open."""
+        if not self.shut and self.network.factual.isdisjoint(ways):
+            return (0,) * len(ways)
         known = 0
         found = []
         for way in ways:
@@ -154,7 +171,3 @@ class OpenWays:
             if judge(condition, facts, found.source).status is Status.NOT_HELD:
                 return f"{wording.of_condition(condition)} is known not to hold"
         return None
-
-
-def _as_json(value: JsonValue) -> str:
-    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,208 @@
+"""Paths against networkx's searches in the same run: searched, read off a table, alternatives, filters."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from benchmarks.timing import median_ms, row
+from kb_schema import KnowledgeBase, parse_document
+from kb_schema.learned import TransitionStats
+from kb_schema.websites import Website
+from mcp_server.compiled import Learned, View, compile_view, with_learned
+from mcp_server.network import Network
+from mcp_server.paths import Avoid, best_ways, find_paths
+from mcp_server.tables import Tables, towards
+from mcp_server.terrain import OpenWays, Shut
+
+pytestmark = pytest.mark.bench
+
+SIZES = {1_000: 5_000, 2_000: 10_000, 10_000: 50_000}
+"""Screens -> transitions."""
+PAIRS = 40
+ROUNDS = 7
+
+
+@cache
+def view_of(screens: int) -> View:
+    """A site whose every screen leads to the next one and to some others; one edge in twenty has a condition."""
+    chance = random.Random(7)  # noqa: S311 - a benchmark repeats itself
+    documents: list[dict[str, Any]] = [
+        {"type": "screen", "screen_id": f"s{n}", "name": f"Screen {n}", "url_patterns": [f"^/s{n}$"]}
+        for n in range(screens)
+    ]
+    for n in range(SIZES[screens]):
+        source = n % screens
+        target = (source + 1) % screens if n < screens else chance.randrange(screens)
+        conditions = {"required": [{"type": "authenticated"}]} if chance.random() < 0.05 else {}
+        documents.append({
+            "type": "transition", "transition_id": f"t{n}", "_from": f"s{source}", "_to": f"s{target}",
+            "triggered_by": "click", "cost": {"estimated_ms": chance.randrange(100, 3_000)},
+            "reliability_score": chance.choice([0.8, 0.95, 1.0]), "conditions": conditions,
+        })  # fmt: skip
+    website = parse_document(
+        {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example"}
+    )
+    assert isinstance(website, Website)
+    by_kind: dict[str, dict[str, Any]] = {"website": {"shop": website}}
+    for data in documents:
+        document = parse_document(data)
+        by_kind.setdefault(document.kind, {})[document.local_id] = document
+    return compile_view(KnowledgeBase(website=website, by_kind=by_kind), "1")
+
+
+@cache
+def networkx_of(screens: int) -> nx.DiGraph[str]:
+    """The cheapest of parallel edges: networkx's searches for paths in order take no multigraph."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for ways in view_of(screens).ways.values():
+        for way in ways:
+            weight = way.weights["balanced"][0]
+            if not graph.has_edge(way.source, way.target) or weight < graph[way.source][way.target]["weight"]:
+                graph.add_edge(way.source, way.target, weight=weight)
+    return graph
+
+
+def pairs_of(screens: int) -> list[tuple[str, str]]:
+    return [(f"s{n}", f"s{(n * 37 + screens // 2) % screens}") for n in range(1, PAIRS + 1)]
+
+
+def each(screens: int, ask: Callable[[str, str], object]) -> Callable[[], list[object]]:
+    return lambda: [ask(a, b) for a, b in pairs_of(screens)]
+
+
+def measured(
+    screens: int, ask: Callable[[str, str], object], before: Callable[[], object] | None = None
+) -> float:
+    """Milliseconds a question."""
+    return median_ms(each(screens, ask), ROUNDS, before) / PAIRS
+
+
+def without_tables(view: View) -> None:
+    view.network.tables = Tables()
+
+
+@pytest.mark.parametrize("screens", SIZES)
+def test_one_path(screens: int) -> None:
+    view, graph = view_of(screens), networkx_of(screens)
+    numbers, terrain = view.network.numbers, OpenWays(view.network, "balanced", Shut(), {})
+
+    def theirs(a: str, b: str) -> list[str]:
+        return nx.bidirectional_dijkstra(graph, a, b)[1]
+
+    for a, b in pairs_of(screens):
+        (path,) = find_paths(view, a, b).paths
+        assert [step.to_screen for step in path.steps] == theirs(a, b)[1:]
+    baseline, name = measured(screens, theirs), "networkx, bidirectional Dijkstra"
+    what = f"{screens} screens, {SIZES[screens]} transitions"
+    print()
+
+    def ways(a: str, b: str) -> object:
+        return best_ways(terrain, numbers[a], numbers[b])
+
+    def answer(a: str, b: str) -> object:
+        return find_paths(view, a, b)
+
+    forget = lambda: without_tables(view)  # noqa: E731
+    row(f"{what}: searched", measured(screens, ways, forget), name, baseline)
+    row(f"{what}: searched, whole answer", measured(screens, answer, forget), name, baseline)
+    if screens <= 2_000:
+        for _ in range(2):
+            each(screens, ways)()
+        row(f"{what}: read off a table", measured(screens, ways), name, baseline)
+        row(f"{what}: read off, whole answer", measured(screens, answer), name, baseline)
+
+
+@pytest.mark.parametrize("screens", [1_000, 2_000])
+def test_making_tables(screens: int) -> None:
+    network = view_of(screens).network
+    arcs = network.arcs("balanced")
+    one = median_ms(lambda: towards(7, arcs.into), 20)
+    tables = Tables()
+    for target in range(screens):
+        tables.row("balanced", target, arcs.into)
+        tables.row("balanced", target, arcs.into)
+    print()
+    print(
+        f"{screens} screens: a target's row is made in {one:.1f} ms; all rows, {one * screens / 1000:.1f} s,"
+    )
+    print(f"  take {tables.bytes / 1e6:.1f} MB an objective; only targets asked for twice get theirs")
+
+
+@pytest.mark.parametrize("screens", [1_000, 10_000])
+def test_five_paths(screens: int) -> None:
+    view, graph = view_of(screens), networkx_of(screens)
+    few = pairs_of(screens)[:8]
+
+    def ours() -> list[object]:
+        return [find_paths(view, a, b, k=5) for a, b in few]
+
+    def theirs() -> list[object]:
+        return [
+            list(itertools.islice(nx.shortest_simple_paths(graph, a, b, weight="weight"), 5)) for a, b in few
+        ]
+
+    print()
+    row(
+        f"{screens} screens, {SIZES[screens]} transitions: five paths, whole answer",
+        median_ms(ours, 5) / len(few), "networkx, shortest_simple_paths", median_ms(theirs, 3) / len(few),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("screens", [1_000, 10_000])
+def test_what_closes_the_best_path_is_gone_around(screens: int) -> None:
+    view, graph = view_of(screens), networkx_of(screens)
+    midst = {
+        (a, b): find_paths(view, a, b).paths[0].steps[1].to_screen
+        for a, b in pairs_of(screens)
+        if len(find_paths(view, a, b).paths[0].steps) > 2
+    }
+
+    def avoiding() -> list[object]:
+        return [find_paths(view, a, b, avoid=Avoid(screens=(out,))) for (a, b), out in midst.items()]
+
+    def theirs() -> list[object]:
+        found = []
+        for (a, b), out in midst.items():
+            edges = [*graph.in_edges(out, data=True), *graph.out_edges(out, data=True)]
+            graph.remove_node(out)
+            found.append(nx.bidirectional_dijkstra(graph, a, b))
+            graph.add_edges_from(edges)
+        return found
+
+    what, baseline = f"{screens} screens", median_ms(theirs, 5) / len(midst)
+    print()
+    row(f"{what}: avoiding a screen of the best path", median_ms(avoiding, 5) / len(midst),
+        "networkx, the screen taken out", baseline)  # fmt: skip
+    known = measured(screens, lambda a, b: find_paths(view, a, b, facts={"authenticated": False}))
+    bare = networkx_of(screens).copy()
+    shut = [way for ways in view.ways.values() for way in ways if way.required]
+    bare.remove_edges_from([(way.source, way.target) for way in shut])
+    row(f"{what}: a fact that closes one edge in twenty", known, "networkx, those edges taken out",
+        measured(screens, lambda a, b: nx.bidirectional_dijkstra(bare, a, b)))  # fmt: skip
+
+
+@pytest.mark.parametrize("screens", [1_000, 10_000])
+def test_weights_that_change(screens: int) -> None:
+    view = view_of(screens)
+    view.network.arcs("balanced")
+    for _ in range(3):
+        each(screens, lambda a, b: find_paths(view, a, b))()
+    stats = TransitionStats(transition_id="t5", succeeded=2, failed=3, seen=5, timed=0)
+    learned = Learned(transitions={"t5": stats})
+    after = with_learned(view, learned)
+    print()
+
+    def anew() -> None:
+        Network.of(view.ways).arcs("balanced")
+
+    row(f"{screens} screens: an outcome changes the weights", median_ms(lambda: with_learned(view, learned), 5),
+        "the network made anew", median_ms(anew, 3))  # fmt: skip
+    if screens <= 2_000:
+        print(f"  tables: {after.network.tables.bytes} of {view.network.tables.bytes} bytes stay")
