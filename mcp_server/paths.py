@@ -107,38 +107,14 @@ def _ways(
         if (known := terrain.known_along(best)) is not None:
             yield best, known
             return
-    meeting = meet(arcs, start, goal)
-    return None if meeting is None else meeting.ways()
-
-
-def _ways(
-    terrain: OpenWays, from_screen: str, to_screen: str, k: int
-) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """Paths as numbers of ways, each with the facts known before it; best first.
-
-    The best path were every way open is the best of all where it is open throughout: facts and
-    things to avoid only close ways. Only where it is not, or more paths are wanted, places are searched.
-    """
-    if from_screen == to_screen:
-        yield (), ()
-        return
-    numbers = terrain.network.numbers
-    start, goal = numbers.get(from_screen), numbers.get(to_screen)
-    if start is None or goal is None:  # no way leaves it, none arrives
-        return
-    if k == 1:
-        ways = best_ways(terrain, start, goal)
-        if ways is None:
-            return
-        if (known := terrain.known_along(ways)) is not None:
-            yield ways, known
-            return
     meeting = meet(terrain.network.arcs(terrain.objective), start, goal, terrain.closed)
     if meeting is None:
         return
-    if k == 1 and (known := terrain.known_along(ways := meeting.ways())) is not None:
-        yield ways, known
-        return
+    if k == 1:
+        best = meeting.ways()
+        if (known := terrain.known_along(best)) is not None:
+            yield best, known
+            return
     terrain.remaining, terrain.at_least = meeting.remaining(FURTHER if k > 1 else 0)
     for route in routes((start, 0), goal, terrain):
         yield route.ways, [known for _, known in route.places]
