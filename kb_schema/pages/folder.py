@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -129,9 +130,17 @@ def _facts(name: str, file: Path | None) -> PageSnapshot:
     if "html" in data:
         raise _refused("holds the page itself", source, f"move `html` to {name}{PAGE_SUFFIX}")
     try:
-        return PageSnapshot.model_validate_json(json.dumps(data))
+        facts = PageSnapshot.model_validate_json(json.dumps(data))
     except ValidationError as exc:
         raise KnowledgeError(problems_of(exc, data, source=source)) from exc
+    try:
+        urlsplit(facts.url)
+    except ValueError as exc:
+        message = f"{facts.url!r} is no URL: {exc}"
+        raise KnowledgeError(
+            [Problem(message, path="$.url", source=source, fix="write the page's address")]
+        ) from exc
+    return facts
 
 
 def _pageless(files: Iterable[tuple[str, Path]]) -> Iterable[Problem]:

@@ -82,17 +82,21 @@ def test_everything_wrong_with_a_folder_is_told_at_once(tmp_path):
         double_json='{"url": "x", "url": "y"}',
         inside_html="<p>",
         inside_json={"url": "x", "html": "<p>"},
+        address_html="<p>",
+        address_json={"url": "http://["},
         pageless_json={"url": "x", "title": "X"},
         labels_json={"alone": "a"},
     )
     told = {source: (message, fix) for source, message, fix in problems_of(list_snapshots, tmp_path)}
     assert set(told) == {
-        f"{name}.json" for name in ("alone", "broken", "list", "odd", "double", "inside", "pageless")
+        f"{name}.json"
+        for name in ("alone", "broken", "list", "odd", "double", "inside", "address", "pageless")
     }
     assert told["alone.json"][0] == "alone.html is here without it"
     assert "line 2, column 10" in told["broken.json"][0]
     assert "one JSON object" in told["list.json"][0]
-    assert told["odd.json"] == ("unknown field 'titel'", None) or "titel" in told["odd.json"][0]
+    assert told["odd.json"][0] == "unknown field 'titel'"
+    assert told["address.json"] == ("'http://[' is no URL: Invalid IPv6 URL", "write the page's address")
     assert "twice" in told["double.json"][0]
     assert told["inside.json"][1] == "move `html` to inside.html"
     assert told["pageless.json"][0] == "there is no pageless.html"
