@@ -5,6 +5,7 @@ same questions as the live one:
 
 - `data-pp-hidden` on every element that is not rendered or not visible,
 - `data-pp-value` / `data-pp-checked` on form fields (secrets are left out),
+- `data-pp-name`: the accessible name, where the markup alone could say something else,
 - `<pp-shadow-root>` and `<pp-frame-document>` holding open shadow roots and same-origin frames.
 
 Foreign HTML carries none of these; visibility is then judged from the markup alone.
@@ -22,6 +23,7 @@ from kb_schema.base import Model
 HIDDEN_ATTRIBUTE = "data-pp-hidden"
 VALUE_ATTRIBUTE = "data-pp-value"
 CHECKED_ATTRIBUTE = "data-pp-checked"
+NAME_ATTRIBUTE = "data-pp-name"
 SHADOW_TAG = "pp-shadow-root"
 FRAME_TAG = "pp-frame-document"
 

@@ -22,6 +22,8 @@ from agent.page.errors import PageError, PageGone, ScriptFailed
 _KEY = 'Symbol.for("periplus.page.1")'
 _CALL = f"([name, args]) => {{ const it = window[{_KEY}]; return it ? it[name](...args) : null; }}"
 _TAKE = f"(token) => window[{_KEY}].take(token)"
+PICK = f"([token, at]) => window[{_KEY}].pick(token, at)"
+"""Script that gives the element at a place of a look (`js/9_index.js`)."""
 
 # How a document that goes away under an evaluation sounds in Playwright and Chromium.
 _REPLACED = (

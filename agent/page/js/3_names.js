@@ -1,47 +1,95 @@
-// Roles and accessible names (a working subset of W3C ARIA in HTML and accname 1.2), and labels.
-// Stored twin: kb_schema/pages/names.py.
+// Roles and accessible names: ARIA in HTML, HTML-AAM and accname 1.2, read as Chromium reads them
+// (checked against its accessibility tree); and labels. Stored twin: kb_schema/pages/names.py.
 
-const LANDMARK_TAGS = new Set(["article", "aside", "main", "nav", "section"]);
+const SECTIONING_TAGS = new Set(["article", "aside", "main", "nav", "section"]);
 const TAG_ROLES = {
-  article: "article", aside: "complementary", button: "button", datalist: "listbox", dd: "definition",
-  details: "group", dialog: "dialog", dt: "term", fieldset: "group", figure: "figure", form: "form",
-  h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading", h6: "heading", hr: "separator",
-  li: "listitem", main: "main", math: "math", menu: "list", meter: "meter", nav: "navigation", ol: "list",
-  optgroup: "group", option: "option", output: "status", progress: "progressbar", search: "search",
-  table: "table", tbody: "rowgroup", textarea: "textbox", tfoot: "rowgroup", thead: "rowgroup", tr: "row",
-  ul: "list", td: "cell", svg: "img", p: "paragraph", blockquote: "blockquote", caption: "caption",
-  code: "code", em: "emphasis", strong: "strong", time: "time", address: "group",
+  address: "group", article: "article", aside: "complementary", blockquote: "blockquote", button: "button",
+  caption: "caption", code: "code", datalist: "listbox", dd: "definition", del: "deletion", details: "group",
+  dfn: "term", dialog: "dialog", dt: "term", em: "emphasis", fieldset: "group", figure: "figure", form: "form",
+  h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading", h6: "heading", hgroup: "group",
+  hr: "separator", ins: "insertion", main: "main", mark: "mark", math: "math", menu: "list", meter: "meter",
+  nav: "navigation", ol: "list", optgroup: "group", option: "option", output: "status", p: "paragraph",
+  progress: "progressbar", search: "search", strong: "strong", sub: "subscript", summary: "button",
+  sup: "superscript", svg: "img", table: "table", tbody: "rowgroup", textarea: "textbox", tfoot: "rowgroup",
+  thead: "rowgroup", time: "time", tr: "row", ul: "list",
 };
 const INPUT_ROLES = {
-  button: "button", submit: "button", reset: "button", image: "button", checkbox: "checkbox", radio: "radio",
-  range: "slider", number: "spinbutton", search: "searchbox", email: "textbox", tel: "textbox", text: "textbox",
-  url: "textbox",
+  button: "button", submit: "button", reset: "button", image: "button", file: "button", checkbox: "checkbox",
+  radio: "radio", range: "slider", number: "spinbutton", search: "searchbox", email: "textbox", tel: "textbox",
+  text: "textbox", url: "textbox", password: "textbox",
 };
+const ARIA_ROLES = new Set([
+  "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell",
+  "checkbox", "code", "columnheader", "combobox", "comment", "complementary", "contentinfo", "definition",
+  "deletion", "dialog", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell",
+  "group", "heading", "img", "insertion", "link", "list", "listbox", "listitem", "log", "main", "mark",
+  "marquee", "math", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "meter", "navigation",
+  "note", "option", "paragraph", "presentation", "progressbar", "radio", "radiogroup", "region", "row",
+  "rowgroup", "rowheader", "scrollbar", "search", "searchbox", "separator", "slider", "spinbutton", "status",
+  "strong", "subscript", "suggestion", "superscript", "switch", "tab", "table", "tablist", "tabpanel", "term",
+  "textbox", "time", "timer", "toolbar", "tooltip", "tree", "treegrid", "treeitem",
+]);
+const ROLE_SYNONYMS = { none: "presentation", image: "img", directory: "list" };
 const NAMED_BY_CONTENT = new Set([
   "button", "cell", "checkbox", "columnheader", "gridcell", "heading", "link", "menuitem", "menuitemcheckbox",
-  "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip", "treeitem",
+  "menuitemradio", "option", "radio", "rowheader", "switch", "tab", "tooltip", "treeitem",
 ]);
 const INTERACTIVE_ROLES = new Set([
   "button", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "option", "checkbox", "switch",
   "radio", "treeitem", "textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton",
 ]);
+const SVG_SHAPES = new Set(["circle", "ellipse", "line", "path", "polygon", "polyline", "rect"]);
+const NATIVE_NAMING_CHILD = { fieldset: "legend", table: "caption", figure: "figcaption", svg: "title" };
+const DEEPEST_NAME = 100; // further down inside one name, only text counts
+const VALUE_ROLES = new Set(["textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton", "progressbar", "meter", "scrollbar"]);
 
+// -- roles ---------------------------------------------------------------------------------------
+
+/** The ARIA role: the first known one given, unless it is taken back; else what HTML says. */
 function roleOf(el) {
-  const given = (attr(el, "role") || "").trim().split(/\s+/)[0].toLowerCase();
-  if (given) return given;
-  const tag = tagOf(el);
-  if (tag === "a" || tag === "area") return hasAttr(el, "href") ? "link" : null;
-  if (tag === "img") return attr(el, "alt") === "" ? "presentation" : "img";
-  if (tag === "input") return inputRole(el);
-  if (tag === "select") return el.multiple || el.size > 1 ? "listbox" : "combobox";
-  if (tag === "summary") return "button";
-  if (tag === "th") return attr(el, "scope") === "row" ? "rowheader" : "columnheader";
-  if (tag === "section") return hasAttr(el, "aria-label") || hasAttr(el, "aria-labelledby") ? "region" : null;
-  if (tag === "header" || tag === "footer") {
-    const inside = closestFlat(el, (node) => LANDMARK_TAGS.has(tagOf(node)));
-    return inside ? null : { header: "banner", footer: "contentinfo" }[tag];
+  const given = givenRole(el);
+  return given === null ? nativeRole(el) : given;
+}
+
+function givenRole(el) {
+  const said = attr(el, "role");
+  if (!said) return null;
+  for (const token of said.toLowerCase().split(/\s+/)) {
+    const role = Object.hasOwn(ROLE_SYNONYMS, token) ? ROLE_SYNONYMS[token] : token;
+    if (!ARIA_ROLES.has(role)) continue;
+    // What can be focused, or names itself, is there for everybody.
+    if (role === "presentation" && (isFocusable(el) || hasAttr(el, "aria-label") || hasAttr(el, "aria-labelledby"))) return null;
+    return role === "generic" ? null : role;
   }
-  return Object.hasOwn(TAG_ROLES, tag) ? TAG_ROLES[tag] : null;
+  return null;
+}
+
+const isFocusable = (el) => hasAttr(el, "tabindex") || isInteractive(el);
+
+const DEPENDING_ROLES = {
+  a: (el) => (hasAttr(el, "href") ? "link" : null),
+  area: (el) => (hasAttr(el, "href") ? "link" : null),
+  img: imageRole,
+  input: inputRole,
+  li: (el) => (listAround(el) ? "listitem" : null),
+  select: (el) => (el.multiple || el.size > 1 ? "listbox" : "combobox"),
+  td: (el) => (gridAround(el) ? "gridcell" : "cell"),
+  th: headerRole,
+  section: (el) => (namesItself(el) ? "region" : null),
+  header: (el) => (inSection(el) ? null : "banner"),
+  footer: (el) => (inSection(el) ? null : "contentinfo"),
+};
+
+function nativeRole(el) {
+  const tag = tagOf(el);
+  if (Object.hasOwn(DEPENDING_ROLES, tag)) return DEPENDING_ROLES[tag](el);
+  if (SVG_SHAPES.has(tag)) return "graphics-symbol";
+  if (Object.hasOwn(TAG_ROLES, tag)) return TAG_ROLES[tag];
+  return el.firstChild === null && getComputedStyle(el).content.startsWith("url(") ? "img" : null;
+}
+
+function imageRole(el) {
+  return attr(el, "alt") === "" && !namesItself(el) && !isInteractive(el) ? "presentation" : "img";
 }
 
 function inputRole(el) {
@@ -49,10 +97,34 @@ function inputRole(el) {
   return (role === "textbox" || role === "searchbox") && hasAttr(el, "list") ? "combobox" : role;
 }
 
+function headerRole(el) {
+  const scope = (attr(el, "scope") || "").toLowerCase();
+  if (scope === "row" || scope === "rowgroup") return "rowheader";
+  if (scope === "col" || scope === "colgroup") return "columnheader";
+  const row = el.parentElement;
+  const cells = row ? [...row.children] : [];
+  const inHead = row && row.parentElement && tagOf(row.parentElement) === "thead";
+  return !inHead && cells.some((cell) => tagOf(cell) === "td") ? "rowheader" : "columnheader";
+}
+
+const namesItself = (el) => Boolean((attr(el, "aria-label") || "").trim() || attr(el, "aria-labelledby") || attr(el, "title"));
+const inSection = (el) => closestFlat(el.parentElement || flatParent(el), (node) => SECTIONING_TAGS.has(tagOf(node))) !== null;
+const listAround = (el) => el.parentElement !== null && ["list", "menu", "group"].includes(roleOf(el.parentElement));
+
+function gridAround(el) {
+  const table = el.closest("table");
+  const role = table ? attr(table, "role") : null;
+  return role === "grid" || role === "treegrid";
+}
+
+// -- labels --------------------------------------------------------------------------------------
+
 /** The elements an attribute of ids names, in the element's own document or shadow root. */
 function namedBy(el, attribute) {
+  const value = attr(el, attribute);
+  if (!value) return [];
   const root = el.getRootNode();
-  const ids = (attr(el, attribute) || "").trim().split(/\s+/).filter(Boolean);
+  const ids = value.trim().split(/\s+/).filter(Boolean);
   return ids.map((id) => root.getElementById && root.getElementById(id)).filter(Boolean);
 }
 
@@ -64,103 +136,233 @@ function labelsOf(el) {
 /** What labels a control, as a person sees it: label elements, `aria-labelledby`, `aria-label`. */
 function labelText(el, look) {
   const parts = [
-    ...namedBy(el, "aria-labelledby").map((node) => nameFromContent(node, look, true)),
+    ...namedBy(el, "aria-labelledby").map((node) => referenced(node, look, new Set())),
     attr(el, "aria-label") || "",
-    ...labelsOf(el).map((node) => labelContent(node, el, look)),
+    ...labelsOf(el).map((node) => referenced(node, look, new Set([el]))),
   ];
   return squeeze(parts.join(" "));
 }
 
-/** A label's own words, without what the control inside it says. */
-function labelContent(label, control, look) {
-  const out = [];
-  const visit = (node) => {
-    for (const child of node.childNodes) {
-      if (child.nodeType === 3) out.push(child.data);
-      else if (isElement(child) && child !== control && !TEXTLESS_TAGS.has(tagOf(child)) && tagOf(child) !== "select") {
-        if (!INLINE_TAGS.has(tagOf(child))) out.push(" ");
-        if (tagOf(child) === "img") out.push(attr(child, "alt") || "");
-        visit(child);
-        if (!INLINE_TAGS.has(tagOf(child))) out.push(" ");
-      }
-    }
-  };
-  visit(label);
-  return squeeze(out.join(""));
-}
+// -- names ---------------------------------------------------------------------------------------
 
 /** The accessible name. */
 function nameOf(el, look) {
-  const labelled = namedBy(el, "aria-labelledby");
-  if (labelled.length) {
-    const name = squeeze(labelled.map((node) => nameFromContent(node, look, true)).join(" "));
-    if (name) return name;
+  const names = look.names || (look.names = new Map());
+  let name = names.get(el);
+  if (name === undefined) {
+    name = squeeze(alternative(el, look, { seen: new Set(), referred: false, inside: false, hidden: false, depth: 0 }));
+    names.set(el, name);
   }
-  const aria = squeeze(attr(el, "aria-label") || "");
-  if (aria) return aria;
-  const native = nativeName(el, look);
-  if (native) return native;
-  if (NAMED_BY_CONTENT.has(roleOf(el))) {
-    const content = nameFromContent(el, look, false);
-    if (content) return content;
-  }
-  return squeeze(attr(el, "title") || "") || squeeze(attr(el, "placeholder") || "");
+  return name;
 }
 
-function nativeName(el, look) {
-  const tag = tagOf(el);
-  if (tag === "input" && INPUT_BUTTONS.has(el.type)) return squeeze(buttonText(el));
-  if (tag === "input" && el.type === "image") return squeeze(attr(el, "alt") || attr(el, "title") || "Submit");
-  if (FIELD_TAGS.has(tag)) {
-    const text = squeeze(labelsOf(el).map((node) => labelContent(node, el, look)).join(" "));
-    if (text || tag !== "button") return text;
+/** What an element says where another refers to it; where it is hidden itself, all of it counts. */
+function referenced(el, look, seen) {
+  return squeeze(alternative(el, look, { seen, referred: true, inside: true, hidden: !rendered(el, look), depth: 0 }));
+}
+
+/**
+ * The text alternative of one element (accname 1.2, 4.3.2).
+ * `seen` is what has been said already; `referred` whether we came by an id or a label, which are
+ * followed once; `inside` whether a part of something is asked; `hidden` whether hidden parts count.
+ */
+function alternative(el, look, way) {
+  if (way.seen.has(el)) return "";
+  way.seen.add(el);
+  if (!way.referred) {
+    const named = namedBy(el, "aria-labelledby").map((node) => referenced(node, look, new Set())).join(" ");
+    if (squeeze(named)) return named;
   }
-  if (tag === "img" || tag === "area") return squeeze(attr(el, "alt") || "");
-  const child = { fieldset: "legend", table: "caption", figure: "figcaption", svg: "title" }[tag];
+  if (way.inside) {
+    const value = embeddedValue(el, look, way);
+    if (value !== null) return value;
+  }
+  const own = attr(el, "aria-label");
+  if (own && own.trim()) return own;
+  const role = roleOf(el);
+  const native = role === "presentation" ? "" : nativeName(el, look, way);
+  if (native || (native !== null && !way.inside && isTextField(el) && labelsOf(el).length)) return native;
+  if (way.inside || namedByContent(el, role)) {
+    const content = contentOf(el, look, way);
+    if (squeeze(content) || (way.inside && role === null)) return content;
+  }
+  return attr(el, "title") || (isTextField(el) ? attr(el, "placeholder") || attr(el, "aria-placeholder") || "" : "");
+}
+
+/** Rows are named by what they hold where rows are operated: in grids, or when they take the focus. */
+function namedByContent(el, role) {
+  if (role === "row") return hasAttr(el, "tabindex") || el.closest("[role=grid], [role=treegrid]") !== null;
+  return NAMED_BY_CONTENT.has(role) || (tagOf(el) === "dt" && role === "term");
+}
+
+/** What `role_name` asks for: the accessible name; a row that has none is called by what it holds. */
+function callingName(el, look) {
+  const name = nameOf(el, look);
+  if (name || roleOf(el) !== "row") return name;
+  return squeeze(contentOf(el, look, { seen: new Set([el]), referred: false, inside: false, hidden: false, depth: 0 }));
+}
+
+const isTextField = (el) => tagOf(el) === "input" || tagOf(el) === "textarea" || hasAttr(el, "aria-placeholder");
+
+/** What a field inside a label adds to it: its value. Null where it is no such field. */
+function embeddedValue(el, look, way) {
+  const role = roleOf(el);
+  if (!VALUE_ROLES.has(role)) return null;
+  const tag = tagOf(el);
+  if (tag === "select") return [...el.selectedOptions].map((option) => option.text).join(" ");
+  if (isSecretField(el)) return "";
+  if (tag === "input" || tag === "textarea") return el.value;
+  if (role === "textbox" || role === "searchbox") return contentOf(el, look, way);
+  if (role === "combobox" || role === "listbox") {
+    const chosen = [...el.querySelectorAll("[role=option][aria-selected=true]")];
+    return chosen.map((option) => nameOf(option, look)).join(" ");
+  }
+  return attr(el, "aria-valuetext") || attr(el, "aria-valuenow") || "";
+}
+
+/** The name HTML itself gives: buttons' values, labels, alternative texts, captions. */
+function nativeName(el, look, way) {
+  const tag = tagOf(el);
+  if (tag === "input" && INPUT_BUTTONS.has(el.type)) return buttonText(el) || labelled(el, look, way);
+  if (tag === "input" && el.type === "image") return attr(el, "alt") || attr(el, "title") || "Submit";
+  if (FIELD_TAGS.has(tag) || tag === "meter" || tag === "progress" || tag === "output") return labelled(el, look, way);
+  if (tag === "img" || tag === "area") return attr(el, "alt") || "";
+  if (tag === "optgroup" || tag === "option") return attr(el, "label") || (tag === "option" ? el.text : "");
+  const child = SVG_SHAPES.has(tag) ? "title" : NATIVE_NAMING_CHILD[tag];
   if (!child) return "";
   const naming = [...el.children].find((node) => tagOf(node) === child);
-  return naming ? nameFromContent(naming, look, true) : "";
+  if (!naming) return "";
+  return child === "title" ? naming.textContent : alternative(naming, look, { ...way, inside: true });
 }
 
-/** Text alternatives of everything inside; hidden parts only where the whole was named on purpose. */
-function nameFromContent(el, look, named) {
-  const everything = named && !visible(el, look);
+function labelled(el, look, way) {
+  if (way.inside) return "";
+  return labelsOf(el).map((label) => referenced(label, look, new Set([el]))).filter(Boolean).join(" ");
+}
+
+/** Text alternatives of everything inside. */
+function contentOf(el, look, way) {
+  if (way.depth > DEEPEST_NAME) return textOf(el, look);
+  const plain = el.firstChild;
+  if (plain && !plain.nextSibling && plain.nodeType === 3 && !el.shadowRoot && !pseudoTexts(el, look)) return plain.data;
   const out = [];
-  const visit = (node) => {
-    for (const child of node.childNodes) {
-      if (child.nodeType === 3) {
-        out.push(child.data);
-      } else if (isElement(child)) {
-        const tag = tagOf(child);
-        if (TEXTLESS_TAGS.has(tag) || attr(child, "aria-hidden") === "true") continue;
-        if (!everything && !visible(child, look) && !hasVisibleChild(child, look)) continue;
-        const own = attr(child, "aria-label") || nativeChildName(child, tag);
-        if (!INLINE_TAGS.has(tag)) out.push(" ");
-        if (own) out.push(own);
-        else visit(child);
-        if (!INLINE_TAGS.has(tag)) out.push(" ");
-      }
-    }
-  };
-  const own = attr(el, "aria-label") || nativeChildName(el, tagOf(el));
-  if (named && own) return squeeze(own);
-  visit(el);
-  return squeeze(out.join(""));
-}
-
-function hasVisibleChild(el, look) {
-  return [...el.querySelectorAll("*")].some((node) => visible(node, look));
-}
-
-function nativeChildName(el, tag) {
-  if (tag === "img" || tag === "area") return attr(el, "alt") || attr(el, "title") || "";
-  if (tag === "input" && INPUT_BUTTONS.has(el.type)) return buttonText(el);
-  if (tag === "svg") {
-    const title = [...el.children].find((node) => tagOf(node) === "title");
-    return title ? title.textContent : "";
+  const pseudo = pseudoTexts(el, look);
+  if (pseudo) out.push(pseudo.before);
+  for (const child of flatChildren(el)) {
+    if (child.nodeType === 3) out.push(child.data);
+    else if (isElement(child)) out.push(partOf(child, look, way));
   }
-  return "";
+  if (pseudo) out.push(pseudo.after);
+  return out.join("");
 }
+
+/** What is painted inside an element: its shadow root, what its slot was given, or its children. */
+function flatChildren(el) {
+  if (el.shadowRoot) return el.shadowRoot.childNodes;
+  if (tagOf(el) === "slot") {
+    const given = el.assignedNodes();
+    if (given.length) return given;
+  }
+  return el.childNodes;
+}
+
+function partOf(child, look, way) {
+  const tag = tagOf(child);
+  if (tag === "br") return " ";
+  if (TEXTLESS_TAGS.has(tag) && tag !== "textarea" && tag !== "iframe") return "";
+  if (hasAttr(child, "data-pp-secret") || (attr(child, "aria-hidden") === "true" && !way.hidden)) return "";
+  const shown = rendered(child, look);
+  if (!shown && !way.hidden && !mayShowInside(child)) return "";
+  const said = shown || way.hidden
+    ? alternative(child, look, { ...way, inside: true, depth: way.depth + 1 })
+    : contentOfHidden(child, look, way);
+  return staysInLine(child, tag) ? said : ` ${said} `;
+}
+
+/** `visibility: hidden` hides what an element says, not what its children say. */
+const mayShowInside = (el) => el.firstElementChild !== null && getComputedStyle(el).display !== "none";
+
+function contentOfHidden(el, look, way) {
+  return [...flatChildren(el)].filter(isElement).map((child) => partOf(child, look, way)).join("");
+}
+
+/** Whether its text runs on into its neighbours' without a space. */
+function staysInLine(el, tag) {
+  if (VISUAL_TAGS.has(tag) || FIELD_TAGS.has(tag)) return false;
+  const display = getComputedStyle(el).display;
+  return display === "inline" || display === "contents";
+}
+
+/** Painted at all, whatever its size: hidden elements do not name anything. */
+function rendered(el, look) {
+  const known = look.rendered || (look.rendered = new Map());
+  let answer = known.get(el);
+  if (answer === undefined) {
+    answer = isRendered(el, look);
+    known.set(el, answer);
+  }
+  return answer;
+}
+
+function isRendered(el, look) {
+  const tag = tagOf(el);
+  if (tag === "option" || tag === "optgroup") return el.closest("select, datalist") === null || rendered(el.parentElement, look);
+  if (tag === "area") return true;
+  if (el.checkVisibility({ visibilityProperty: true })) return true;
+  const style = getComputedStyle(el);
+  if (style.display !== "contents" || style.visibility !== "visible") return false;
+  const parent = flatParent(el);
+  return parent === null || rendered(parent, look);
+}
+
+// -- generated content ---------------------------------------------------------------------------
+
+/** What `::before` and `::after` say, or null; asked only where some style sheet has any. */
+function pseudoTexts(el, look) {
+  const sheets = look.sheets || (look.sheets = new Map());
+  const root = el.getRootNode();
+  let any = sheets.get(root);
+  if (any === undefined) {
+    any = generatesText(root);
+    sheets.set(root, any);
+  }
+  if (!any) return null;
+  const before = pseudoText(el, "::before");
+  const after = pseudoText(el, "::after");
+  return before || after ? { before, after } : null;
+}
+
+function generatesText(root) {
+  const sheets = [...(root.styleSheets || []), ...(root.adoptedStyleSheets || [])];
+  return sheets.some((sheet) => {
+    try {
+      return rulesGenerate(sheet.cssRules);
+    } catch {
+      return true; // from elsewhere: it cannot be read, so it may
+    }
+  });
+}
+
+function rulesGenerate(rules) {
+  for (const rule of rules) {
+    if (rule.style && rule.style.content && !/^(normal|none|["']\s*["'])$/.test(rule.style.content)) {
+      if (/::?(before|after)\b/.test(rule.selectorText || "")) return true;
+    }
+    if (rule.cssRules && rule.cssRules.length && rulesGenerate(rule.cssRules)) return true;
+  }
+  return false;
+}
+
+function pseudoText(el, which) {
+  const style = getComputedStyle(el, which);
+  const content = style.content;
+  if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
+  const [said, instead] = content.split(/ \/ (?=")/);
+  const text = [...(instead || said).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => m[1].replace(/\\(.)/g, "$1")).join("");
+  return style.display === "inline" ? text : ` ${text} `;
+}
+
+// -- what can be operated ------------------------------------------------------------------------
 
 /** What a person can operate: counted by `dom_index`, preferred by `semantic`. */
 function isInteractive(el) {
@@ -169,7 +371,8 @@ function isInteractive(el) {
   if (tag === "a" || tag === "area") return hasAttr(el, "href") || INTERACTIVE_ROLES.has(attr(el, "role"));
   if (tag === "option") return false;
   if (tag === "button" || tag === "select" || tag === "textarea" || tag === "summary") return true;
-  if (INTERACTIVE_ROLES.has((attr(el, "role") || "").trim().split(/\s+/)[0])) return true;
+  const given = attr(el, "role");
+  if (given && INTERACTIVE_ROLES.has(given.trim().split(/\s+/)[0])) return true;
   const stop = attr(el, "tabindex");
-  return editingHost(el) || (stop !== null && /^\s*\d+\s*$/.test(stop));
+  return (stop !== null && /^\s*\d+\s*$/.test(stop)) || editingHost(el);
 }

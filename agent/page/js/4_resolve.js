@@ -25,7 +25,7 @@ const STRATEGIES = {
   "placeholder": (s, scope) => byCss({ value: "[placeholder]" }, scope)
     .filter((el) => hasName(s, attr(el, "placeholder"), el)),
   "role_name": (s, scope) => every(scope)
-    .filter((el) => roleOf(el) === s.role && hasName({ ...s, role: null }, nameOf(el, scope.look), el)),
+    .filter((el) => roleOf(el) === s.role && hasName({ ...s, role: null }, callingName(el, scope.look), el)),
   "dom_index": (s, scope) => every(scope)
     .filter((el) => isInteractive(el) && visible(el, scope.look)).slice(s.index, s.index + 1),
 };

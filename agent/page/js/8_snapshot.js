@@ -8,7 +8,7 @@ const VOID_TAGS = new Set([
 ]);
 // Elements whose contents nobody asks about, or that say nothing a visitor can see.
 const EMPTIED_TAGS = new Set(["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]);
-const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked"]);
+const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked", "data-pp-name"]);
 const KEPT_ON_SECRETS = new Set(["id", "class", "name", "type", "role", "for", "data-testid", "data-qa", "data-pp-secret"]);
 const SECRET_AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
 const DATA_URI_LIMIT = 512; // characters; longer embedded pictures are left out
@@ -45,7 +45,7 @@ function rootHtml(root, look, secrets) {
 function writeElement(el, look, secrets, out, stack) {
   const tag = tagOf(el);
   const secret = secrets.has(el) || hasAttr(el, "data-pp-secret");
-  out.push(openTag(el, look, secret));
+  out.push(openTag(el, look, secret, secrets));
   if (VOID_TAGS.has(tag)) return;
   stack.push(`</${tag}>${frameElement(el, look, secrets, secret)}`);
   if (EMPTIED_TAGS.has(tag) || tag === "textarea" || secret) return;
@@ -64,7 +64,7 @@ function frameElement(el, look, secrets, secret) {
 const holder = (tag, root, look, secrets) =>
   `<${tag} srcdoc="${escapeAttribute(rootHtml(root, look, secrets))}"></${tag}>`;
 
-function openTag(el, look, secret) {
+function openTag(el, look, secret, secrets) {
   const tag = tagOf(el);
   const isField = FIELD_TAGS.has(tag);
   const hideValue = secret || isSecretField(el);
@@ -84,8 +84,24 @@ function openTag(el, look, secret) {
     // Of a secret only that it is empty is told.
     parts.push(`data-pp-value="${escapeAttribute(value)}"`);
   }
+  const name = secret ? null : toldName(el, look, secrets);
+  if (name !== null) parts.push(`data-pp-name="${escapeAttribute(name)}"`);
   if (tag === "option" && !secret) parts.push(`data-pp-checked="${el.selected}"`);
   return `<${parts.join(" ")}>`;
+}
+
+/** The accessible name where plain markup would not tell it, and no secret is in it; else null. */
+function toldName(el, look, secrets) {
+  const role = roleOf(el);
+  if (!isInteractive(el) && (role === null || TEXT_ROLES.has(role))) return null;
+  const name = nameOf(el, look);
+  const plain = attr(el, "aria-label") || (el.firstElementChild || !namedByContent(el, role) ? "" : el.textContent);
+  if (name === squeeze(plain)) return null;
+  for (const each of secrets) {
+    const said = valueOf(each) || textOf(each, null);
+    if (said && name.includes(squeeze(said))) return null;
+  }
+  return name;
 }
 
 const isTicked = (el) => isToggle(el) || TOGGLE_ROLES.has(attr(el, "role"));

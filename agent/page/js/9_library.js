@@ -30,6 +30,9 @@ const library = Object.freeze({
   snapshot(secretsJson) {
     return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson)) });
   },
+  index: (optionsJson) => json(pageIndex(JSON.parse(optionsJson).everything)),
+  pick,
+  leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   text(selectorJson) {
     const look = newLook();
     const selector = JSON.parse(selectorJson);

@@ -1,0 +1,267 @@
+// One look at everything a person could mean: elements with roles, names, neighbours and regions.
+// Rows and their order are read by agent/locating/looking.py; the models are in agent/locating/index.py.
+
+const TEXT_LENGTH = 200;
+const MOST_ELEMENTS = 20000;
+const LOOKS_KEPT = 3;
+const looks = new Map(); // token -> elements of that look, for Python to fetch
+const KEPT_ATTRIBUTES = new Set([
+  "id", "class", "name", "type", "href", "src", "placeholder", "title", "alt", "role", "aria-label", "autocomplete",
+  "for", "action", "method", "target", "rel", "accept", "inputmode", "aria-controls", "aria-haspopup", "value",
+]);
+const TEST_ID = /^data-(test-?id|test|qa|cy|pw)$/;
+const CONTAINER_ROLES = new Set([
+  "form", "dialog", "alertdialog", "banner", "navigation", "main", "complementary", "contentinfo", "region", "search",
+  "group", "radiogroup", "toolbar", "tabpanel", "article", "menu", "menubar", "tablist", "table", "grid", "treegrid",
+  "row", "rowgroup", "list", "tree", "feed", "document", "application",
+]);
+const TEXT_ROLES = new Set(["paragraph", "emphasis", "strong", "code", "mark", "time", "term", "definition", "blockquote",
+  "deletion", "insertion", "subscript", "superscript", "presentation", "caption", "separator", "graphics-symbol"]);
+const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64 };
+
+/** @param everything whether elements nobody could mean are taken, too. */
+function pageIndex(everything) {
+  const walk = {
+    look: newLook(), everything, elements: [], rows: [], regions: [], roots: [], path: [], parent: -1, root: 0,
+    inside: false, pointer: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
+  };
+  walk.roots.push(["document", null, null, null, document.URL]);
+  if (document.documentElement) walkElement(document.documentElement, walk);
+  const token = newToken();
+  looks.set(token, walk.elements);
+  while (looks.size > LOOKS_KEPT) looks.delete(looks.keys().next().value);
+  return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full };
+}
+
+function walkElement(el, walk) {
+  const tag = tagOf(el);
+  if (walk.full || EMPTIED_INDEX.has(tag)) return;
+  const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, cell: walk.cell, row: walk.row };
+  const role = roleOf(el);
+  const shown = rendered(el, walk.look) || tag === "html";
+  const operable = isInteractive(el);
+  const at = wanted(el, tag, role, shown, operable, walk) ? addRow(el, tag, role, shown, operable, walk) : -1;
+  const frame = { el, region: -1, sections: [] };
+  walk.path.push(frame);
+  if (at >= 0) {
+    walk.parent = at;
+    const kind = regionKind(el, role);
+    if (kind) frame.region = addRegion(el, kind, at, walk);
+    if (role === "heading") addSection(el, at, walk);
+    if (role === "row") walk.row = frame.region;
+  }
+  if (CELL_ROLES.has(role)) walk.cell = el;
+  walk.inside = walk.inside || (operable && NAMED_BY_CONTENT.has(role));
+  walkInside(el, tag, walk);
+  walk.path.pop();
+  Object.assign(walk, before);
+}
+
+const EMPTIED_INDEX = new Set(["script", "style", "noscript", "template", "head", "noembed", "noframes"]);
+
+function walkInside(el, tag, walk) {
+  if (el.shadowRoot) inRoot(["shadow", walk.root, hostRow(el, walk), uniqueCss(el), null], el.shadowRoot, walk);
+  if (tag === "select" && !walk.everything) return; // what can be chosen is no target of its own
+  for (let child = el.firstElementChild; child; child = child.nextElementSibling) walkElement(child, walk);
+  const inner = frameDocument(el);
+  if (inner && inner.documentElement) {
+    const { dx, dy } = walk;
+    const box = el.getBoundingClientRect();
+    walk.dx += box.left + el.clientLeft;
+    walk.dy += box.top + el.clientTop;
+    inRoot(["frame", walk.root, hostRow(el, walk), uniqueCss(el), inner.URL], inner, walk);
+    Object.assign(walk, { dx, dy });
+  }
+}
+
+function inRoot(record, root, walk) {
+  const outer = walk.root;
+  walk.root = walk.roots.push(record) - 1;
+  for (let child = root.firstElementChild; child; child = child.nextElementSibling) walkElement(child, walk);
+  walk.root = outer;
+}
+
+/** The host's own row, which is there because hosts are always wanted. */
+const hostRow = (el, walk) => (walk.elements[walk.parent] === el ? walk.parent : null);
+
+function wanted(el, tag, role, shown, operable, walk) {
+  if (walk.everything) return true;
+  if (operable || el.shadowRoot || tag === "iframe" || tag === "frame") return true;
+  const region = regionKind(el, role) !== null;
+  if (!shown) return region;
+  if (region || role === "heading" || hasTestId(el) || hasAttr(el, "onclick")) return true;
+  if (walk.inside) return false;
+  if (role !== null && !TEXT_ROLES.has(role) && role !== "rowgroup" && role !== "list") return true;
+  return hasOwnText(el) || (role === "graphics-symbol" && nameOf(el, walk.look) !== "") || (!walk.pointer && showsHand(el));
+}
+
+function hasTestId(el) {
+  for (const name of ["data-testid", "data-test-id", "data-test", "data-qa", "data-cy", "data-pw"]) if (hasAttr(el, name)) return true;
+  return false;
+}
+
+function hasOwnText(el) {
+  for (let node = el.firstChild; node; node = node.nextSibling) if (node.nodeType === 3 && /\S/.test(node.data)) return true;
+  return false;
+}
+
+/** A label shows one too, but it is its control that is meant. */
+const showsHand = (el) => !(tagOf(el) === "label" && el.control) && getComputedStyle(el).cursor === "pointer";
+
+function addRow(el, tag, role, shown, operable, walk) {
+  const { look } = walk;
+  const at = walk.elements.push(el) - 1;
+  if (at >= MOST_ELEMENTS) walk.full = true;
+  const seen = shown && visible(el, look);
+  const box = el.getBoundingClientRect();
+  const ticked = tickedState(el, role);
+  const clickable = !operable && shown && !walk.pointer && (hasAttr(el, "onclick") || showsHand(el));
+  if (clickable) walk.pointer = true;
+  const flags = (seen ? FLAG.visible : 0) | (operable ? FLAG.interactive : 0) | (clickable ? FLAG.clickable : 0) |
+    ((operable || clickable) && disabledBy(el) !== null ? 0 : FLAG.enabled) |
+    (el.required || attr(el, "aria-required") === "true" ? FLAG.required : 0) |
+    (ticked === null ? 0 : FLAG.tickable) | (ticked ? FLAG.ticked : 0);
+  const named = shown || operable || walk.everything;
+  walk.rows.push([
+    walk.root, walk.parent, currentRegion(walk), tag, role, named ? nameOf(el, look) : "",
+    isControl(el) ? labelText(el, look) : "", textFor(el, role, seen, look), attributesOf(el, tag),
+    neighbours(el, operable || clickable, walk),
+    Math.round(box.left + walk.dx), Math.round(box.top + walk.dy), Math.round(box.width), Math.round(box.height), flags,
+  ]);
+  return at;
+}
+
+function textFor(el, role, seen, look) {
+  if (!seen || CONTAINER_ROLES.has(role) || hasAttr(el, "data-pp-secret") || editingHost(el)) return "";
+  const tag = tagOf(el);
+  if (tag === "input") return INPUT_BUTTONS.has(el.type) ? squeeze(buttonText(el)) : "";
+  if (tag === "select" || tag === "textarea" || tag === "html" || tag === "body") return "";
+  return briefText(el, look, TEXT_LENGTH) || (isInteractive(el) ? titlesInside(el) : "");
+}
+
+/** What an icon says when the pointer rests on it. */
+function titlesInside(el) {
+  const icon = el.querySelector("[title], [alt]");
+  return icon ? squeeze(attr(icon, "title") || attr(icon, "alt")).slice(0, TEXT_LENGTH) : "";
+}
+
+function tickedState(el, role) {
+  if (isToggle(el)) return el.checked;
+  return TOGGLE_ROLES.has(role) ? attr(el, "aria-checked") === "true" : null;
+}
+
+function attributesOf(el, tag) {
+  const kept = {};
+  for (const { name, value } of el.attributes) {
+    if (name === "value" && !(tag === "button" || (tag === "input" && (INPUT_BUTTONS.has(el.type) || isToggle(el))))) continue;
+    if (name === "src" && value.startsWith("data:")) continue;
+    if (!KEPT_ATTRIBUTES.has(name) && !(name.startsWith("data-") && !name.startsWith("data-pp-"))) continue;
+    if (name.startsWith("data-") && !TEST_ID.test(name) && value.length > PIECE_LENGTH) continue;
+    kept[name] = value.slice(0, TEXT_LENGTH);
+  }
+  return kept;
+}
+
+function neighbours(el, operable, walk) {
+  const heading = currentHeading(walk);
+  if (!operable) return heading ? [heading, "", "", "", ""] : 0;
+  const { look } = walk;
+  const first = walk.row >= 0 ? walk.regions[walk.row][4][0] || "" : "";
+  const own = first && walk.cell ? briefText(walk.cell, look, PIECE_LENGTH) : "";
+  return [
+    heading, besideText(el, look, "previousSibling"), besideText(el, look, "nextSibling"),
+    own === first ? "" : first,
+    walk.cell ? columnHeader(walk.cell, look) : "",
+  ];
+}
+
+// -- regions and sections ------------------------------------------------------------------------
+
+/** Region rows: kind, element, parent, name, texts; then, for the walk only: heading, operated. */
+function addRegion(el, kind, at, walk) {
+  const { look } = walk;
+  const leaf = kind === "row" || kind === "item";
+  const name = kind === "item" || kind === "row" ? squeeze(attr(el, "aria-label") || "") : nameOf(el, look) || namingPart(el, look);
+  const region = [kind, at, currentRegion(walk), name, leaf ? piecesOf(el, look) : []];
+  return walk.regions.push(region) - 1;
+}
+
+/** The innermost region at this point of the walk. */
+function currentRegion(walk) {
+  for (let i = walk.path.length - 1; i >= 0; i -= 1) {
+    const { sections, region } = walk.path[i];
+    if (sections.length) return sections[sections.length - 1].region;
+    if (region >= 0) return region;
+  }
+  return -1;
+}
+
+function currentHeading(walk) {
+  for (let at = currentRegion(walk); at >= 0; at = walk.regions[at][2]) {
+    const [kind, , , name] = walk.regions[at];
+    if (name && kind !== "row" && kind !== "item" && kind !== "landmark") return name;
+  }
+  return "";
+}
+
+/** A heading names the region it begins, or opens a section of its own. */
+function addSection(el, at, walk) {
+  const name = briefText(el, walk.look, PIECE_LENGTH) || nameOf(el, walk.look);
+  if (!name) return;
+  const around = currentRegion(walk);
+  const nameless = around >= 0 && !walk.regions[around][3] ? walk.regions[around] : null;
+  if (nameless && nameless[0] !== "row" && nameless[0] !== "table" && !operatedSince(nameless[1], walk)) {
+    nameless[3] = name;
+    return;
+  }
+  const scope = sectionScope(el);
+  const frame = scope && walk.path.findLast((each) => each.el === scope);
+  if (!frame) return;
+  const level = headingLevel(el);
+  while (frame.sections.length && frame.sections[frame.sections.length - 1].level >= level) frame.sections.pop();
+  const region = walk.regions.push(["section", at, regionOfFrame(frame, walk), name, []]) - 1;
+  frame.sections.push({ level, region });
+}
+
+function regionOfFrame(frame, walk) {
+  const until = walk.path.indexOf(frame) + 1;
+  return currentRegion({ path: walk.path.slice(0, until) });
+}
+
+function operatedSince(at, walk) {
+  for (let i = at + 1; i < walk.rows.length; i += 1) if (walk.rows[i][14] & FLAG.interactive) return true;
+  return false;
+}
+
+// -- hosts, and what Python asks later -------------------------------------------------------------
+
+/** A selector of a frame or shadow host that is unique within its own root. */
+function uniqueCss(el) {
+  const root = el.getRootNode();
+  const id = attr(el, "id");
+  const tries = id ? [`#${CSS.escape(id)}`] : [];
+  for (const name of ["data-testid", "name", "title", "src"]) if (hasAttr(el, name)) tries.push(`${tagOf(el)}[${name}=${quoted(attr(el, name))}]`);
+  tries.push(tagOf(el));
+  const found = tries.find((css) => root.querySelectorAll(css).length === 1);
+  if (found) return found;
+  const steps = [];
+  for (let at = el; at && at.parentElement; at = at.parentElement) {
+    steps.unshift(`${tagOf(at)}:nth-child(${[...at.parentElement.children].indexOf(at) + 1})`);
+  }
+  return steps.join(" > ");
+}
+
+/** The element at a place of a look, where the page still remembers it and still has it. */
+function pick(token, at) {
+  const el = (looks.get(token) || [])[at];
+  return el && el.isConnected ? el : null;
+}
+
+/** Whether each selector leads to exactly the element at its place of the look, and to no other. */
+function leadsTo(token, pairs) {
+  const look = newLook();
+  return pairs.map(([at, selector]) => {
+    const el = pick(token, at);
+    return el !== null && resolve(selector, look, false).element === el;
+  });
+}
