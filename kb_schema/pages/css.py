@@ -7,22 +7,16 @@ only attributes) and piercing of shadow roots. The live twin is `agent/page/js/2
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import SelectolaxError
 
-from kb_schema.pages.tree import (
-    FIELD_TAGS,
-    Element,
-    Root,
-    disabled_natively,
-    fold,
-    is_chosen,
-    is_toggle,
-    raw_text,
-    value_of,
-)
+from kb_schema.pages.fields import disabled_natively, is_toggle, value_of
+from kb_schema.pages.tags import FIELD_TAGS
+from kb_schema.pages.texts import fold, markup_says
+from kb_schema.pages.tree import Element, Root
+from kb_schema.pages.visibility import is_chosen
 
 
 class SelectorError(ValueError):
@@ -79,29 +73,42 @@ _OWN = re.compile(rf":has-text\(|:(?:{'|'.join(_STATES)})(?![\w(-])")
 
 @dataclass(slots=True)
 class CssQueries:
-    """CSS answers on one page; each distinct native part is asked once per root."""
+    """CSS answers on one page; each distinct selector, and each native part, is asked once per root."""
 
+    _answers: dict[tuple[int, str, bool], tuple[Element, ...]] = field(default_factory=dict)
     _sets: dict[tuple[int, str], frozenset[int]] = field(default_factory=dict)
+    _families: dict[int, tuple[list[Element], dict[int, int]]] = field(default_factory=dict)
+    """The child elements of a parent, and where each stands among them, for `+` and `~`."""
+    _below: dict[tuple[object, ...], bool] = field(default_factory=dict)
+    """Whether something above an element matches the part of a selector that comes before."""
+    _first: dict[tuple[object, ...], int] = field(default_factory=dict)
+    """Where the first child of a parent stands that matches the part before a `~`."""
+    _holders: dict[tuple[int, bool, int], frozenset[int]] = field(default_factory=dict)
+    """Which elements of a root hold one that matches, for `:has(x)`."""
+    _parsed: dict[str, tuple[_Complex, ...]] = field(default_factory=dict)
+    """Kept, so that what is remembered of a part can be found by its identity."""
 
-    def select(self, root: Root, selector: str, *, pierce: bool = False) -> list[Element]:
+    def select(self, root: Root, selector: str, *, pierce: bool = False) -> tuple[Element, ...]:
         """Matching elements in document order. Raises `SelectorError`."""
+        key = (id(root), selector, pierce)
+        if key not in self._answers:
+            self._answers[key] = tuple(self._select(root, selector, pierce=pierce))
+        return self._answers[key]
+
+    def _select(self, root: Root, selector: str, *, pierce: bool) -> Iterable[Element]:
         if not selector.strip():
             raise SelectorError("an empty selector")
         if not pierce and not _OWN.search(selector):
-            matched = self._native(root, selector)
-            return [element for element in root.elements if id(element) in matched]
-        parsed = _parse_list(selector, relative=False)
-        return [element for element in root.elements if self._any(element, parsed, pierce)]
+            return sorted(_ask(root, selector), key=lambda element: element.order)
+        if selector not in self._parsed:
+            self._parsed[selector] = _parse_list(selector, relative=False)
+        parsed = self._parsed[selector]
+        return (element for element in root.elements if self._any(element, parsed, pierce))
 
     def _native(self, root: Root, selector: str) -> frozenset[int]:
         key = (id(root), selector)
         if key not in self._sets:
-            try:
-                nodes = root.parser.css(selector)
-            except SelectolaxError as error:
-                raise SelectorError(f"{selector!r} is not a selector a stored page can answer") from error
-            found = (root.by_node.get(node.mem_id) for node in nodes)
-            self._sets[key] = frozenset(id(element) for element in found if element is not None)
+            self._sets[key] = frozenset(map(id, _ask(root, selector)))
         return self._sets[key]
 
     def _any(
@@ -116,8 +123,61 @@ class CssQueries:
         fits = element is anchor if part.anchor else self._compound(element, part, pierce)
         if not fits or at == 0:
             return fits
-        related = _related(element, part.combinator, pierce)
-        return any(self._complex(node, parts, at - 1, pierce, anchor) for node in related)
+        if part.combinator == " ":
+            return self._above(element, parts, at - 1, pierce, anchor)
+        if part.combinator == "~":
+            return self._before(element, parts, at - 1, pierce, anchor)
+        nearest = self._brother(element) if part.combinator == "+" else _parent(element, pierce)
+        return nearest is not None and self._complex(nearest, parts, at - 1, pierce, anchor)
+
+    def _above(
+        self, element: Element, parts: _Complex, at: int, pierce: bool, anchor: Element | None
+    ) -> bool:
+        """Whether something around the element matches."""
+        if anchor is not None:  # every anchor would be remembered apart
+            return any(self._complex(node, parts, at, pierce, anchor) for node in _outward(element, pierce))
+        passed: list[tuple[object, ...]] = []
+        found = False
+        node: Element | None = element
+        while node is not None and not found:
+            key = (id(node), id(parts), at, pierce, id(anchor))
+            if key in self._below:
+                found = self._below[key]
+                break
+            passed.append(key)
+            node = _parent(node, pierce)
+            found = node is not None and self._complex(node, parts, at, pierce, anchor)
+        self._below.update(dict.fromkeys(passed, found))
+        return found
+
+    def _before(
+        self, element: Element, parts: _Complex, at: int, pierce: bool, anchor: Element | None
+    ) -> bool:
+        """Whether an earlier child of the same parent matches."""
+        if element.parent is None:
+            return False
+        children, places = self._family(element.parent)
+        key = (id(element.parent), id(parts), at, pierce, id(anchor))
+        if key not in self._first:
+            matching = (
+                n for n, child in enumerate(children) if self._complex(child, parts, at, pierce, anchor)
+            )
+            self._first[key] = next(matching, len(children))
+        return self._first[key] < places[id(element)]
+
+    def _brother(self, element: Element) -> Element | None:
+        """The child just before the element."""
+        if element.parent is None:
+            return None
+        children, places = self._family(element.parent)
+        place = places[id(element)]
+        return children[place - 1] if place else None
+
+    def _family(self, parent: Element) -> tuple[list[Element], dict[int, int]]:
+        if id(parent) not in self._families:
+            children = [*parent.elements()]
+            self._families[id(parent)] = (children, {id(child): n for n, child in enumerate(children)})
+        return self._families[id(parent)]
 
     def _compound(self, element: Element, part: _Compound, pierce: bool) -> bool:
         if part.native and id(element) not in self._native(element.root, part.native):
@@ -126,7 +186,7 @@ class CssQueries:
 
     def _test(self, element: Element, test: _Test, pierce: bool) -> bool:
         if test.name == "has-text":
-            return test.text in raw_text(element).lower()
+            return markup_says(element, test.text)
         if test.name in _STATES:
             return _STATES[test.name](element)
         if test.name == "has":
@@ -134,6 +194,8 @@ class CssQueries:
         return self._any(element, test.parts, pierce) is (test.name != "not")
 
     def _has(self, element: Element, parts: _Complex, pierce: bool) -> bool:
+        if len(parts) == 2 and parts[1].combinator == " ":
+            return id(element) in self._holding(element.root, parts, pierce)
         beside = parts[1].combinator in ("+", "~")
         scope = element.parent if beside else element
         if scope is None:
@@ -141,20 +203,39 @@ class CssQueries:
         last = len(parts) - 1
         return any(self._complex(node, parts, last, pierce, element) for node in scope.descendants())
 
+    def _holding(self, root: Root, parts: _Complex, pierce: bool) -> frozenset[int]:
+        key = (id(parts), pierce, id(root))
+        if key not in self._holders:
+            held: set[int] = set()
+            for element in root.elements:
+                if self._compound(element, parts[1], pierce):
+                    node = element.parent
+                    while node is not None and id(node) not in held:
+                        held.add(id(node))
+                        node = node.parent
+            self._holders[key] = frozenset(held)
+        return self._holders[key]
 
-def _related(element: Element, combinator: str, pierce: bool) -> Iterator[Element]:
-    if combinator in ("+", "~"):
-        siblings = [*element.parent.elements()] if element.parent else []
-        before = siblings[: siblings.index(element)][::-1] if siblings else []
-        yield from before[:1] if combinator == "+" else before
-        return
-    node: Element | None = element
+
+def _outward(element: Element, pierce: bool) -> Iterator[Element]:
+    node = _parent(element, pierce)
     while node is not None:
-        node = node.parent or (node.root.host if pierce and node.root.kind == "shadow" else None)
-        if node is not None:
-            yield node
-        if combinator == ">":
-            return
+        yield node
+        node = _parent(node, pierce)
+
+
+def _parent(element: Element, pierce: bool) -> Element | None:
+    return element.parent or (element.root.host if pierce and element.root.kind == "shadow" else None)
+
+
+def _ask(root: Root, selector: str) -> set[Element]:
+    """What the parser itself finds. Raises `SelectorError`."""
+    try:
+        nodes = root.parser.css(selector)
+    except SelectolaxError as error:
+        raise SelectorError(f"{selector!r} is not a selector a stored page can answer") from error
+    found = (root.by_node.get(node.mem_id) for node in nodes)
+    return {element for element in found if element is not None}
 
 
 # -- reading -------------------------------------------------------------------------------------

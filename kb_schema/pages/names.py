@@ -1,96 +1,119 @@
-"""Roles, accessible names and labels on stored pages. The live twin is `agent/page/js/3_names.js`."""
+"""Roles, accessible names and labels on stored pages.
+
+ARIA in HTML, HTML-AAM and accname 1.2, as far as markup tells. Our own snapshots carry the name the
+browser would give (`NAME_ATTRIBUTE`) wherever the markup alone could say something else. The live
+twin is `agent/page/js/3_names.js`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from kb_schema.pages.tree import (
-    FIELD_TAGS,
-    INLINE_TAGS,
-    INPUT_BUTTONS,
-    TEXTLESS_TAGS,
-    Element,
-    button_text,
-    is_editing_host,
-    squeeze,
-    visible,
-)
+from kb_schema.pages.fields import is_editing_host, value_of
+from kb_schema.pages.tags import FIELD_TAGS, INLINE_TAGS, INPUT_BUTTONS, TEXTLESS_TAGS, VISUAL_TAGS
+from kb_schema.pages.texts import button_text, squeeze, text_of
+from kb_schema.pages.tree import Element
+from kb_schema.pages.visibility import is_chosen, visible
+from kb_schema.snapshots import NAME_ATTRIBUTE
 
-_LANDMARKS = frozenset({"article", "aside", "main", "nav", "section"})
+_SECTIONING = frozenset({"article", "aside", "main", "nav", "section"})
 _TAG_ROLES = {
-    "article": "article", "aside": "complementary", "button": "button", "datalist": "listbox",
-    "dd": "definition", "details": "group", "dialog": "dialog", "dt": "term", "fieldset": "group",
+    "address": "group", "article": "article", "aside": "complementary", "blockquote": "blockquote",
+    "button": "button", "caption": "caption", "circle": "graphics-symbol", "code": "code",
+    "datalist": "listbox", "dd": "definition", "del": "deletion", "details": "group", "dfn": "term",
+    "dialog": "dialog", "dt": "term", "ellipse": "graphics-symbol", "em": "emphasis", "fieldset": "group",
     "figure": "figure", "form": "form", "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading",
-    "h5": "heading", "h6": "heading", "hr": "separator", "li": "listitem", "main": "main", "math": "math",
-    "menu": "list", "meter": "meter", "nav": "navigation", "ol": "list", "optgroup": "group",
-    "option": "option", "output": "status", "progress": "progressbar", "search": "search", "table": "table",
-    "tbody": "rowgroup", "textarea": "textbox", "tfoot": "rowgroup", "thead": "rowgroup", "tr": "row",
-    "ul": "list", "td": "cell", "svg": "img", "p": "paragraph", "blockquote": "blockquote",
-    "caption": "caption", "code": "code", "em": "emphasis", "strong": "strong", "time": "time",
-    "address": "group", "summary": "button",
+    "h5": "heading", "h6": "heading", "hgroup": "group", "hr": "separator", "ins": "insertion",
+    "line": "graphics-symbol", "main": "main", "mark": "mark", "math": "math", "menu": "list",
+    "meter": "meter", "nav": "navigation", "ol": "list", "optgroup": "group", "option": "option",
+    "output": "status", "p": "paragraph", "path": "graphics-symbol", "polygon": "graphics-symbol",
+    "polyline": "graphics-symbol", "progress": "progressbar", "rect": "graphics-symbol", "search": "search",
+    "strong": "strong", "sub": "subscript", "summary": "button", "sup": "superscript", "svg": "img",
+    "table": "table", "tbody": "rowgroup", "textarea": "textbox", "tfoot": "rowgroup", "thead": "rowgroup",
+    "time": "time", "tr": "row", "ul": "list",
 }  # fmt: skip
 _INPUT_ROLES = {
-    "button": "button", "submit": "button", "reset": "button", "image": "button", "checkbox": "checkbox",
-    "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "email": "textbox",
-    "tel": "textbox", "text": "textbox", "url": "textbox",
+    "button": "button", "submit": "button", "reset": "button", "image": "button", "file": "button",
+    "checkbox": "checkbox", "radio": "radio", "range": "slider", "number": "spinbutton",
+    "search": "searchbox", "email": "textbox", "tel": "textbox", "text": "textbox", "url": "textbox",
+    "password": "textbox",
 }  # fmt: skip
-_NAMED_BY_CONTENT = frozenset(
-    [
-        "button",
-        "cell",
-        "checkbox",
-        "columnheader",
-        "gridcell",
-        "heading",
-        "link",
-        "menuitem",
-        "menuitemcheckbox",
-        "menuitemradio",
-        "option",
-        "radio",
-        "row",
-        "rowheader",
-        "switch",
-        "tab",
-        "tooltip",
-        "treeitem",
-    ]
-)
-INTERACTIVE_ROLES = frozenset(
-    [
-        "button",
-        "link",
-        "menuitem",
-        "menuitemcheckbox",
-        "menuitemradio",
-        "tab",
-        "option",
-        "checkbox",
-        "switch",
-        "radio",
-        "treeitem",
-        "textbox",
-        "searchbox",
-        "combobox",
-        "listbox",
-        "slider",
-        "spinbutton",
-    ]
-)
+_ARIA_ROLES = frozenset({
+    "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption",
+    "cell", "checkbox", "code", "columnheader", "combobox", "comment", "complementary", "contentinfo",
+    "definition", "deletion", "dialog", "document", "emphasis", "feed", "figure", "form", "generic",
+    "grid", "gridcell", "group", "heading", "img", "insertion", "link", "list", "listbox", "listitem",
+    "log", "main", "mark", "marquee", "math", "menu", "menubar", "menuitem", "menuitemcheckbox",
+    "menuitemradio", "meter", "navigation", "note", "option", "paragraph", "presentation", "progressbar",
+    "radio", "radiogroup", "region", "row", "rowgroup", "rowheader", "scrollbar", "search", "searchbox",
+    "separator", "slider", "spinbutton", "status", "strong", "subscript", "suggestion", "superscript",
+    "switch", "tab", "table", "tablist", "tabpanel", "term", "textbox", "time", "timer", "toolbar",
+    "tooltip", "tree", "treegrid", "treeitem",
+})  # fmt: skip
+_ROLE_SYNONYMS = {"none": "presentation", "image": "img", "directory": "list"}
+_NAMED_BY_CONTENT = frozenset({
+    "button", "cell", "checkbox", "columnheader", "gridcell", "heading", "link", "menuitem",
+    "menuitemcheckbox", "menuitemradio", "option", "radio", "rowheader", "switch", "tab", "tooltip",
+    "treeitem",
+})  # fmt: skip
+INTERACTIVE_ROLES = frozenset({
+    "button", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "option", "checkbox",
+    "switch", "radio", "treeitem", "textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton",
+})  # fmt: skip
+_VALUE_ROLES = frozenset({
+    "textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton", "progressbar", "meter",
+    "scrollbar",
+})  # fmt: skip
+_NAMING_CHILD = {"fieldset": "legend", "table": "caption", "figure": "figcaption", "svg": "title"} | {
+    shape: "title" for shape, role in _TAG_ROLES.items() if role == "graphics-symbol"
+}
+_DEEPEST = 100
+"""Further down inside one name, only text counts."""
 _LABELABLE = frozenset({"input", "select", "textarea", "button", "meter", "output", "progress"})
 
 
+# -- roles -------------------------------------------------------------------------------------------
+
+
 def role_of(element: Element) -> str | None:
-    """The ARIA role: the one given, else what HTML says."""
-    given = (element.get("role") or "").split()
-    if given:
-        return given[0].lower()
+    """The ARIA role: the first known one given, unless it is taken back; else what HTML says."""
+    for token in (element.get("role") or "").lower().split():
+        role = _ROLE_SYNONYMS.get(token, token)
+        if role not in _ARIA_ROLES:
+            continue
+        if role == "presentation" and _is_there_for_everybody(element):
+            break
+        if role == "generic":
+            break
+        return role
     special = _ROLES_THAT_DEPEND.get(element.tag)
     return special(element) if special is not None else _TAG_ROLES.get(element.tag)
 
 
+def _is_there_for_everybody(element: Element) -> bool:
+    """What can be focused, or names itself, cannot be made presentational."""
+    attributes = element.attributes
+    return "tabindex" in attributes or _says_its_name(element, "aria-label") or is_interactive(element)
+
+
+def _says_its_name(element: Element, *more: str) -> bool:
+    return any(name in element.attributes for name in ("aria-labelledby", *more))
+
+
+def _names_itself(element: Element) -> bool:
+    return bool((element.get("aria-label") or "").strip()) or any(
+        element.get(name) for name in ("aria-labelledby", "title")
+    )
+
+
 def _link_role(element: Element) -> str | None:
     return "link" if "href" in element.attributes else None
+
+
+def _image_role(element: Element) -> str:
+    decorative = element.get("alt") == "" and not _names_itself(element) and not is_interactive(element)
+    return "presentation" if decorative else "img"
 
 
 def _input_role(element: Element) -> str | None:
@@ -104,30 +127,57 @@ def _select_role(element: Element) -> str:
     return "listbox" if many else "combobox"
 
 
-def _section_role(element: Element) -> str | None:
-    return "region" if "aria-label" in element.attributes or "aria-labelledby" in element.attributes else None
+def _item_role(element: Element) -> str | None:
+    around = element.parent
+    return "listitem" if around is not None and role_of(around) in ("list", "menu", "group") else None
+
+
+def _cell_role(element: Element) -> str:
+    table = element.closest("table")
+    return "gridcell" if table is not None and table.get("role") in ("grid", "treegrid") else "cell"
+
+
+def _header_role(element: Element) -> str:
+    scope = (element.get("scope") or "").lower()
+    if scope in ("row", "rowgroup"):
+        return "rowheader"
+    if scope in ("col", "colgroup"):
+        return "columnheader"
+    row = element.parent
+    in_head = row is not None and row.parent is not None and row.parent.tag == "thead"
+    beside_data = row is not None and any(cell.tag == "td" for cell in row.elements())
+    return "rowheader" if beside_data and not in_head else "columnheader"
 
 
 _ROLES_THAT_DEPEND: dict[str, Callable[[Element], str | None]] = {
     "a": _link_role,
     "area": _link_role,
-    "img": lambda element: "presentation" if element.get("alt") == "" else "img",
+    "img": _image_role,
     "input": _input_role,
+    "li": _item_role,
     "select": _select_role,
-    "th": lambda element: "rowheader" if element.get("scope") == "row" else "columnheader",
-    "section": _section_role,
-    "header": lambda element: None if _in_landmark(element) else "banner",
-    "footer": lambda element: None if _in_landmark(element) else "contentinfo",
+    "td": _cell_role,
+    "th": _header_role,
+    "section": lambda element: "region" if _names_itself(element) else None,
+    "header": lambda element: None if _in_section(element) else "banner",
+    "footer": lambda element: None if _in_section(element) else "contentinfo",
 }
 
 
-def _in_landmark(element: Element) -> bool:
-    node: Element | None = element
+def _in_section(element: Element) -> bool:
+    node = element.parent or _shadow_host(element)
     while node is not None:
-        if node.tag in _LANDMARKS:
+        if node.tag in _SECTIONING:
             return True
-        node = node.parent or (node.root.host if node.root.kind == "shadow" else None)
+        node = node.parent or _shadow_host(node)
     return False
+
+
+def _shadow_host(element: Element) -> Element | None:
+    return element.root.host if element.root.kind == "shadow" else None
+
+
+# -- labels ------------------------------------------------------------------------------------------
 
 
 def _named_by(element: Element, attribute: str) -> list[Element]:
@@ -162,100 +212,173 @@ def _labelable(element: Element) -> bool:
 def label_text(element: Element) -> str:
     """What labels a control: `aria-labelledby`, `aria-label`, label elements."""
     parts = [
-        *(_name_from_content(node, named=True) for node in _named_by(element, "aria-labelledby")),
+        *(_referenced(node) for node in _named_by(element, "aria-labelledby")),
         element.get("aria-label") or "",
-        *(_label_content(node, element) for node in labels_of(element)),
+        *(_referenced(node, element) for node in labels_of(element)),
     ]
     return squeeze(" ".join(parts))
 
 
-def _label_content(label: Element, control: Element) -> str:
-    """A label's own words, without what the control inside it says."""
-    out: list[str] = []
-    stack: list[Element | str] = [*reversed(label.children)]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, str):
-            out.append(at)
-        elif at is not control and at.tag not in TEXTLESS_TAGS and at.tag != "select":
-            apart = "" if at.tag in INLINE_TAGS else " "
-            out.append(apart)
-            if at.tag == "img":
-                out.append(at.get("alt") or "")
-            stack.append(apart)
-            stack.extend(reversed(at.children))
-    return squeeze("".join(out))
+# -- names -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How we came to an element whose text alternative is asked."""
+
+    seen: set[int]
+    """What has been said already."""
+    referred: bool = False
+    """By an id or a label: these are followed once."""
+    inside: bool = False
+    """As a part of something."""
+    hidden: bool = False
+    """Hidden parts count, since what was referred to is hidden itself."""
+    depth: int = 0
 
 
 def name_of(element: Element) -> str:
-    """The accessible name."""
-    labelled = squeeze(
-        " ".join(_name_from_content(node, named=True) for node in _named_by(element, "aria-labelledby"))
-    )
-    if labelled:
-        return labelled
-    own = squeeze(element.get("aria-label") or "") or _native_name(element)
-    if own:
-        return own
-    if role_of(element) in _NAMED_BY_CONTENT:
-        content = _name_from_content(element, named=False)
-        if content:
+    """The accessible name: the browser's own where a snapshot carries it."""
+    kept = element.get(NAME_ATTRIBUTE) if element.root.annotated else None
+    return squeeze(_alternative(element, _Way(set()))) if kept is None else kept
+
+
+def calling_name(element: Element) -> str:
+    """What `role_name` asks for: the accessible name; a row that has none is called by what it holds."""
+    name = name_of(element)
+    if name or role_of(element) != "row":
+        return name
+    return squeeze(_content(element, _Way({id(element)})))
+
+
+def _referenced(element: Element, *said: Element) -> str:
+    way = _Way({id(each) for each in said}, referred=True, inside=True, hidden=not _shows(element))
+    return squeeze(_alternative(element, way))
+
+
+def _alternative(element: Element, way: _Way) -> str:
+    """The text alternative of one element (accname 1.2, 4.3.2)."""
+    if id(element) in way.seen:
+        return ""
+    way.seen.add(id(element))
+    given = _given_name(element, way)
+    if given is not None:
+        return given
+    role = role_of(element)
+    native = "" if role == "presentation" else _native_name(element, way)
+    if native or (not way.inside and _is_text_field(element) and labels_of(element)):
+        return native
+    if way.inside or _named_by_content(element, role):
+        content = _content(element, way)
+        if squeeze(content) or (way.inside and role is None):
             return content
-    return squeeze(element.get("title") or "") or squeeze(element.get("placeholder") or "")
+    hint = element.get("placeholder") or element.get("aria-placeholder") or ""
+    return element.get("title") or (hint if _is_text_field(element) else "")
 
 
-def _native_name(element: Element) -> str:
+def _given_name(element: Element, way: _Way) -> str | None:
+    """By `aria-labelledby`, by the value of a field inside a label, by `aria-label`."""
+    if not way.referred:
+        named = " ".join(_referenced(node) for node in _named_by(element, "aria-labelledby"))
+        if squeeze(named):
+            return named
+    value = _embedded_value(element, way) if way.inside else None
+    if value is not None:
+        return value
+    own = element.get("aria-label") or ""
+    return own if own.strip() else None
+
+
+def _is_text_field(element: Element) -> bool:
+    return element.tag in ("input", "textarea") or "aria-placeholder" in element.attributes
+
+
+def _named_by_content(element: Element, role: str | None) -> bool:
+    """Rows are named by what they hold where rows are operated: in grids, or when they take the focus."""
+    if role == "row":
+        return "tabindex" in element.attributes or any(
+            around.get("role") in ("grid", "treegrid") for around in element.ancestors()
+        )
+    return role in _NAMED_BY_CONTENT or (element.tag == "dt" and role == "term")
+
+
+def _embedded_value(element: Element, way: _Way) -> str | None:
+    """What a field inside a label adds to it; None where it is no such field."""
+    role = role_of(element)
+    if role not in _VALUE_ROLES:
+        return None
+    if element.tag == "select":
+        chosen = (node for node in element.descendants() if node.tag == "option" and is_chosen(node))
+        return " ".join(_option_text(option) for option in chosen)
+    if element.tag == "input" and element.input_type == "password":
+        return ""
+    if element.tag in ("input", "textarea"):
+        return value_of(element) or ""
+    if role in ("textbox", "searchbox"):
+        return _content(element, way)
+    return element.get("aria-valuetext") or element.get("aria-valuenow") or ""
+
+
+def _option_text(option: Element) -> str:
+    return squeeze("".join(child for child in option.children if isinstance(child, str)))
+
+
+def _native_name(element: Element, way: _Way) -> str:
+    """The name HTML itself gives: buttons' values, labels, alternative texts, captions."""
     tag = element.tag
-    if tag == "input" and element.input_type in INPUT_BUTTONS:
-        return squeeze(button_text(element))
-    if tag == "input" and element.input_type == "image":
-        return squeeze(element.get("alt") or element.get("title") or "Submit")
-    if tag in FIELD_TAGS:
-        text = squeeze(" ".join(_label_content(node, element) for node in labels_of(element)))
-        if text or tag != "button":
-            return text
+    if tag in FIELD_TAGS or tag in ("meter", "progress", "output"):
+        return _field_name(element, way)
     if tag in ("img", "area"):
-        return squeeze(element.get("alt") or "")
-    child = {"fieldset": "legend", "table": "caption", "figure": "figcaption", "svg": "title"}.get(tag)
+        return element.get("alt") or ""
+    if tag in ("option", "optgroup"):
+        return element.get("label") or (_option_text(element) if tag == "option" else "")
+    child = _NAMING_CHILD.get(tag)
     naming = next((node for node in element.elements() if node.tag == child), None)
-    return _name_from_content(naming, named=True) if naming is not None else ""
+    if naming is None:
+        return ""
+    if child == "title":
+        return "".join(part for part in naming.children if isinstance(part, str))
+    return _alternative(naming, replace(way, inside=True))
 
 
-def _name_from_content(element: Element, *, named: bool) -> str:
-    own = element.get("aria-label") or _child_name(element)
-    if named and own:
-        return squeeze(own)
-    everything = named and not visible(element)
-    out: list[str] = []
-    stack: list[Element | str] = [*reversed(element.children)]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, str):
-            out.append(at)
-        elif _speaks(at, everything=everything):
-            apart = "" if at.tag in INLINE_TAGS else " "
-            said = at.get("aria-label") or _child_name(at)
-            out.append(apart + said)
-            stack.append(apart)
-            stack.extend([] if said else reversed(at.children))
-    return squeeze("".join(out))
+def _field_name(element: Element, way: _Way) -> str:
+    if element.tag == "input" and element.input_type == "image":
+        return element.get("alt") or element.get("title") or "Submit"
+    own = button_text(element) if element.tag == "input" and element.input_type in INPUT_BUTTONS else ""
+    return own or _label_name(element, way)
 
 
-def _speaks(child: Element, *, everything: bool) -> bool:
-    if child.tag in TEXTLESS_TAGS or child.get("aria-hidden") == "true":
-        return False
-    return everything or visible(child) or any(visible(node) for node in child.descendants())
+def _label_name(element: Element, way: _Way) -> str:
+    if way.inside:
+        return ""
+    return " ".join(text for label in labels_of(element) if (text := _referenced(label, element)))
 
 
-def _child_name(element: Element) -> str:
-    if element.tag in ("img", "area"):
-        return element.get("alt") or element.get("title") or ""
-    if element.tag == "input" and element.input_type in INPUT_BUTTONS:
-        return button_text(element)
-    if element.tag == "svg":
-        title = next((node for node in element.elements() if node.tag == "title"), None)
-        return "".join(child for child in title.children if isinstance(child, str)) if title else ""
-    return ""
+def _content(element: Element, way: _Way) -> str:
+    """Text alternatives of everything inside."""
+    if way.depth > _DEEPEST:
+        return text_of(element)
+    children = element.shadow.top if element.shadow is not None else element.children
+    return "".join(child if isinstance(child, str) else _part(child, way) for child in children)
+
+
+def _part(child: Element, way: _Way) -> str:
+    tag = child.tag
+    if tag == "br":
+        return " "
+    if tag in TEXTLESS_TAGS and tag not in ("textarea", "iframe"):
+        return ""
+    if child.get("aria-hidden") == "true" and not way.hidden:
+        return ""
+    if not way.hidden and not _shows(child):
+        return ""
+    said = _alternative(child, replace(way, inside=True, depth=way.depth + 1))
+    runs_on = tag in INLINE_TAGS and tag not in VISUAL_TAGS and tag not in FIELD_TAGS
+    return said if runs_on else f" {said} "
+
+
+def _shows(element: Element) -> bool:
+    return visible(element) or any(visible(node) for node in element.descendants())
 
 
 def is_interactive(element: Element) -> bool:

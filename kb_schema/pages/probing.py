@@ -6,20 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from kb_schema.pages.css import SelectorError
+from kb_schema.pages.fields import enabled, is_editing_host, is_secret, value_of
 from kb_schema.pages.resolve import Queries, resolve
-from kb_schema.pages.tree import (
-    INPUT_BUTTONS,
-    TOGGLE_ROLES,
-    Element,
-    Root,
-    enabled,
-    is_editing_host,
-    is_secret,
-    squeeze,
-    text_of,
-    value_of,
-    visible,
-)
+from kb_schema.pages.tags import INPUT_BUTTONS, TOGGLE_ROLES
+from kb_schema.pages.texts import says, squeeze, text_of
+from kb_schema.pages.tree import Element, Root
+from kb_schema.pages.visibility import visible
 from kb_schema.probes import ElementProbe, FormProbe, Probe, ProbeAnswer, TextProbe
 
 TEXT_LIMIT = 2_000
@@ -36,19 +28,19 @@ def answer(probe: Probe, roots: list[Root], queries: Queries) -> ProbeAnswer:
 
 def _answer_text(probe: TextProbe, roots: list[Root], queries: Queries) -> ProbeAnswer:
     wanted = squeeze(probe.value)
-
-    def says(text: str) -> bool:
-        return wanted in text if wanted else bool(text)
-
     if probe.css is None:
-        seen = sum(_root_visible(root) and says(text_of(root)) for root in roots)
-        return ProbeAnswer(present=sum(says(text_of(root, everything=True)) for root in roots), visible=seen)
+        shown = [root for root in roots if _root_visible(root) and says(root, wanted)]
+        rest = (root for root in roots if root not in shown)
+        return ProbeAnswer(
+            present=len(shown) + sum(says(root, wanted, everything=True) for root in rest), visible=len(shown)
+        )
     found = [element for root in roots for element in queries.css.select(root, probe.css)]
-    texts = [text for element in found if visible(element) and says(text := text_of(element))]
+    seen = [element for element in found if visible(element) and says(element, wanted)]
+    hidden = set(found).difference(seen)
     return ProbeAnswer(
-        present=sum(says(text_of(element, everything=True)) for element in found),
-        visible=len(texts),
-        text=texts[0][:TEXT_LIMIT] if texts else None,
+        present=len(seen) + sum(says(element, wanted, everything=True) for element in hidden),
+        visible=len(seen),
+        text=text_of(seen[0])[:TEXT_LIMIT] if seen else None,
     )
 
 
@@ -73,9 +65,10 @@ def _answer_element(probe: ElementProbe, roots: list[Root], queries: Queries) ->
 
 
 def _answer_form(_probe: FormProbe, roots: list[Root], _queries: Queries) -> ProbeAnswer:
-    every = (element for root in roots for element in root.elements)
+    every = [element for root in roots for element in root.elements]
     fields = [e for e in every if _is_form_field(e) and visible(e) and enabled(e)]
-    return ProbeAnswer(present=len(fields), visible=sum(map(_is_invalid, fields)))
+    ticked = {_group_of(e) for e in every if _is_radio(e) and value_of(e) == "true"}
+    return ProbeAnswer(present=len(fields), visible=sum(_is_invalid(e, ticked) for e in fields))
 
 
 _ANSWERS: dict[type[Any], Callable[..., ProbeAnswer]] = {
@@ -96,27 +89,24 @@ def _is_form_field(element: Element) -> bool:
     )
 
 
-def _is_invalid(element: Element) -> bool:
+def _is_invalid(element: Element, ticked: set[tuple[str | int | None, ...]]) -> bool:
     if element.get("aria-invalid") == "true":
         return True
     if "required" not in element.attributes and element.get("aria-required") != "true":
         return False
     if is_secret(element):
         return False  # its value was left out because it has one
-    if element.tag == "input" and element.input_type == "radio":
-        return not any(value_of(other) == "true" for other in _radio_group(element))
+    if _is_radio(element):
+        return _group_of(element) not in ticked
     return value_of(element) in ("", "false")
 
 
-def _radio_group(radio: Element) -> list[Element]:
-    name, form = radio.get("name"), radio.closest("form")
-    if not name:
-        return [radio]
-    return [
-        other
-        for other in radio.root.elements
-        if other.tag == "input"
-        and other.input_type == "radio"
-        and other.get("name") == name
-        and other.closest("form") is form
-    ]
+def _is_radio(element: Element) -> bool:
+    return element.tag == "input" and element.input_type == "radio"
+
+
+def _group_of(radio: Element) -> tuple[str | int | None, ...]:
+    """What the radio buttons of which one is to be chosen have in common; one without a name is alone."""
+    name = radio.get("name")
+    form = radio.closest("form")
+    return (id(radio.root), name, None if form is None else id(form)) if name else (id(radio),)

@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kb_schema.pages.css import CssQueries, SelectorError
-from kb_schema.pages.names import is_control, is_interactive, label_text, name_of, role_of
-from kb_schema.pages.tree import Element, Root, fold, is_editing_host, squeeze, text_of, visible
+from kb_schema.pages.fields import is_editing_host
+from kb_schema.pages.names import calling_name, is_control, is_interactive, label_text, role_of
+from kb_schema.pages.texts import fold, squeeze, text_of
+from kb_schema.pages.tree import Element, Root
+from kb_schema.pages.visibility import visible
 from kb_schema.pages.xpath import XPathQueries
 from kb_schema.selectors import (
     DomIndexStrategy,
@@ -170,7 +173,7 @@ def _by_placeholder(strategy: NameStrategy, where: _Where) -> list[Element]:
 
 @_finder("role_name")
 def _by_role_and_name(strategy: NameStrategy, where: _Where) -> list[Element]:
-    return [e for e in where.every() if role_of(e) == strategy.role and _named(strategy, name_of(e), e)]
+    return [e for e in where.every() if role_of(e) == strategy.role and _named(strategy, calling_name(e), e)]
 
 
 def _named(strategy: NameStrategy, text: str, element: Element) -> bool:

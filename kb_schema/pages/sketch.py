@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from kb_schema.conditions import Condition, DomContains, DomElement, ElementVisible, TitleContains
 from kb_schema.pages.names import is_control, label_text, name_of, role_of
 from kb_schema.pages.stored import StoredPage
-from kb_schema.pages.tree import Element, squeeze, text_of, visible
+from kb_schema.pages.texts import squeeze, text_of
+from kb_schema.pages.tree import Element
+from kb_schema.pages.visibility import visible
 from kb_schema.selectors import NameStrategy, Selector
 from kb_schema.templates import css_string
 

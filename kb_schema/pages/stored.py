@@ -10,14 +10,21 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from kb_schema.pages import probing
+from kb_schema.pages.limits import PageRefused
+from kb_schema.pages.parsing import parse_roots
 from kb_schema.pages.resolve import Queries, Resolved, resolve
-from kb_schema.pages.tree import PageRefused, Root, parse_roots, squeeze, text_of, visible
+from kb_schema.pages.texts import squeeze, text_of
+from kb_schema.pages.tree import Root
+from kb_schema.pages.visibility import visible
 from kb_schema.probes import Probe, ProbeAnswer, TextProbe, probe_key
 from kb_schema.selectors import Selector
 from kb_schema.snapshots import PageSnapshot
 
 MAX_HTML_CHARACTERS = 10_000_000
 """HTML longer than this is refused unless the caller allows more."""
+
+REPEATED = 2
+"""All roots together may have so many times as much: frames within frames repeat themselves."""
 
 
 class StoredPage:
@@ -27,12 +34,14 @@ class StoredPage:
         if len(snapshot.html) > max_html:
             raise PageRefused(f"the HTML has {len(snapshot.html)} characters; {max_html} are allowed")
         self.snapshot = snapshot
+        self._most_characters = REPEATED * max_html
         self._queries = Queries()
 
     @cached_property
     def roots(self) -> list[Root]:
         """The document, then its shadow roots and frame documents."""
-        return parse_roots(self.snapshot.html, annotated=self.snapshot.annotated)
+        html = self.snapshot.html
+        return parse_roots(html, annotated=self.snapshot.annotated, most_characters=self._most_characters)
 
     @cached_property
     def text(self) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, WithJsonSchema
 
 from kb_schema.answers import AvailableActions, DocumentAnswer, Identification
-from kb_schema.pages.tree import PageRefused
+from kb_schema.pages.limits import PageRefused
 from kb_schema.snapshots import PageSnapshot
 from mcp_server import describe, here, rendering
 from mcp_server.errors import BadRequest

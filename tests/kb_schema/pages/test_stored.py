@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from kb_schema.pages.limits import PageRefused
 from kb_schema.pages.stored import StoredPage, answer_probes
-from kb_schema.pages.tree import PageRefused
 from kb_schema.probes import ElementProbe, FormProbe, TextProbe, probe_key
 from kb_schema.selectors import Selector, css
 from kb_schema.snapshots import PageSnapshot

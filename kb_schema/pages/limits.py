@@ -1,0 +1,117 @@
+"""What a page may ask of the parser: looked at before anything is parsed, in time linear in its size.
+
+A parser is quadratic in how deeply elements nest and how many attributes one has, and it opens
+formatting elements that were never closed again in every paragraph, so that a few megabytes could
+keep it busy for hours or fill the memory. What is counted here is never less than what the parser
+will meet (scripts and comments are counted, too), and far more than any page of a person has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from kb_schema.pages.tags import FLAT_TAGS, FORMATTING_TAGS
+
+DEEPEST = 4_000
+"""Elements in each other, of a parsed page."""
+MOST_ROOTS = 500
+"""Shadow roots and frames of one page."""
+MOST_TAGS = 200_000
+MOST_ELEMENTS = 100_000
+MOST_STEPS = 50_000_000
+"""Open tags at every tag, summed: the parser walks through them."""
+MOST_REOPENED = 500_000
+"""Formatting elements open at every tag, summed: so many elements the parser may have to make."""
+MOST_ATTRIBUTES = 2_000
+"""Of one tag."""
+MOST_OPTIONS = 20_000
+"""The parser takes quadratic time for the options of a list."""
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
+_OPTION = re.compile(r"<option", re.IGNORECASE)
+_LONG_TAG = re.compile(r"<[a-zA-Z](?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+")
+"""A tag with its attributes; quotes that are never closed end it."""
+_ATTRIBUTE = re.compile(r"[^\s\"'>/=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"']*+))?+")
+_SHORTEST_LONG = 2 * MOST_ATTRIBUTES
+"""Characters that so many attributes need at least."""
+
+
+class PageRefused(ValueError):
+    """A page that is too large or too deeply nested to be looked at."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What is left of the limits while the roots of one page are parsed, one after the other."""
+
+    characters: int
+    tags: int = MOST_TAGS
+    roots: int = MOST_ROOTS
+
+    def spend(self, html: str) -> None:
+        """Take a root's markup off. Raises `PageRefused` where nothing is left."""
+        self.roots -= 1
+        if self.roots < 0:
+            raise PageRefused(f"more than {MOST_ROOTS} shadow roots and frames")
+        self.characters -= len(html)
+        if self.characters < 0:
+            raise PageRefused("shadow roots and frames repeat more HTML than is allowed")
+        self.tags -= check_markup(html, most_tags=self.tags)
+
+
+def check_markup(html: str, *, most_tags: int = MOST_TAGS) -> int:
+    """How many tags there are. Raises `PageRefused` for markup that no page of a person has."""
+    _check_attributes(html)
+    if sum(1 for _ in _OPTION.finditer(html)) > MOST_OPTIONS:
+        raise PageRefused(f"the page has more than {MOST_OPTIONS:,} options to choose from")
+    tags = depth = steps = formatting = reopened = 0
+    still_open: Counter[str] = Counter()
+    for match in _TAG.finditer(html):
+        tags += 1
+        closes, name = match.groups()
+        name = name.lower()
+        if closes:
+            depth = max(0, depth - 1)
+            if still_open[name]:
+                still_open[name] -= 1
+                formatting -= 1
+        elif name not in FLAT_TAGS:
+            depth += 1
+            if name in FORMATTING_TAGS:
+                still_open[name] += 1
+                formatting += 1
+        steps += depth
+        reopened += formatting
+        if tags > most_tags:
+            raise PageRefused(f"the page has more than {MOST_TAGS:,} tags")
+        if steps > MOST_STEPS:
+            raise PageRefused("elements are nested too deeply")
+        if reopened > MOST_REOPENED:
+            raise PageRefused("formatting elements are nested too deeply and never closed")
+    return tags
+
+
+def check_tree(depth: int, elements: int) -> None:
+    """Raises `PageRefused` where a parsed page nests more deeply, or has more, than it may."""
+    if depth > DEEPEST:
+        raise PageRefused(f"elements are nested more than {DEEPEST:,} deep")
+    if elements > MOST_ELEMENTS:
+        raise PageRefused(f"the page has more than {MOST_ELEMENTS:,} elements")
+
+
+def _check_attributes(html: str) -> None:
+    """Only tags long enough for so many attributes are looked into."""
+    at = 0
+    while (match := _LONG_TAG.search(html, at)) is not None:
+        at = max(match.end(), match.start() + 1)
+        if at - match.start() < _SHORTEST_LONG:
+            continue
+        count = sum(1 for _ in _ATTRIBUTE.finditer(html, match.start() + 1, at))
+        if count > MOST_ATTRIBUTES:
+            raise PageRefused(f"an element has more than {MOST_ATTRIBUTES:,} attributes")

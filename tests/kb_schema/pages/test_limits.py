@@ -1,0 +1,109 @@
+"""Pages made to keep a server busy or to fill its memory: refused before anything is parsed, or answered."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb_schema.pages.limits import MOST_ELEMENTS, MOST_ROOTS, PageRefused, check_markup
+from kb_schema.pages.stored import answer_probes
+from kb_schema.probes import ElementProbe, FormProbe, TextProbe, probe_key
+from kb_schema.selectors import css
+from kb_schema.snapshots import PageSnapshot
+
+PROBES = (
+    TextProbe(value="nowhere"),
+    TextProbe(value="nowhere", css="div, p"),
+    ElementProbe(selector=css("div:has-text('nowhere')")),
+    ElementProbe(selector=css("i:has-text('x') ~ i")),
+    ElementProbe(selector=css("div:has(i:has-text('nowhere')) i")),
+    FormProbe(),
+)
+
+BOMBS = {
+    "a hundred thousand nested elements": ("<div>" * 100_000, "nested too deeply"),
+    "slashes do not close": ("<div/>" * 100_000, "nested too deeply"),
+    "unknown elements": ("<b&>" * 100_000, "nested too deeply"),
+    "tables in tables": ("<table><tr><td>" * 50_000, "nested too deeply"),
+    "formatting opened again in every paragraph": (
+        "<p>" + "".join(f"<b x={n}>" for n in range(900)) + "</p>" + "<p>x</p>" * 50_000,
+        "formatting",
+    ),
+    "attributes": ("<div " + " ".join(f"a{n}" for n in range(600_000)) + ">", "attributes"),
+    "the same attribute": ("<div " + "a " * 2_000_000 + ">", "attributes"),
+    "attributes behind quotes": ("<div x='" + "y" * 9_000 + "' " + 'a="1" ' * 3_000 + ">", "attributes"),
+    "paragraphs nobody opened": ("</p>" * 1_000_000, "tags"),
+    "elements": ("<p>" * (MOST_ELEMENTS + 1), "elements"),
+    "options": ("<select>" + "<option>" * 100_000, "options"),
+    "frames": ("<pp-frame-document srcdoc=x></pp-frame-document>" * (MOST_ROOTS + 1), "frames"),
+    "shadow roots in shadow roots": ("<i><pp-shadow-root>" * 300 + "x" * 1_000_000, "repeat"),
+}
+
+HARMLESS = {
+    "tags nobody closes": "<a" * 1_000_000,
+    "only brackets": "<" * 1_000_000,
+    "comments nobody closes": "<!--" * 500_000,
+    "one long quote": "<a '" + 'x" ' * 500_000,
+    "entities": "&amp;&lol;&#x41;" * 100_000,
+    "a document type with entities": '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><p>&c;</p>',
+    "long text in nested elements": "<div>" * 3_000 + "word " * 300_000,
+    "many siblings": "<div>" + "<i>a</i>" * 20_000,
+    "many radio buttons": "<form>" + "<input type=radio required name=a>" * 10_000,
+    "a page's script": "<script>" + "if(a<b&&c<d)e();" * 3_000 + "</script>",
+}
+
+
+def answer(html: str) -> dict[str, object]:
+    return {**answer_probes(PageSnapshot(url="http://x.test/", html=html), PROBES)}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_are_refused_with_the_reason(name):
+    html, reason = BOMBS[name]
+    with pytest.raises(PageRefused, match=reason):
+        answer(html)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_only_looks_like_a_bomb_is_answered(name):
+    assert len(answer(HARMLESS[name])) == len(PROBES)
+
+
+@pytest.mark.parametrize("name", ["a hundred thousand nested elements", "attributes", "options"])
+def test_refusing_takes_no_more_memory_than_the_page(name):
+    html, _ = BOMBS[name]
+    tracemalloc.start()
+    try:
+        with pytest.raises(PageRefused):
+            answer(html)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(html) + 1_000_000
+
+
+@given(st.text(alphabet="<>/ab'\"= -!pi&;", max_size=300))
+def test_any_markup_is_counted_without_an_error(html):
+    assert check_markup(html) == html.lower().count("<") - _not_tags(html.lower())
+
+
+def _not_tags(html: str) -> int:
+    return sum(
+        1
+        for at, char in enumerate(html)
+        if char == "<" and not html[at + 1 : at + 3].removeprefix("/")[:1].isalpha()
+    )
+
+
+def test_words_of_an_answer_are_those_of_the_element_itself():
+    html = "<div>Save <b>all</b><p>now</p></div><noscript><i>Save all</i></noscript>"
+    answers = answer_probes(
+        PageSnapshot(url="", html=html),
+        (asked := [TextProbe(value="Save all now", css="div"), TextProbe(value="all now", css="b")]),
+    )
+    assert [answers[probe_key(probe)].visible for probe in asked] == [1, 0]
