@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kb_schema.export import json_schema
+from kb_schema.export import schemas_with_shared_definitions
 
 Schema = dict[str, Any]
 
@@ -50,12 +50,12 @@ _NODE = {
 
 def document_validator(kind: str) -> Schema:
     """For a collection of documents of one kind."""
-    return _wrapped(reduced(json_schema(kind)))
+    return _wrapped(_of(kind))
 
 
 def edge_validator(kind: str) -> Schema:
     """For a collection of edges of one kind."""
-    return _wrapped(reduced(json_schema(kind)), source=_NODE, target=_NODE)
+    return _wrapped(_of(kind), source=_NODE, target=_NODE)
 
 
 def node_validator() -> Schema:
@@ -67,6 +67,11 @@ def node_validator() -> Schema:
 def reduced(schema: Mapping[str, Any]) -> Schema:
     """A JSON Schema in MongoDB's dialect: never stricter, looser where it must be."""
     return _reduced(schema, schema.get("$defs", {}), _DEPTH)
+
+
+def _of(kind: str) -> Schema:
+    schemas, definitions = schemas_with_shared_definitions()
+    return _reduced(schemas[kind], definitions, _DEPTH)
 
 
 def _wrapped(body: Schema, **more: Schema) -> Schema:
