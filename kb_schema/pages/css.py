@@ -7,7 +7,7 @@ only attributes) and piercing of shadow roots. The live twin is `agent/page/js/2
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import SelectolaxError
