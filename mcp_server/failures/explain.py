@@ -50,11 +50,12 @@ def _strategy(case: Case, causes: list[Cause]) -> dict[str, Any] | None:
     names = [case.error, *(name for each in causes for name in (*_AS_ERRORS.get(each.cause, ()), each.cause))]
     screen = case.screen_id or case.expected_screen
     for name in dict.fromkeys(names):
-        try:
-            found = strategies.strategy(
-                case.view, name, screen_id=screen, action_type=case.action_type, own=case.own_rules
-            )
-        except UnknownName:
-            continue
-        return working(found)
+        for action in dict.fromkeys((case.action_type, None)):  # a form's rules stand at its fields
+            try:
+                found = strategies.strategy(
+                    case.view, name, screen_id=screen, action_type=action, own=case.own_rules
+                )
+            except UnknownName:
+                continue
+            return working(found)
     return None
