@@ -22,7 +22,7 @@ from kb_schema.answers import (
     Websites,
 )
 from kb_schema.calls import ActionCall
-from mcp_server import wording
+from mcp_server import reasons, wording
 
 
 def identification(answer: Identification) -> str:
@@ -75,7 +75,7 @@ def actions(answer: AvailableActions) -> str:
 
 
 def paths(answer: Paths) -> str:
-    """A line a path."""
+    """A line a path; what sets the others apart from the first."""
     if not answer.paths:
         return f"no path from {answer.from_screen} to {answer.to_screen}: {answer.hint}"
     return "\n".join(f"{number}. {_path(path)}" for number, path in enumerate(answer.paths, start=1))
@@ -92,6 +92,7 @@ def _path(path: Path) -> str:
     return (
         f"{path.steps[0].from_screen} {hops} "
         f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed})"
+        + (f"; against the first: {reasons.in_words(path.against_best)}" if path.against_best else "")
     )
 
 
