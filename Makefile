@@ -8,7 +8,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-mongod setup-django setup-miniwob demo test nightly lint format bench constraints clean
+.PHONY: help setup setup-mongod setup-django setup-miniwob setup-conformance demo test nightly lint format bench conformance constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -26,14 +26,17 @@ setup-django: setup ## install the Django whose admin the tests look at into .to
 setup-miniwob: setup ## install the pages of MiniWoB++ for the tests into .tools
 	@bash scripts/setup.sh miniwob || [ -z "$$CI" ]
 
+setup-conformance: setup ## install the MCP conformance tool and the MCP Inspector into .tools, where npm is
+	@$(BIN)/python scripts/conformance.py --install
+
 demo: setup ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup-mongod setup-django setup-miniwob ## the architecture's contracts and the tests
+test: setup-mongod setup-django setup-miniwob setup-conformance ## the architecture's contracts and the tests
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not nightly and not bench"
 
-nightly: setup-mongod setup-django setup-miniwob ## everything, the slow tests included
+nightly: setup-mongod setup-django setup-miniwob setup-conformance ## everything, the slow tests included
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts
@@ -49,6 +52,9 @@ format: setup ## let ruff format and mend what it can
 bench: setup ## the benchmarks (trust ratios, not seconds)
 	@$(BIN)/python benchmarks/bench_load.py
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900
+
+conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md
+	@$(BIN)/python scripts/conformance.py --write docs/conformance.md
 
 constraints: ## renew constraints.txt from a fresh install of the newest versions
 	@bash scripts/setup.sh constraints
