@@ -10,7 +10,8 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import BrowserMissing, find_chromium, launch
-from tests.support.mongod import mongodb_server, mongodb_url, own_mongod  # noqa: F401 - fixtures
+from tests.support import rotation
+from tests.support.mongod import _stoppable, mongodb_server, mongodb_url, own_mongod  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page, ViewportSize
 
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How to draw the same samples again."""
+    terminalreporter.write_line(f"rotating samples: {rotation.VARIABLE}={rotation.SEED}")
 
 
 @pytest.fixture(scope="session")

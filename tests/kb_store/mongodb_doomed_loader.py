@@ -18,7 +18,8 @@ from pathlib import Path
 
 from pymongo import monitoring
 
-from kb_store import LoadProgress, load_knowledge, open_stores
+from kb_store import load_knowledge, open_stores
+from tests.kb_store.killing import Stage
 from tests.kb_store.samples import knowledge_of
 
 LOAD_COMMANDS = {"update", "commitTransaction", "findAndModify", "delete", "aggregate", "find", "distinct"}
@@ -28,7 +29,7 @@ class Doom(monitoring.CommandListener):
     """Counts moments of the load, and strikes at one of them."""
 
     def __init__(self, moment: int) -> None:
-        self.doomed, self.stage = moment, "opening"
+        self.doomed, self.stage = moment, Stage()
         self.stages: list[str] = []
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
@@ -40,15 +41,10 @@ class Doom(monitoring.CommandListener):
     def failed(self, event: monitoring.CommandFailedEvent) -> None:
         pass
 
-    def progress(self, progress: LoadProgress) -> None:
-        """Documents are written, the graph is not: what comes next is between the two."""
-        between = progress.stage == "vertices" and self.stage == "documents"
-        self.stage = "between" if between else progress.stage
-
     def _moment(self, command: str) -> None:
-        if command not in LOAD_COMMANDS or self.stage in {"opening", "done"}:
+        if command not in LOAD_COMMANDS or self.stage.name in {"opening", "done"}:
             return
-        self.stages.append(self.stage)
+        self.stages.append(self.stage.name)
         if len(self.stages) == self.doomed:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -58,7 +54,7 @@ async def main(url: str, version: str, moment: int) -> list[str]:
     monitoring.register(doom)
     async with open_stores(Path("unused"), mongodb_url=url) as stores:
         knowledge = knowledge_of(version=version)
-        await load_knowledge(stores.documents, stores.graph, knowledge, batch=8, on_progress=doom.progress)
+        await load_knowledge(stores.documents, stores.graph, knowledge, batch=8, on_progress=doom.stage)
     return doom.stages
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
 from kb_store import load_knowledge, open_stores, read_knowledge
+from tests.kb_store.killing import read_until_done
 from tests.kb_store.samples import knowledge_of, version_of
+from tests.support import warm
 from tests.support.arango_loopback import loopback
+from tests.support.rotation import rotating
 
-ROOT = Path(__file__).parents[2]
 TEN = 10
 ALL = 60
 
@@ -35,21 +34,9 @@ class Killer:
         return self.seen >= self.doomed
 
 
-async def _start(data_dir, version, url):
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.support.arango_loader", str(data_dir), version, cwd=ROOT,
-        env={**os.environ, "PERIPLUS_ARANGODB_URL": url},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-
-
-async def _read_until_done(stores, process):
-    done = asyncio.create_task(process.wait())
-    seen = set()
-    while not done.done():
-        knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
-        seen.add(version_of(knowledge))
-    return seen
+def _start(data_dir, version, url):
+    env = {"PERIPLUS_ARANGODB_URL": url}
+    return warm.start("tests.support.arango_loader", str(data_dir), version, env=env)
 
 
 async def _writing_requests(server, tmp_path):
@@ -63,10 +50,7 @@ async def _writing_requests(server, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "point",
-    [pytest.param(n, marks=() if n % (ALL // TEN) == 0 else pytest.mark.nightly) for n in range(ALL)],
-)
+@pytest.mark.parametrize("point", rotating("arangodb killed loader", range(ALL), TEN))
 async def test_a_loader_killed_at_any_write_to_the_graph_leaves_whole_knowledge(tmp_path, point):
     with loopback() as server:
         total = await _writing_requests(server, tmp_path)
@@ -75,11 +59,10 @@ async def test_a_loader_killed_at_any_write_to_the_graph_leaves_whole_knowledge(
             killer = Killer(1 + point * (total - 1) // (ALL - 1))
             trouble = "lost after" if point % 4 >= 2 else "lost before"
             server.fail_where(trouble, killer, times=1_000)
-            process = await _start(tmp_path, "new", server.url())
+            process = _start(tmp_path, "new", server.url())
             killer.victim = process.pid
-            assert await _read_until_done(stores, process) == {"old"}
-            assert process.returncode == -signal.SIGKILL, (await process.communicate())[1].decode()
-            await process.communicate()
+            assert await read_until_done(stores, process) == {"old"}
+            assert process.returncode == -signal.SIGKILL, process.communicate()
             server.heal()
             assert version_of((await read_knowledge(stores.documents, stores.graph, "shop"))[0]) == "old"
             report = await load_knowledge(stores.documents, stores.graph, knowledge_of(version="next"))

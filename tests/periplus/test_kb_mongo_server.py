@@ -9,8 +9,8 @@ import pymongo
 import pytest
 from mcp.client import Client
 
-from kb_store import LoadConflict, StoreUnavailable, load_knowledge, open_stores
-from kb_store.load import LEASE_SECONDS
+from kb_store import LoadConflict, StoreUnavailable, load, load_knowledge, open_stores
+from kb_store.mongodb import connection
 from mcp_server.server import create_server
 from mcp_server.store_source import StoreSource
 from mcp_server.views import Views
@@ -31,6 +31,14 @@ class Told(StoreSource):
         found = await super().read(website_id)
         self.was_read.set()
         return found
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """A store that is away is given up sooner, a lease that was left behind runs out sooner."""
+    monkeypatch.setattr(connection, "SELECTION_SECONDS", 2.0)
+    monkeypatch.setattr(connection, "OPERATION_SECONDS", 4.0)
+    monkeypatch.setattr(load, "LEASE_SECONDS", 1.0)
 
 
 async def _text(client, tool, **arguments):
@@ -60,6 +68,7 @@ async def test_a_running_server_has_a_new_generation_within_a_second_without_bei
             assert (old.website.name, new.website.name) == ("old", "new")
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_server_outlives_its_store_says_so_and_recovers_by_itself(own_mongod, tmp_path):
     url = with_database(own_mongod.url, "kb")
     async with open_stores(tmp_path, mongodb_url=url) as stores:
@@ -87,16 +96,7 @@ async def test_a_server_outlives_its_store_says_so_and_recovers_by_itself(own_mo
             assert (await views.current("shop")).view.website.name == "new"
 
 
-async def _loaded_as_soon_as_the_lease_is_free(stores):
-    """The load that was cut off could not give its lease back."""
-    until = time.monotonic() + 2 * LEASE_SECONDS
-    while True:
-        try:
-            return await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
-        except LoadConflict:
-            assert time.monotonic() < until
-
-
+@pytest.mark.usefixtures("impatient")
 async def test_a_load_that_its_store_leaves_alone_can_simply_be_repeated(own_mongod, tmp_path):
     url = with_database(own_mongod.url, "kb")
     async with open_stores(tmp_path, mongodb_url=url) as stores:
@@ -116,6 +116,16 @@ async def test_a_load_that_its_store_leaves_alone_can_simply_be_repeated(own_mon
         assert report.replaced == 1
         assert await stores.documents.generations("shop") == {report.generation}
         assert await stores.graph.generations("shop") == {report.generation}
+
+
+async def _loaded_as_soon_as_the_lease_is_free(stores):
+    """The load that was cut off could not give its lease back."""
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
+        except LoadConflict:
+            assert time.monotonic() < until
 
 
 async def test_a_server_names_what_is_spoilt_and_serves_the_rest(mongodb_url, tmp_path):

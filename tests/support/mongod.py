@@ -115,18 +115,29 @@ def need_mongod() -> None:
         pytest.fail(MISSING) if os.environ.get("CI") else pytest.skip(MISSING)
 
 
-@pytest.fixture
-def own_mongod() -> Iterator[Mongod]:
-    """A mongod of the test's own, to stop and start."""
+@pytest.fixture(scope="session")
+def _stoppable() -> Iterator[Mongod]:
+    """One for all tests of a worker that stop theirs, whose shared one must go on."""
     need_mongod()
     folder = Path(tempfile.mkdtemp(prefix="periplus-mongod-"))
     mongod = Mongod(folder)
     try:
-        mongod.start()
         yield mongod
     finally:
         mongod.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def own_mongod(_stoppable: Mongod) -> Mongod:
+    """A mongod of the test's own for as long as it takes, running and empty, to stop and start."""
+    if _stoppable.process is None:
+        _stoppable.start()
+    client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(_stoppable.url)
+    with client:
+        for name in set(client.list_database_names()) - {"admin", "config", "local"}:
+            client.drop_database(name)
+    return _stoppable
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,8 @@ if __name__ == "__main__":
     for module in BEFOREHAND:
         with contextlib.suppress(Exception):  # the command that needs it will say it itself
             importlib.import_module(module)
+    with contextlib.suppress(Exception):
+        importlib.import_module("kb_schema.export").schemas_with_shared_definitions()
     gc.freeze()  # what is shared is neither looked through nor copied by those that come from here
     asked = serve(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:
