@@ -26,17 +26,19 @@ def options(
     """The ways out of a screen or a group, best first.
 
     Edges whose required conditions are known not to hold are left out; unknown ones are listed as
-    assumptions. Where no edge remains (a screen in no group, say), the website's default recovery.
-    The caller has made sure that the ids exist.
+    assumptions. Where no edge remains (a screen in no group, say, or none that leads to the target),
+    the website's default recovery. The caller has made sure that the ids exist.
     """
     groups = (group_id,) if group_id is not None else view.groups_of.get(screen_id or "", ())
     edges = sorted(
         (edge for group in groups for edge in view.recoveries_of.get(group, ())),
         key=lambda edge: recovery_order(view.knowledge, edge, view.learned),
     )
-    usable = list(_distinct(_usable(view, edges, screen_id, facts or {})))
-    found = usable or list(_default(view, screen_id))
-    return tuple(each for each in found if target_screen in (None, each.to_screen))
+    usable = _distinct(_usable(view, edges, screen_id, facts or {}))
+    found = [each for each in usable if target_screen in (None, each.to_screen)]
+    return tuple(
+        found or [each for each in _default(view, screen_id) if target_screen in (None, each.to_screen)]
+    )
 
 
 def _usable(
