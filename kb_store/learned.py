@@ -14,13 +14,15 @@ and no store reads before it writes:
 - **Reliability.** `posterior`: the authored value is a prior worth `PRIOR_WEIGHT` observations, kept
   apart from what was observed.
 
-Not here: which knowledge the numbers belong to, and who uses them (`mcp_server.learning`).
+Not here: which knowledge the numbers belong to, and who uses them (`mcp_server.learning`); how only
+what changed is read (`learned_marks`), and how numbers move between stores (`learned_shares`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
@@ -52,6 +54,7 @@ LEAST_WEIGHT = 1e-9
 """Durations that have decayed below this weight altogether say nothing any more."""
 
 Kind = Literal["transition", "recovery", "element"]
+KINDS: tuple[Kind, ...] = ("element", "recovery", "transition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,10 @@ class Tally:
     """Bucket -> weight."""
 
 
+Shares = Mapping[str, Tally]
+"""One subject's numbers, taken apart by the origin that counted them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What became of outcomes that were sent, by outcome id."""
@@ -105,13 +112,47 @@ class Recorded:
     """Older than ids are remembered, or from the future."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A website's numbers, or what of them changed since an earlier reading."""
+
+    mark: str
+    """What to give as `since` the next time."""
+    whole: bool
+    """Everything there is, in place of whatever was read before; else only what changed."""
+    transitions: Mapping[str, TransitionStats] = field(default_factory=dict)
+    recoveries: Mapping[str, RecoveryStats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One subject's numbers as a store keeps them."""
+
+    subject: Subject
+    tally: Tally
+    """All of them."""
+    origin: str = ""
+    """What these counts are known as in other stores; made up with the first of them."""
+    copied: Mapping[str, Tally] = field(default_factory=dict)
+    """What of `tally` was counted elsewhere and copied here, by the origin that counted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedId:
+    """The id of an outcome that was counted, and until when it must be remembered."""
+
+    outcome_id: str
+    expires: datetime
+
+
 class LearnedStore(Protocol):
     """Tallies by website and subject, of no generation. Every method may raise `StoreUnavailable`.
 
     An outcome id counts once per website, however often and by however many it is sent; id and
     count are written in one transaction, the count in one statement that reads nothing back.
     Nothing is forgotten when knowledge drops what it is about: `forget` is for people to ask for.
-    Implementations: `kb_store.embedded`, `kb_store.mongodb`, and `MemoryLearnedStore` below.
+    Implementations: `kb_store.embedded`, `kb_store.mongodb`, `kb_store.arangodb` (beside the edges,
+    whose weights follow), and `kb_store.learned_memory`.
     """
 
     async def prepare(self) -> None:
@@ -122,6 +163,13 @@ class LearnedStore(Protocol):
 
     async def revision(self, website_id: str) -> str:
         """A text that changes when any number of the website does; cheap enough to ask every second."""
+
+    async def read(self, website_id: str, since: str | None = None) -> Reading:
+        """What servers weigh edges by: all of it, or what changed after the reading marked `since`.
+
+        All of it, too, where a day ended or something was forgotten since then: that changes every
+        number, or takes numbers away. What was counted while this is read may be read twice.
+        """
 
     async def transition_stats(self, website_id: str) -> Mapping[str, TransitionStats]:
         """By transition id, as of now; only those something was observed of."""
@@ -134,6 +182,23 @@ class LearnedStore(Protocol):
 
     async def forget(self, website_id: str, subjects: Collection[Subject]) -> None:
         """Drop what was learned of these. Safe to repeat."""
+
+    # -- moving to another store (`kb_store.copying`)
+
+    def kept(self, website_id: str) -> AsyncIterator[Kept]:
+        """Every subject's numbers."""
+
+    def counted_ids(self, website_id: str) -> AsyncIterator[CountedId]:
+        """The ids of outcomes that are still remembered."""
+
+    async def remember(self, website_id: str, ids: Sequence[CountedId]) -> int:
+        """Count none of these outcomes again; returns how many were not known. Safe to repeat."""
+
+    async def carry(self, website_id: str, shares: Mapping[Subject, Shares]) -> int:
+        """Add what was counted elsewhere; returns how many subjects that changed. Safe to repeat.
+
+        What an origin counted is added once, however often and by whichever way it arrives.
+        """
 
 
 # -- one outcome ---------------------------------------------------------------------------------
@@ -280,7 +345,7 @@ def expected_ms(authored: float, seen: Observed | None) -> float:
     return seen.mean_ms
 
 
-# -- in memory -----------------------------------------------------------------------------------
+# -- as they are told ----------------------------------------------------------------------------
 
 
 def transition_stats(tallies: Mapping[str, Observed]) -> dict[str, TransitionStats]:
@@ -303,70 +368,11 @@ def element_stats(tallies: Mapping[str, Observed]) -> dict[ElementUse, ElementSt
     return {use: ElementStats(element=use, **dict(seen)) for use, seen in uses.items()}
 
 
+def new_origin() -> str:
+    """A name for counts that begin now."""
+    return secrets.token_hex(8)
+
+
 def utc_now() -> datetime:
     """The clock of stores that are given none."""
     return datetime.now(UTC)
-
-
-class MemoryLearnedStore:
-    """A `LearnedStore` that ends with the process: for tests and servers without a store."""
-
-    def __init__(self, policy: Policy = DEFAULT_POLICY) -> None:
-        self._policy = policy
-        self._ids: set[tuple[str, str]] = set()
-        self._tallies: dict[str, dict[Subject, Tally]] = {}
-        self._revisions: dict[str, int] = {}
-
-    async def prepare(self) -> None:
-        """Nothing is missing."""
-
-    async def record(self, outcomes: Iterable[Outcome]) -> Recorded:
-        """See `LearnedStore`."""
-        now = utc_now()
-        told: dict[str, list[str]] = {"counted": [], "repeated": [], "untimely": []}
-        for outcome in outcomes:
-            told[self._record(outcome, now)].append(outcome.outcome_id)
-        return Recorded(*(tuple(ids) for ids in told.values()))
-
-    def _record(self, outcome: Outcome, now: datetime) -> str:
-        website_id, key = outcome.website_id, (outcome.website_id, outcome.outcome_id)
-        if not is_timely(outcome, now):
-            return "untimely"
-        if key in self._ids:
-            return "repeated"
-        self._ids.add(key)
-        tallies, subject = self._tallies.setdefault(website_id, {}), subject_of(outcome)
-        new, old = tally_of(outcome, now), tallies.get(subject)
-        tallies[subject] = new if old is None else merge(old, new, self._policy)
-        self._revisions[website_id] = self._revisions.get(website_id, 0) + 1
-        return "counted"
-
-    async def revision(self, website_id: str) -> str:
-        """See `LearnedStore`."""
-        return f"{self._revisions.get(website_id, 0)}@{day_of(utc_now())}"
-
-    async def transition_stats(self, website_id: str) -> Mapping[str, TransitionStats]:
-        """See `LearnedStore`."""
-        return transition_stats(self._observed(website_id, "transition"))
-
-    async def recovery_stats(self, website_id: str) -> Mapping[str, RecoveryStats]:
-        """See `LearnedStore`."""
-        return recovery_stats(self._observed(website_id, "recovery"))
-
-    async def element_stats(self, website_id: str) -> Mapping[ElementUse, ElementStats]:
-        """See `LearnedStore`."""
-        return element_stats(self._observed(website_id, "element"))
-
-    async def forget(self, website_id: str, subjects: Collection[Subject]) -> None:
-        """See `LearnedStore`."""
-        for subject in subjects:
-            if self._tallies.get(website_id, {}).pop(subject, None) is not None:
-                self._revisions[website_id] += 1
-
-    def _observed(self, website_id: str, kind: Kind) -> dict[str, Observed]:
-        now = utc_now()
-        return {
-            subject.name: observed(tally, now, self._policy)
-            for subject, tally in sorted(self._tallies.get(website_id, {}).items(), key=lambda i: i[0].name)
-            if subject.kind == kind
-        }

@@ -1,7 +1,7 @@
 """What the desk learns from outcomes, and how views are weighed by it.
 
-Learned numbers have a revision of their own: when it changes, only the edges that something was
-observed of are weighed again, nothing is compiled anew.
+Learned numbers have a revision of their own: when it changes, only what changed since is read, and
+only the edges it is about are weighed again; nothing is compiled anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TypeGuard
 
 from kb_schema.learned import Outcome, OutcomeRecorded, ReportedOutcome
 from kb_store.errors import StoreError
-from kb_store.learned import LearnedStore, MemoryLearnedStore, utc_now
+from kb_store.learned import LearnedStore, utc_now
+from kb_store.learned_memory import MemoryLearnedStore
 from mcp_server.compiled import NOTHING_LEARNED, Learned, View, with_learned
 from mcp_server.errors import SourceDown, UnknownName
 
@@ -30,6 +31,8 @@ class _Held:
     view: View
     revision: str
     asked_at: float
+    mark: str | None = None
+    """Up to where the view's numbers were read."""
 
 
 class Learning:
@@ -62,8 +65,8 @@ class Learning:
             except StoreError:
                 pause = ASK_AGAIN_S - ASK_EVERY_S
                 if held is None or held.view.authored is not authored:
-                    last = NOTHING_LEARNED if held is None else held.view.learned
-                    held = _Held(with_learned(authored, last), "", 0.0)
+                    last, mark = (NOTHING_LEARNED, None) if held is None else (held.view.learned, held.mark)
+                    held = _Held(with_learned(authored, last), "", 0.0, mark)
             held.asked_at = self._clock() + pause
             self._held[website_id] = held
             return held.view
@@ -93,11 +96,16 @@ class Learning:
         if held is not None and held.revision == revision and held.view.authored is authored:
             return held
         # Read after its revision was asked: what is counted in between is read again next time.
-        learned = Learned(
-            await self._store.transition_stats(website_id), await self._store.recovery_stats(website_id)
-        )
+        reading = await self._store.read(website_id, None if held is None else held.mark)
+        learned = Learned(reading.transitions, reading.recoveries)
+        if not reading.whole and held is not None:
+            known = held.view.learned
+            learned = Learned(
+                {**known.transitions, **reading.transitions}, {**known.recoveries, **reading.recoveries}
+            )
         last = held.view if held is not None and held.view.authored is authored else authored
-        return _Held(await asyncio.to_thread(with_learned, last, learned), revision, 0.0)
+        view = await asyncio.to_thread(with_learned, last, learned)
+        return _Held(view, revision, 0.0, reading.mark)
 
     def _current(self, held: _Held | None, authored: View) -> TypeGuard[_Held]:
         return (

@@ -135,7 +135,7 @@ FOR edge IN @@edges
 BEGIN_LEARNING = """
 INSERT {
   _key: @key, website_id: @website, kind: @kind, name: @name, day: @day, succeeded: 0, failed: 0,
-  seen: 0, timed: 0, timed_weight: 0, timed_sum: 0, buckets: []
+  seen: 0, timed: 0, timed_weight: 0, timed_sum: 0, buckets: [], ticket: 0, origin: @origin, copied: []
 } INTO @@learned
 OPTIONS {overwriteMode: 'ignore'}
 """
@@ -146,7 +146,7 @@ OPTIONS {overwriteMode: 'ignore'}
 # and changes nothing. A counter that changed since it was read fails it with 1200, and it is sent
 # again. The weights follow in the same stream transaction.
 COUNT_OUTCOME = """
-INSERT {_key: @outcome, website_id: @website, expires_at: @expires_at} INTO @@outcomes
+INSERT {_key: @outcome, website_id: @website, outcome_id: @outcome_id, expires_at: @expires_at} INTO @@outcomes
 FOR counter IN @@learned
   FILTER counter._key == @key
   LET theirs = POW(2, MIN([0, counter.day - @day]) / @half_life_days)
@@ -164,7 +164,8 @@ FOR counter IN @@learned
     timed: counter.timed + @timed,
     timed_weight: counter.timed_weight * theirs + @timed * mine,
     timed_sum: counter.timed_sum * theirs + @ms * mine,
-    buckets: APPEND(buckets, fresh)
+    buckets: APPEND(buckets, fresh),
+    ticket: MAX([counter.ticket, @ticket])
   } IN @@learned OPTIONS {ignoreRevs: false}
 """
 
@@ -182,18 +183,93 @@ FOR row IN @@learned
   REMOVE row IN @@learned
 """
 
-# "INSERT operation: overwriteMode" (aql/high-level-operations/insert). A new text, not a higher
-# number: nothing is read, so any number of writers may do it at once.
-RAISE_REVISION = """
-INSERT {_key: @key, website_id: @website, revision: @revision} INTO @@revisions
-OPTIONS {overwriteMode: 'replace'}
+# "FILTER operation", over the index on website and ticket. Elements are in no path.
+LEARNED_SINCE = """
+FOR row IN @@learned
+  FILTER row.website_id == @website AND row.ticket > @ticket AND row.kind != 'element'
+  RETURN row
 """
 
-# "FILTER operation", over the primary index.
-REVISION = """
+# "FILTER operation", over the index on website and kind; "SORT" and "LIMIT" for pages.
+KEPT = """
+FOR row IN @@learned
+  FILTER row.website_id == @website AND row._key > @after
+  SORT row._key
+  LIMIT @page
+  RETURN row
+"""
+
+# As KNOWN_KEYS, with the rows.
+KEPT_OF = """
+FOR row IN @@learned
+  FILTER row._key IN @keys
+  RETURN row
+"""
+
+COUNTED_IDS = """
+FOR row IN @@outcomes
+  FILTER row.website_id == @website AND row.expires_at > @now AND row._key > @after
+  SORT row._key
+  LIMIT @page
+  RETURN row
+"""
+
+# -- tickets (`kb_store.learned_marks`)
+
+# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): what is there stays as it is.
+BEGIN_TICKETS = """
+INSERT {_key: @key, website_id: @website, drawn: 0, raised: 0, forgotten: 0, out: []} INTO @@revisions
+OPTIONS {overwriteMode: 'ignore'}
+"""
+
+# Pages "UPDATE operation: ignoreRevs" and "RETURN NEW" (aql/high-level-operations/update), function
+# DATE_NOW "Date" (aql/functions/date): milliseconds by the server's clock. A document that changed
+# since it was read fails the statement with 1200, and it is sent again.
+DRAW_TICKET = """
 FOR row IN @@revisions
   FILTER row._key == @key
-  RETURN row.revision
+  LET others = (
+    FOR each IN row.out
+      FILTER each.until > DATE_NOW()
+      RETURN each
+  )
+  UPDATE row WITH {
+    drawn: row.drawn + 1,
+    out: APPEND(others, [{ticket: row.drawn + 1, until: DATE_NOW() + @lifetime_ms}])
+  } IN @@revisions OPTIONS {ignoreRevs: false}
+  RETURN NEW.drawn
+"""
+
+HAND_BACK_TICKET = """
+FOR row IN @@revisions
+  FILTER row._key == @key
+  UPDATE row WITH {
+    raised: row.raised + @raised,
+    out: (
+      FOR each IN row.out
+        FILTER each.ticket != @ticket
+        RETURN each
+    )
+  } IN @@revisions OPTIONS {ignoreRevs: false}
+"""
+
+COUNT_FORGETTING = """
+FOR row IN @@revisions
+  FILTER row._key == @key
+  UPDATE row WITH {raised: row.raised + 1, forgotten: row.forgotten + 1} IN @@revisions
+    OPTIONS {ignoreRevs: false}
+"""
+
+# "FILTER operation", over the primary index. Whose time is over is out no more.
+TICKETS = """
+FOR row IN @@revisions
+  FILTER row._key == @key
+  LET out = (
+    FOR each IN row.out
+      FILTER each.until > DATE_NOW()
+      RETURN each.ticket
+  )
+  RETURN {drawn: row.drawn, raised: row.raised, forgotten: row.forgotten, out: out}
 """
 
 # -- paths

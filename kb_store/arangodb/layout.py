@@ -131,22 +131,43 @@ _LEARNED: dict[str, Json] = {
             "required": ["at", "weight"],
         },
     },
+    "ticket": _POSITIVE,
+    "origin": _TEXT,
+    "copied": {"type": "array", "items": {"type": "object", "required": ["origin"]}},
+}
+_OUTCOMES: dict[str, Json] = {"website_id": _TEXT, "outcome_id": _TEXT, "expires_at": _NUMBER}
+_REVISIONS: dict[str, Json] = {
+    "website_id": _TEXT,
+    "drawn": _POSITIVE,
+    "raised": _POSITIVE,
+    "forgotten": _POSITIVE,
+    "out": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"ticket": _POSITIVE, "until": _NUMBER},
+            "required": ["ticket", "until"],
+        },
+    },
 }
 VERTICES = tuple(_records(name, edge=False) for name in COLLECTION_OF_VERTEX.values())
 EDGES = tuple(_records(name, edge=True) for name in COLLECTION_OF_EDGE.values())
 LEARNED = (
     Collection(
         "learned", edge=False, schema=_schema("learned", _LEARNED, {}),
-        indexes=(Index("by_kind", ("website_id", "kind")),),
+        indexes=(
+            Index("by_kind", ("website_id", "kind")),
+            Index("by_ticket", ("website_id", "ticket")),
+        ),
     ),
     Collection(
         "learned_outcomes", edge=False,
-        schema=_schema("learned_outcomes", {"website_id": _TEXT, "expires_at": _NUMBER}, {}),
-        indexes=(Index("expiry", ("expires_at",), "ttl"),),
+        schema=_schema("learned_outcomes", _OUTCOMES, {}),
+        indexes=(Index("expiry", ("expires_at",), "ttl"), Index("by_website", ("website_id",))),
     ),
     Collection(
         "learned_revisions", edge=False,
-        schema=_schema("learned_revisions", {"website_id": _TEXT, "revision": _TEXT}, {}), indexes=(),
+        schema=_schema("learned_revisions", _REVISIONS, {}), indexes=(),
     ),
 )  # fmt: skip
 COLLECTIONS = (*VERTICES, *EDGES, *LEARNED)

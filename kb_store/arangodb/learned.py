@@ -3,14 +3,18 @@
 The count is one AQL statement (`aql.COUNT_OUTCOME`) that says `kb_store.learned.merge` in AQL. Weights
 decay when something is counted or loaded, not by themselves: between two outcomes of a screen's edges
 they are as of the former. The statistics that are told always are as of now.
+
+Tickets (`kb_store.learned_marks`) are drawn and handed back outside of that transaction, or all
+outcomes of a website would wait for each other.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from arango.database import TransactionDatabase
 from arango.exceptions import ArangoServerError
@@ -24,15 +28,21 @@ from kb_store.arangodb.weighing import READ_TO_WEIGH, WEIGHED, weigh
 from kb_store.errors import StoreCorrupt
 from kb_store.learned import (
     DEFAULT_POLICY,
+    KINDS,
+    CountedId,
+    Kept,
     Kind,
     Policy,
+    Reading,
     Recorded,
+    Shares,
     Subject,
     Tally,
     day_of,
     element_stats,
     expires,
     is_timely,
+    new_origin,
     observed,
     recovery_stats,
     subject_of,
@@ -40,6 +50,13 @@ from kb_store.learned import (
     transition_stats,
     utc_now,
 )
+from kb_store.learned_marks import TICKET_SECONDS, Mark, settled
+from kb_store.learned_shares import from_json, to_json, with_shares
+
+T = TypeVar("T")
+
+PAGE = 500
+"""Rows fetched at a time by iterators."""
 
 DUPLICATE = 1210
 """`ERROR_ARANGO_UNIQUE_CONSTRAINT_VIOLATED`."""
@@ -69,24 +86,38 @@ class ArangoLearnedStore:
     async def record(self, outcomes: Sequence[Outcome]) -> Recorded:
         """Each in a transaction of its own: what was counted before an error stays counted, once."""
         told: dict[str, list[str]] = {"counted": [], "repeated": [], "untimely": []}
-        changed: set[str] = set()
-        try:
+        async with AsyncExitStack() as stack:
+            tickets: dict[str, _Ticket] = {}
             for outcome in outcomes:
-                how = await self._record(outcome)
-                told[how].append(outcome.outcome_id)
-                if how == "counted":
-                    changed.add(outcome.website_id)
-        finally:
-            for website_id in sorted(changed):
-                await self._raise_revision(website_id)
+                if not is_timely(outcome, self._now()):
+                    told["untimely"].append(outcome.outcome_id)
+                    continue
+                website_id = outcome.website_id
+                if website_id not in tickets:
+                    tickets[website_id] = await stack.enter_async_context(self._ticket(website_id))
+                counted = await self._record(outcome, tickets[website_id])
+                told["counted" if counted else "repeated"].append(outcome.outcome_id)
         return Recorded(*(tuple(ids) for ids in told.values()))
 
     async def revision(self, website_id: str) -> str:
         """One document by its key, and the day: waiting changes numbers too."""
-        found = await self._connection.query(
-            aql.REVISION, c_revisions="learned_revisions", key=lasting_key(website_id)
+        found = await self._tickets(website_id)
+        return f"{found['raised'] if found else 0}@{day_of(self._now())}"
+
+    async def read(self, website_id: str, since: str | None = None) -> Reading:
+        """The mark first, then by an index what changed after it."""
+        now, found = self._now(), await self._tickets(website_id)
+        mark = Mark(0, 0, day_of(now))
+        if found:
+            mark = Mark(settled(found["drawn"], found["out"]), found["forgotten"], day_of(now))
+        after = mark.since(since)
+        rows = await self._connection.query(
+            aql.LEARNED_SINCE, c_learned="learned", website=website_id, ticket=-1 if after is None else after
         )
-        return f"{found[0] if found else 0}@{day_of(self._now())}"
+        told = self._by_kind(website_id, rows)
+        return Reading(
+            str(mark), after is None, transition_stats(told["transition"]), recovery_stats(told["recovery"])
+        )
 
     async def transition_stats(self, website_id: str) -> Mapping[str, TransitionStats]:
         """See `LearnedStore`."""
@@ -109,40 +140,110 @@ class ArangoLearnedStore:
             self._weigh(db, website_id, subjects)
 
         await self._connection.transact(_WRITTEN, _READ, work)
-        await self._raise_revision(website_id)
+        key = await self._begin_tickets(website_id)
+        await self._write(aql.COUNT_FORGETTING, key=key)
 
-    async def _record(self, outcome: Outcome) -> str:
+    # -- moving
+
+    async def kept(self, website_id: str) -> AsyncIterator[Kept]:
+        """In pages, by key."""
+        async for row in self._pages(aql.KEPT, website_id, c_learned="learned"):
+            yield self._checked(website_id, row, _kept)
+
+    async def counted_ids(self, website_id: str) -> AsyncIterator[CountedId]:
+        """In pages, by key."""
+        now = self._now().timestamp()
+        async for row in self._pages(aql.COUNTED_IDS, website_id, c_outcomes="learned_outcomes", now=now):
+            yield self._checked(website_id, row, _counted_id)
+
+    async def remember(self, website_id: str, ids: Sequence[CountedId]) -> int:
+        """One bulk insert that leaves alone what is there."""
+        rows = [
+            {
+                "_key": lasting_key(website_id, each.outcome_id),
+                "website_id": website_id,
+                "outcome_id": each.outcome_id,
+                "expires_at": each.expires.timestamp(),
+            }
+            for each in ids
+        ]
+
+        def work(db: TransactionDatabase) -> int:
+            keys = [row["_key"] for row in rows]
+            known = query(db, aql.KNOWN_KEYS, c_collection="learned_outcomes", keys=keys)
+            db.collection("learned_outcomes").insert_many(
+                rows, overwrite_mode="ignore", raise_on_document_error=True
+            )
+            return len({*keys} - {*known})
+
+        return await self._connection.transact(["learned_outcomes"], [], work) if rows else 0
+
+    async def carry(self, website_id: str, shares: Mapping[Subject, Shares]) -> int:
+        """All of them in one transaction, weights included: a row that changed meanwhile repeats it."""
+        keys = {learned_key(website_id, each.kind, each.name): each for each in shares}
+        async with self._ticket(website_id) as ticket:
+
+            def work(db: TransactionDatabase) -> int:
+                found = query(db, aql.KEPT_OF, c_learned="learned", keys=sorted(keys))
+                there = {row["_key"]: self._checked(website_id, row, _kept) for row in found}
+                new = {
+                    key: kept
+                    for key, subject in keys.items()
+                    if (kept := with_shares(subject, there.get(key), shares[subject], self._policy))
+                }
+                rows = [_row(website_id, key, kept, ticket.number) for key, kept in new.items()]
+                if rows:
+                    db.collection("learned").insert_many(
+                        rows, overwrite_mode="replace", raise_on_document_error=True
+                    )
+                    self._weigh(db, website_id, [kept.subject for kept in new.values()])
+                return len(rows)
+
+            ticket.used = True  # an error may come after the server has done it
+            changed = await self._connection.transact(_WRITTEN, _READ, work)
+            ticket.used = changed > 0
+        return changed
+
+    # -- how
+
+    async def _record(self, outcome: Outcome, ticket: _Ticket) -> bool:
         now = self._now()
-        if not is_timely(outcome, now):
-            return "untimely"
         subject, tally = subject_of(outcome), tally_of(outcome, now)
 
         def work(db: TransactionDatabase) -> None:
-            self._count(db, outcome, subject, tally, expires(outcome, now))
+            self._count(db, outcome, subject, tally, expires(outcome, now), ticket.number)
             self._weigh(db, outcome.website_id, [subject])
 
+        used_before, ticket.used = ticket.used, True  # an error may come after the server has counted
         try:
             await self._connection.transact(_WRITTEN, _READ, work)
         except _CountedBefore:
-            return "repeated"
-        return "counted"
+            ticket.used = used_before
+            return False
+        return True
 
     def _count(
-        self, db: TransactionDatabase, outcome: Outcome, subject: Subject, tally: Tally, until: datetime
+        self,
+        db: TransactionDatabase,
+        outcome: Outcome,
+        subject: Subject,
+        tally: Tally,
+        until: datetime,
+        ticket: int,
     ) -> None:
         website_id = outcome.website_id
         key = learned_key(website_id, subject.kind, subject.name)
         query(
             db, aql.BEGIN_LEARNING, c_learned="learned", key=key, website=website_id, kind=subject.kind,
-            name=subject.name, day=tally.day,
+            name=subject.name, day=tally.day, origin=new_origin(),
         )  # fmt: skip
         try:
             query(
                 db, aql.COUNT_OUTCOME, c_learned="learned", c_outcomes="learned_outcomes", key=key,
                 website=website_id, outcome=lasting_key(website_id, outcome.outcome_id),
-                expires_at=until.timestamp(), day=tally.day, half_life_days=self._policy.half_life_days,
-                succeeded=tally.succeeded, failed=tally.failed, timed=tally.timed, ms=tally.timed_sum,
-                bucket=next(iter(tally.buckets), None),
+                outcome_id=outcome.outcome_id, expires_at=until.timestamp(), day=tally.day,
+                half_life_days=self._policy.half_life_days, succeeded=tally.succeeded, failed=tally.failed,
+                timed=tally.timed, ms=tally.timed_sum, bucket=next(iter(tally.buckets), None), ticket=ticket,
             )  # fmt: skip
         except ArangoServerError as exc:
             if exc.error_code == DUPLICATE:
@@ -166,36 +267,84 @@ class ArangoLearnedStore:
             today=day_of(self._now()),
         )
 
-    async def _raise_revision(self, website_id: str) -> None:
-        """Not in the outcome's transaction, or all outcomes of a website would wait for each other."""
-        await self._connection.write(
-            lambda db: query(
-                db,
-                aql.RAISE_REVISION,
-                c_revisions="learned_revisions",
-                key=lasting_key(website_id),
-                website=website_id,
-                revision=secrets.token_hex(8),
-            )
+    @asynccontextmanager
+    async def _ticket(self, website_id: str) -> AsyncIterator[_Ticket]:
+        """Drawn before anything is written under it, handed back once that is visible, or is not to be."""
+        key = await self._begin_tickets(website_id)
+        (number,) = await self._write(aql.DRAW_TICKET, key=key, lifetime_ms=TICKET_SECONDS * 1000)
+        ticket = _Ticket(int(number))
+        try:
+            yield ticket
+        finally:
+            raised = int(ticket.used)
+            await self._write(aql.HAND_BACK_TICKET, key=key, ticket=ticket.number, raised=raised)
+
+    async def _begin_tickets(self, website_id: str) -> str:
+        """The key of the website's tickets, which are there from now on."""
+        key = lasting_key(website_id)
+        await self._write(aql.BEGIN_TICKETS, key=key, website=website_id)
+        return key
+
+    async def _write(self, text: str, **values: Any) -> list[Any]:
+        return await self._connection.write(
+            lambda db: query(db, text, c_revisions="learned_revisions", **values)
         )
+
+    async def _tickets(self, website_id: str) -> Mapping[str, Any] | None:
+        key = lasting_key(website_id)
+        found = await self._connection.query(aql.TICKETS, c_revisions="learned_revisions", key=key)
+        return found[0] if found else None
+
+    async def _pages(self, text: str, website_id: str, **values: Any) -> AsyncIterator[Mapping[str, Any]]:
+        after = ""
+        while rows := await self._connection.query(
+            text, website=website_id, after=after, page=PAGE, **values
+        ):
+            for row in rows:
+                yield row
+            after = rows[-1]["_key"]
 
     async def _observed(self, website_id: str, kind: Kind) -> dict[str, Observed]:
         rows = await self._connection.query(aql.LEARNED, c_learned="learned", website=website_id, kind=kind)
-        now = self._now()
+        return self._by_kind(website_id, rows)[kind]
+
+    def _by_kind(self, website_id: str, rows: Iterable[Mapping[str, Any]]) -> dict[Kind, dict[str, Observed]]:
+        now, found = self._now(), {kind: dict[str, Observed]() for kind in KINDS}
+        for kept in (self._checked(website_id, row, _kept) for row in rows):
+            found[kept.subject.kind][kept.subject.name] = observed(kept.tally, now, self._policy)
+        return {kind: dict(sorted(each.items())) for kind, each in found.items()}
+
+    def _checked(self, website_id: str, row: Mapping[str, Any], read: Callable[[Mapping[str, Any]], T]) -> T:
         try:
-            found = {str(row["name"]): observed(_tally(row), now, self._policy) for row in rows}
+            return read(row)
         except (KeyError, TypeError, ValueError) as exc:
             raise StoreCorrupt(
                 self._connection.address, f"learned numbers of {website_id!r}: {exc!r}"
             ) from exc
-        return dict(sorted(found.items()))
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """A number drawn before a change; whether anything was changed under it."""
+
+    number: int
+    used: bool = False
 
 
 class _CountedBefore(Exception):
     """The outcome's id is known."""
 
 
-def _tally(row: Mapping[str, Any]) -> Tally:
-    numbers = {name: row[name] for name in Tally.__dataclass_fields__ if name != "buckets"}
-    buckets = {int(bucket["at"]): float(bucket["weight"]) for bucket in row["buckets"]}
-    return Tally(**numbers, buckets=buckets)
+def _row(website_id: str, key: str, kept: Kept, ticket: int) -> dict[str, Any]:
+    copied = [{"origin": name, **to_json(share)} for name, share in sorted(kept.copied.items())]
+    about = {"_key": key, "website_id": website_id, "kind": kept.subject.kind, "name": kept.subject.name}
+    return {**about, **to_json(kept.tally), "ticket": ticket, "origin": kept.origin, "copied": copied}
+
+
+def _kept(row: Mapping[str, Any]) -> Kept:
+    copied = {str(each["origin"]): from_json(each) for each in row["copied"]}
+    return Kept(Subject(row["kind"], row["name"]), from_json(row), str(row["origin"]), copied)
+
+
+def _counted_id(row: Mapping[str, Any]) -> CountedId:
+    return CountedId(str(row["outcome_id"]), datetime.fromtimestamp(row["expires_at"], UTC))

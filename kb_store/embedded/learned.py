@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from importlib import resources
 from typing import Any
 
@@ -13,9 +13,14 @@ from kb_schema.learned import ElementStats, ElementUse, Observed, Outcome, Recov
 from kb_store.embedded.database import Database, to_text
 from kb_store.learned import (
     DEFAULT_POLICY,
+    KINDS,
+    CountedId,
+    Kept,
     Kind,
     Policy,
+    Reading,
     Recorded,
+    Shares,
     Subject,
     Tally,
     day_of,
@@ -23,6 +28,7 @@ from kb_store.learned import (
     expires,
     is_timely,
     merge_buckets,
+    new_origin,
     observed,
     recovery_stats,
     subject_of,
@@ -30,6 +36,11 @@ from kb_store.learned import (
     transition_stats,
     utc_now,
 )
+from kb_store.learned_marks import Mark
+from kb_store.learned_shares import from_json, to_json, with_shares
+
+PAGE = 500
+"""Rows fetched at a time by iterators."""
 
 _FORGET_IDS = "DELETE FROM learned_outcomes WHERE expires < ?"
 
@@ -38,8 +49,10 @@ _ONCE = (
 )
 
 _COUNT = """
-INSERT INTO learned (website_id, kind, name, day, succeeded, failed, seen, timed, timed_weight, timed_sum, buckets)
-VALUES (:website_id, :kind, :name, :day, :succeeded, :failed, :seen, :timed, :timed_weight, :timed_sum, :buckets)
+INSERT INTO learned (website_id, kind, name, day, succeeded, failed, seen, timed, timed_weight, timed_sum, buckets,
+                     revision, origin)
+VALUES (:website_id, :kind, :name, :day, :succeeded, :failed, :seen, :timed, :timed_weight, :timed_sum, :buckets,
+        :revision, :origin)
 ON CONFLICT (website_id, kind, name) DO UPDATE SET
     day = max(day, excluded.day),
     succeeded = succeeded * decay(excluded.day - day) + excluded.succeeded * decay(day - excluded.day),
@@ -48,18 +61,62 @@ ON CONFLICT (website_id, kind, name) DO UPDATE SET
     timed = timed + excluded.timed,
     timed_weight = timed_weight * decay(excluded.day - day) + excluded.timed_weight * decay(day - excluded.day),
     timed_sum = timed_sum * decay(excluded.day - day) + excluded.timed_sum * decay(day - excluded.day),
-    buckets = merge_buckets(buckets, decay(excluded.day - day), excluded.buckets, decay(day - excluded.day))
+    buckets = merge_buckets(buckets, decay(excluded.day - day), excluded.buckets, decay(day - excluded.day)),
+    revision = excluded.revision
+"""
+
+_PUT = """
+INSERT INTO learned (website_id, kind, name, day, succeeded, failed, seen, timed, timed_weight, timed_sum, buckets,
+                     revision, origin, copied)
+VALUES (:website_id, :kind, :name, :day, :succeeded, :failed, :seen, :timed, :timed_weight, :timed_sum, :buckets,
+        :revision, :origin, :copied)
+ON CONFLICT (website_id, kind, name) DO UPDATE SET
+    day = excluded.day, succeeded = excluded.succeeded, failed = excluded.failed, seen = excluded.seen,
+    timed = excluded.timed, timed_weight = excluded.timed_weight, timed_sum = excluded.timed_sum,
+    buckets = excluded.buckets, revision = excluded.revision, copied = excluded.copied
 """
 
 _CHANGED = (
     "INSERT INTO learned_revisions (website_id, revision) VALUES (?, 1) "
-    "ON CONFLICT (website_id) DO UPDATE SET revision = revision + 1"
+    "ON CONFLICT (website_id) DO UPDATE SET revision = revision + 1 RETURNING revision"
 )
 
-_TALLIES = (
-    "SELECT name, day, succeeded, failed, seen, timed, timed_weight, timed_sum, buckets FROM learned "
-    "WHERE website_id = ? AND kind = ? ORDER BY name"
+_FORGOTTEN = "UPDATE learned_revisions SET forgotten = forgotten + 1 WHERE website_id = ?"
+
+_STATE = "SELECT revision, forgotten FROM learned_revisions WHERE website_id = ?"
+
+_NUMBERS = "name, day, succeeded, failed, seen, timed, timed_weight, timed_sum, buckets"
+
+_TALLIES = f"SELECT {_NUMBERS} FROM learned WHERE website_id = ? AND kind = ? ORDER BY name"  # noqa: S608 - ours
+
+_CHANGES = (
+    f"SELECT kind, {_NUMBERS} FROM learned WHERE website_id = ? AND kind IN ('transition', 'recovery') "  # noqa: S608
+    "AND revision > ? ORDER BY name"
 )
+
+_KEPT = (
+    f"SELECT {_NUMBERS}, origin, copied FROM learned WHERE website_id = ? AND kind = ? AND name > ? "  # noqa: S608
+    "ORDER BY name LIMIT ?"
+)
+
+_ONE = f"SELECT {_NUMBERS}, origin, copied FROM learned WHERE website_id = ? AND kind = ? AND name = ?"  # noqa: S608
+
+_IDS = (
+    "SELECT outcome_id, expires FROM learned_outcomes WHERE website_id = ? AND expires > ? "
+    "AND outcome_id > ? ORDER BY outcome_id LIMIT ?"
+)
+
+_ADDED = {
+    "learned": {
+        "revision": "ALTER TABLE learned ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
+        "origin": "ALTER TABLE learned ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
+        "copied": "ALTER TABLE learned ADD COLUMN copied TEXT NOT NULL DEFAULT '{}'",
+    },
+    "learned_revisions": {
+        "forgotten": "ALTER TABLE learned_revisions ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0",
+    },
+}
+"""Columns that files of earlier days do not have."""
 
 
 class EmbeddedLearnedStore:
@@ -91,9 +148,28 @@ class EmbeddedLearnedStore:
     async def revision(self, website_id: str) -> str:
         """One indexed row, and the day: waiting changes numbers too."""
         await self.prepare()
-        query = "SELECT revision FROM learned_revisions WHERE website_id = ?"
-        rows = await self._database.rows(query, (website_id,))
+        rows = await self._database.rows(_STATE, (website_id,))
         return f"{rows[0][0] if rows else 0}@{day_of(self._now())}"
+
+    async def read(self, website_id: str, since: str | None = None) -> Reading:
+        """Mark and rows from one view of the file; the rows by an index."""
+        await self.prepare()
+        now = self._now()
+
+        def work(db: sqlite3.Connection) -> tuple[Mark, int | None, list[tuple[Any, ...]]]:
+            revision, forgotten = db.execute(_STATE, (website_id,)).fetchone() or (0, 0)
+            mark = Mark(revision, forgotten, day_of(now))
+            after = mark.since(since)
+            rows = db.execute(_CHANGES, (website_id, -1 if after is None else after)).fetchall()
+            return mark, after, rows
+
+        mark, after, rows = await self._database.read(work)
+        found: dict[Kind, dict[str, Observed]] = {"transition": {}, "recovery": {}}
+        for kind, name, *numbers in rows:
+            found[kind][name] = observed(_tally(numbers), now, self._policy)
+        return Reading(
+            str(mark), after is None, transition_stats(found["transition"]), recovery_stats(found["recovery"])
+        )
 
     async def transition_stats(self, website_id: str) -> Mapping[str, TransitionStats]:
         """See `LearnedStore`."""
@@ -114,9 +190,60 @@ class EmbeddedLearnedStore:
 
         def work(db: sqlite3.Connection) -> None:
             db.executemany("DELETE FROM learned WHERE website_id = ? AND kind = ? AND name = ?", rows).close()
-            db.execute(_CHANGED, (website_id,)).close()
+            _draw(db, website_id)
+            db.execute(_FORGOTTEN, (website_id,)).close()
 
         await self._database.write(work)
+
+    # -- moving
+
+    async def kept(self, website_id: str) -> AsyncIterator[Kept]:
+        """In pages, by kind and name."""
+        await self.prepare()
+        for kind in KINDS:
+            after = ""
+            while page := await self._database.rows(_KEPT, (website_id, kind, after, PAGE)):
+                for name, *numbers in page:
+                    yield _kept(Subject(kind, name), numbers)
+                after = page[-1][0]
+
+    async def counted_ids(self, website_id: str) -> AsyncIterator[CountedId]:
+        """In pages, by id."""
+        await self.prepare()
+        now, after = self._now().timestamp(), ""
+        while page := await self._database.rows(_IDS, (website_id, now, after, PAGE)):
+            for outcome_id, until in page:
+                yield CountedId(outcome_id, datetime.fromtimestamp(until, UTC))
+            after = page[-1][0]
+
+    async def remember(self, website_id: str, ids: Sequence[CountedId]) -> int:
+        """All of them in one transaction."""
+        await self.prepare()
+        rows = [(website_id, each.outcome_id, each.expires.timestamp()) for each in ids]
+        return await self._database.write(lambda db: db.executemany(_ONCE, rows).rowcount)
+
+    async def carry(self, website_id: str, shares: Mapping[Subject, Shares]) -> int:
+        """All of them in one transaction, which is the only one that writes."""
+        await self.prepare()
+
+        def work(db: sqlite3.Connection) -> int:
+            changed: list[Kept] = []
+            for subject, given in shares.items():
+                row = db.execute(_ONE, (website_id, subject.kind, subject.name)).fetchone()
+                there = None if row is None else _kept(subject, row[1:])
+                new = with_shares(subject, there, given, self._policy)
+                if new is not None:
+                    changed.append(new)
+            revision = _draw(db, website_id) if changed else 0
+            for kept in changed:
+                values = _values(website_id, kept.subject, kept.tally, revision, kept.origin)
+                values["copied"] = to_text({name: to_json(each) for name, each in kept.copied.items()})
+                db.execute(_PUT, values).close()
+            return len(changed)
+
+        return await self._database.write(work)
+
+    # -- how
 
     def _record(self, db: sqlite3.Connection, outcomes: Sequence[Outcome]) -> Recorded:
         now = self._now()
@@ -124,10 +251,9 @@ class EmbeddedLearnedStore:
         db.create_function("merge_buckets", 4, _merged, deterministic=True)
         db.execute(_FORGET_IDS, (now.timestamp(),)).close()
         told: dict[str, list[str]] = {"counted": [], "repeated": [], "untimely": []}
+        revisions: dict[str, int] = {}
         for outcome in outcomes:
-            told[_count(db, outcome, now)].append(outcome.outcome_id)
-        for website_id in sorted({o.website_id for o in outcomes}) if told["counted"] else ():
-            db.execute(_CHANGED, (website_id,)).close()
+            told[_count(db, outcome, now, revisions)].append(outcome.outcome_id)
         return Recorded(*(tuple(ids) for ids in told.values()))
 
     async def _observed(self, website_id: str, kind: Kind) -> dict[str, Observed]:
@@ -140,22 +266,41 @@ class EmbeddedLearnedStore:
 
 
 def _create(db: sqlite3.Connection) -> None:
-    """Statement by statement: `executescript` would end the transaction."""
+    """Statement by statement: `executescript` would end the transaction. Columns first, indexes need them."""
+    for table, columns in _ADDED.items():
+        there = {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})").fetchall()}
+        for name, statement in columns.items() if there else ():
+            if name not in there:
+                db.execute(statement).close()
     script = resources.files("kb_store.embedded").joinpath("learned.sql").read_text(encoding="utf-8")
     statements = "\n".join(line.partition("--")[0] for line in script.splitlines()).split(";")
     for statement in statements:
         db.execute(statement).close()
 
 
-def _count(db: sqlite3.Connection, outcome: Outcome, now: datetime) -> str:
+def _draw(db: sqlite3.Connection, website_id: str) -> int:
+    """The website's next revision: transactions that write come one after the other."""
+    return int(db.execute(_CHANGED, (website_id,)).fetchone()[0])
+
+
+def _count(db: sqlite3.Connection, outcome: Outcome, now: datetime, revisions: dict[str, int]) -> str:
+    """`revisions`: what this transaction drew, by website."""
     if not is_timely(outcome, now):
         return "untimely"
-    key = (outcome.website_id, outcome.outcome_id, expires(outcome, now).timestamp())
+    website_id = outcome.website_id
+    key = (website_id, outcome.outcome_id, expires(outcome, now).timestamp())
     if db.execute(_ONCE, key).rowcount == 0:
         return "repeated"
+    if website_id not in revisions:
+        revisions[website_id] = _draw(db, website_id)
     subject, tally = subject_of(outcome), tally_of(outcome, now)
-    values = {
-        "website_id": outcome.website_id,
+    db.execute(_COUNT, _values(website_id, subject, tally, revisions[website_id], new_origin())).close()
+    return "counted"
+
+
+def _values(website_id: str, subject: Subject, tally: Tally, revision: int, origin: str) -> dict[str, Any]:
+    return {
+        "website_id": website_id,
         "kind": subject.kind,
         "name": subject.name,
         "day": tally.day,
@@ -166,9 +311,15 @@ def _count(db: sqlite3.Connection, outcome: Outcome, now: datetime) -> str:
         "timed_weight": tally.timed_weight,
         "timed_sum": tally.timed_sum,
         "buckets": to_text(tally.buckets),
+        "revision": revision,
+        "origin": origin,
     }
-    db.execute(_COUNT, values).close()
-    return "counted"
+
+
+def _kept(subject: Subject, numbers: Sequence[Any]) -> Kept:
+    *tally, origin, copied = numbers
+    shares = {name: from_json(each) for name, each in json.loads(copied).items()}
+    return Kept(subject, _tally(tally), origin, shares)
 
 
 def _tally(numbers: Sequence[Any]) -> Tally:

@@ -12,8 +12,13 @@ CREATE TABLE IF NOT EXISTS learned (
     timed_weight REAL NOT NULL,
     timed_sum    REAL NOT NULL,          -- milliseconds times weight
     buckets      TEXT NOT NULL,          -- JSON: bucket -> weight
+    revision     INTEGER NOT NULL DEFAULT 0,    -- the website's when this changed last
+    origin       TEXT NOT NULL DEFAULT '',      -- what these counts are known as in other stores
+    copied       TEXT NOT NULL DEFAULT '{}',    -- JSON: origin -> what of it was counted there
     PRIMARY KEY (website_id, kind, name)
 ) STRICT;
+
+CREATE INDEX IF NOT EXISTS learned_by_revision ON learned (website_id, revision);
 
 CREATE TABLE IF NOT EXISTS learned_outcomes (
     website_id TEXT NOT NULL,
@@ -26,5 +31,6 @@ CREATE INDEX IF NOT EXISTS learned_outcomes_by_expiry ON learned_outcomes (expir
 
 CREATE TABLE IF NOT EXISTS learned_revisions (
     website_id TEXT PRIMARY KEY,
-    revision   INTEGER NOT NULL          -- grows with every change of the website's numbers
+    revision   INTEGER NOT NULL,         -- grows with every change of the website's numbers
+    forgotten  INTEGER NOT NULL DEFAULT 0    -- how often something was forgotten
 ) STRICT;

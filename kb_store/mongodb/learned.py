@@ -1,33 +1,41 @@
 """Learned numbers in MongoDB: an outcome's id and its count in one transaction, the count in one update.
 
 The update is a pipeline that the server runs on the document as it finds it: nothing is read here
-and written back. Not in that transaction is the website's revision, or all outcomes of a website
-would wait for each other: it is raised afterwards. A process that dies in between has lost no
-number; running servers see it with the next outcome.
+and written back. Not in that transaction are the website's tickets and its revision, or all outcomes
+of a website would wait for each other: a ticket is drawn before it (`kb_store.learned_marks`), and
+handed back with the revision raised after it. A process that dies in between has lost no number;
+running servers see it with the next outcome.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pymongo import ASCENDING, IndexModel
-from pymongo.errors import CollectionInvalid, OperationFailure
+from pymongo import ASCENDING, IndexModel, ReplaceOne, ReturnDocument
+from pymongo.errors import BulkWriteError, CollectionInvalid, OperationFailure
 
 from kb_schema.learned import ElementStats, ElementUse, Observed, Outcome, RecoveryStats, TransitionStats
 from kb_store.learned import (
     DEFAULT_POLICY,
+    CountedId,
+    Kept,
     Kind,
     Policy,
+    Reading,
     Recorded,
+    Shares,
     Subject,
     Tally,
     day_of,
     element_stats,
     expires,
     is_timely,
+    new_origin,
     observed,
     recovery_stats,
     subject_of,
@@ -35,16 +43,29 @@ from kb_store.learned import (
     transition_stats,
     utc_now,
 )
+from kb_store.learned_marks import TICKET_SECONDS, Mark, settled
+from kb_store.learned_shares import from_json, to_json, with_shares
 from kb_store.mongodb.connection import Connection, Database, Session
 
 NUMBERS, OUTCOMES, REVISIONS = "learned", "learned_outcomes", "learned_revisions"
 
+PAGE = 500
+"""Documents fetched at a time by iterators."""
+
 _EXISTS = 48
 """The server's code where somebody else was quicker to create a collection."""
 
+_DUPLICATE = 11000
+
 _INDEXES = {
-    NUMBERS: [IndexModel([("_id.website_id", ASCENDING), ("_id.kind", ASCENDING)], name="website_kind")],
-    OUTCOMES: [IndexModel([("expires", ASCENDING)], name="expiry", expireAfterSeconds=0)],
+    NUMBERS: [
+        IndexModel([("_id.website_id", ASCENDING), ("_id.kind", ASCENDING)], name="website_kind"),
+        IndexModel([("_id.website_id", ASCENDING), ("revision", ASCENDING)], name="website_revision"),
+    ],
+    OUTCOMES: [
+        IndexModel([("expires", ASCENDING)], name="expiry", expireAfterSeconds=0),
+        IndexModel([("_id.website_id", ASCENDING)], name="website"),
+    ],
     REVISIONS: [],
 }
 
@@ -82,25 +103,46 @@ class MongoLearnedStore:
         """Each in a transaction of its own: what was counted before an error stays counted, once."""
         await self.prepare()
         told: dict[str, list[str]] = {"counted": [], "repeated": [], "untimely": []}
-        changed: set[str] = set()
-        try:
+        async with AsyncExitStack() as stack:
+            tickets: dict[str, _Ticket] = {}
             for outcome in outcomes:
+                if not is_timely(outcome, self._now()):
+                    told["untimely"].append(outcome.outcome_id)
+                    continue
+                website_id = outcome.website_id
+                if website_id not in tickets:
+                    tickets[website_id] = await stack.enter_async_context(self._ticket(website_id))
                 # One after the other: transactions on one document, all at once, mostly undo each other.
                 async with self._turn:
-                    how = await self._record(outcome)
-                told[how].append(outcome.outcome_id)
-                if how == "counted":
-                    changed.add(outcome.website_id)
-        finally:
-            for website_id in sorted(changed):
-                await self._raise_revision(website_id)
+                    counted = await self._record(outcome, tickets[website_id])
+                told["counted" if counted else "repeated"].append(outcome.outcome_id)
         return Recorded(*(tuple(ids) for ids in told.values()))
 
     async def revision(self, website_id: str) -> str:
         """One document by its id, and the day: waiting changes numbers too."""
         async with self._connection.asking() as database:
-            found = await database[REVISIONS].find_one({"_id": website_id})
-        return f"{found['revision'] if found else 0}@{day_of(self._now())}"
+            found = await database[REVISIONS].find_one({"_id": website_id}, ["raised"])
+        return f"{found.get('raised', 0) if found else 0}@{day_of(self._now())}"
+
+    async def read(self, website_id: str, since: str | None = None) -> Reading:
+        """The mark first, then by an index what changed after it."""
+        now = self._now()
+        mark = await self._mark(website_id, now)
+        after = mark.since(since)
+        wanted: dict[str, Any] = {
+            "_id.website_id": website_id,
+            "_id.kind": {"$in": ["transition", "recovery"]},
+        }
+        if after is not None:
+            wanted["revision"] = {"$gt": after}
+        found: dict[str, dict[str, Observed]] = {"transition": {}, "recovery": {}}
+        async with self._connection.asking() as database:
+            async for document in database[NUMBERS].find(wanted):
+                key = document["_id"]
+                found[key["kind"]][key["name"]] = observed(_tally(document), now, self._policy)
+        return Reading(
+            str(mark), after is None, transition_stats(found["transition"]), recovery_stats(found["recovery"])
+        )
 
     async def transition_stats(self, website_id: str) -> Mapping[str, TransitionStats]:
         """See `LearnedStore`."""
@@ -119,14 +161,83 @@ class MongoLearnedStore:
         async with self._connection.asking() as database:
             keys = [_key(website_id, subject) for subject in subjects]
             await database[NUMBERS].delete_many({"_id": {"$in": keys}})
-        await self._raise_revision(website_id)
+            more = {"$inc": {"raised": 1, "forgotten": 1}}
+            await database[REVISIONS].update_one({"_id": website_id}, more, upsert=True)
 
-    async def _record(self, outcome: Outcome) -> str:
+    # -- moving
+
+    async def kept(self, website_id: str) -> AsyncIterator[Kept]:
+        """By kind and name."""
+        async with self._connection.asking() as database:
+            found = database[NUMBERS].find({"_id.website_id": website_id}).sort("_id", ASCENDING)
+            page = await found.to_list(PAGE)
+        while page:
+            for document in page:
+                yield _kept(document)
+            async with self._connection.asking():
+                page = await found.to_list(PAGE)
+
+    async def counted_ids(self, website_id: str) -> AsyncIterator[CountedId]:
+        """By an index on the website."""
+        wanted = {"_id.website_id": website_id, "expires": {"$gt": self._now()}}
+        async with self._connection.asking() as database:
+            found = database[OUTCOMES].find(wanted).sort("_id", ASCENDING)
+            page = await found.to_list(PAGE)
+        while page:
+            for document in page:
+                yield CountedId(document["_id"]["outcome_id"], document["expires"])
+            async with self._connection.asking():
+                page = await found.to_list(PAGE)
+
+    async def remember(self, website_id: str, ids: Sequence[CountedId]) -> int:
+        """Inserts that leave alone what is there."""
+        await self.prepare()
+        documents = [
+            {"_id": {"website_id": website_id, "outcome_id": each.outcome_id}, "expires": each.expires}
+            for each in ids
+        ]
+        if not documents:
+            return 0
+        async with self._connection.asking() as database:
+            try:
+                await database[OUTCOMES].insert_many(documents, ordered=False)
+            except BulkWriteError as exc:
+                details = exc.details or {}
+                errors = details.get("writeErrors", [])
+                if not errors or any(error.get("code") != _DUPLICATE for error in errors):
+                    raise
+                return int(details.get("nInserted", 0))
+        return len(documents)
+
+    async def carry(self, website_id: str, shares: Mapping[Subject, Shares]) -> int:
+        """All of them in one transaction: where one was changed meanwhile, they are looked at again."""
+        await self.prepare()
+        keys = {subject: _key(website_id, subject) for subject in shares}
+        async with self._ticket(website_id) as ticket:
+
+            async def work(database: Database, session: Session) -> int:
+                found = database[NUMBERS].find({"_id": {"$in": list(keys.values())}}, session=session)
+                there = {kept.subject: kept async for kept in (_kept(each) async for each in found)}
+                changes = [
+                    ReplaceOne({"_id": keys[subject]}, _document(new, ticket.number), upsert=True)
+                    for subject, given in shares.items()
+                    if (new := with_shares(subject, there.get(subject), given, self._policy)) is not None
+                ]
+                if changes:
+                    await database[NUMBERS].bulk_write(changes, session=session)
+                return len(changes)
+
+            changed = await self._connection.transaction(work)
+            ticket.used = changed > 0
+        return changed
+
+    # -- how
+
+    async def _record(self, outcome: Outcome, ticket: _Ticket) -> bool:
         now = self._now()
-        if not is_timely(outcome, now):
-            return "untimely"
         key = {"website_id": outcome.website_id, "outcome_id": outcome.outcome_id}
         subject, tally = subject_of(outcome), tally_of(outcome, now)
+        adding = _adding(tally, ticket.number, new_origin(), self._policy)
 
         async def work(database: Database, session: Session) -> bool:
             # Looked for first: a duplicate key would end the transaction.
@@ -135,17 +246,55 @@ class MongoLearnedStore:
             document = {"_id": key, "expires": expires(outcome, now)}
             await database[OUTCOMES].insert_one(document, session=session)
             await database[NUMBERS].update_one(
-                {"_id": _key(outcome.website_id, subject)}, _adding(tally, self._policy),
-                upsert=True, session=session,
-            )  # fmt: skip
+                {"_id": _key(outcome.website_id, subject)}, adding, upsert=True, session=session
+            )
             return True
 
         # Of two that insert one id at once, the server lets one try again: it then finds the id.
-        return "counted" if await self._connection.transaction(work) else "repeated"
+        used_before, ticket.used = ticket.used, True  # an error may come after the server has counted
+        counted = await self._connection.transaction(work)
+        ticket.used = used_before or counted
+        return counted
 
-    async def _raise_revision(self, website_id: str) -> None:
+    @asynccontextmanager
+    async def _ticket(self, website_id: str) -> AsyncIterator[_Ticket]:
+        """Drawn before anything is written under it, handed back once that is visible, or is not to be."""
+        ticket = _Ticket(await self._draw(website_id))
+        try:
+            yield ticket
+        finally:
+            back: dict[str, Any] = {"$pull": {"out": {"ticket": ticket.number}}}
+            if ticket.used:
+                back["$inc"] = {"raised": 1}
+            async with self._connection.asking() as database:
+                await database[REVISIONS].update_one({"_id": website_id}, back)
+
+    async def _draw(self, website_id: str) -> int:
+        """One statement; tickets of writers that died go with it."""
+        number = {"$add": [{"$ifNull": ["$revision", 0]}, 1]}
+        until = {"$add": ["$$NOW", int(TICKET_SECONDS * 1000)]}
+        others = {"$filter": {"input": {"$ifNull": ["$out", []]}, "cond": {"$gt": ["$$this.until", "$$NOW"]}}}
+        mine = [{"ticket": number, "until": until}]
+        update = [{"$set": {"revision": number, "out": {"$concatArrays": [others, mine]}}}]
         async with self._connection.asking() as database:
-            await database[REVISIONS].update_one({"_id": website_id}, {"$inc": {"revision": 1}}, upsert=True)
+            found = await database[REVISIONS].find_one_and_update(
+                {"_id": website_id}, update, upsert=True, return_document=ReturnDocument.AFTER
+            )
+        return int(found["revision"]) if found else 0  # an upsert always finds
+
+    async def _mark(self, website_id: str, now: datetime) -> Mark:
+        """From one document. Tickets count as out until their time is over by the server's clock."""
+        out = {"$filter": {"input": {"$ifNull": ["$out", []]}, "cond": {"$gt": ["$$this.until", "$$NOW"]}}}
+        pipeline: list[Mapping[str, Any]] = [
+            {"$match": {"_id": website_id}},
+            {"$project": {"revision": 1, "forgotten": 1, "out": out}},
+        ]
+        async with self._connection.asking() as database:
+            async for found in await database[REVISIONS].aggregate(pipeline):
+                drawn = int(found.get("revision", 0))
+                low = settled(drawn, (int(each["ticket"]) for each in found["out"]))
+                return Mark(low, int(found.get("forgotten", 0)), day_of(now))
+        return Mark(0, 0, day_of(now))
 
     async def _observed(self, website_id: str, kind: Kind) -> dict[str, Observed]:
         now = self._now()
@@ -155,6 +304,14 @@ class MongoLearnedStore:
                 document["_id"]["name"]: observed(_tally(document), now, self._policy)
                 async for document in found
             }
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """A number drawn before a change; whether anything was changed under it."""
+
+    number: int
+    used: bool = False
 
 
 async def _create(database: Database, name: str) -> None:
@@ -171,10 +328,10 @@ def _key(website_id: str, subject: Subject) -> dict[str, str]:
     return {"website_id": website_id, "kind": subject.kind, "name": subject.name}
 
 
-def _adding(tally: Tally, policy: Policy) -> list[Mapping[str, Any]]:
+def _adding(tally: Tally, ticket: int, origin: str, policy: Policy) -> list[Mapping[str, Any]]:
     """`kb_store.learned.merge` as an update: what is there decays to the newer day, the tally is added.
 
-    Only numbers of ours go into it: nothing from outside can be read as an expression.
+    Only numbers and names of ours go into it: nothing from outside can be read as an expression.
     """
     day = {"$ifNull": ["$day", tally.day]}
     mine = _decay({"$subtract": [day, tally.day]}, policy)
@@ -194,6 +351,8 @@ def _adding(tally: Tally, policy: Policy) -> list[Mapping[str, Any]]:
         "timed_weight": added("timed_weight", tally.timed_weight),
         "timed_sum": added("timed_sum", tally.timed_sum),
         "buckets": _merged_buckets(buckets),
+        "revision": {"$max": [{"$ifNull": ["$revision", 0]}, ticket]},
+        "origin": {"$ifNull": ["$origin", origin]},
     }
     return [
         {"$replaceWith": {"$let": {
@@ -233,7 +392,17 @@ def _decay(days: Mapping[str, Any], policy: Policy) -> Mapping[str, Any]:
     return {"$pow": [2.0, {"$multiply": [-1.0, halvings]}]}
 
 
+def _document(kept: Kept, revision: int) -> dict[str, Any]:
+    """A document's fields. Origins are names from outside: they stay values."""
+    copied = [{"origin": name, **to_json(share)} for name, share in sorted(kept.copied.items())]
+    return {**to_json(kept.tally), "revision": revision, "origin": kept.origin, "copied": copied}
+
+
+def _kept(document: Mapping[str, Any]) -> Kept:
+    key = document["_id"]
+    copied = {str(each["origin"]): from_json(each) for each in document.get("copied", ())}
+    return Kept(Subject(key["kind"], key["name"]), _tally(document), str(document.get("origin", "")), copied)
+
+
 def _tally(document: Mapping[str, Any]) -> Tally:
-    numbers = {name: document[name] for name in Tally.__dataclass_fields__ if name != "buckets"}
-    buckets = {int(bucket["at"]): float(bucket["weight"]) for bucket in document["buckets"]}
-    return Tally(**numbers, buckets=buckets)
+    return from_json(document)

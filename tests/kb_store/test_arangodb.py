@@ -406,19 +406,20 @@ async def test_a_real_server_can_parse_every_text(name):
 
 
 async def test_the_loopback_server_refuses_what_is_not_documented():
-    running = Loopback()
-    store = ArangoGraphStore(running.url())
-    await store.prepare()
-    with pytest.raises(StoreCorrupt, match="does not have"):
-        await store.connection.query("RETURN 1")
-    with pytest.raises(StoreCorrupt, match="not declared"):
-        await store.connection.query(aql.REVISION, c_revisions="learned_revisions", key="a", surplus=1)
-    with pytest.raises(StoreCorrupt, match="no value specified"):
-        await store.connection.query(aql.REVISION, c_revisions="learned_revisions")
-    with pytest.raises(StoreCorrupt, match="no such endpoint"):
-        await store.connection.run(lambda db: db.engine())
-    await store.close()
-    running.close()
+    with contextlib.closing(Loopback()) as running:
+        store = ArangoGraphStore(running.url())
+        try:
+            await store.prepare()
+            with pytest.raises(StoreCorrupt, match="does not have"):
+                await store.connection.query("RETURN 1")
+            with pytest.raises(StoreCorrupt, match="not declared"):
+                await store.connection.query(aql.TICKETS, c_revisions="learned_revisions", key="a", surplus=1)
+            with pytest.raises(StoreCorrupt, match="no value specified"):
+                await store.connection.query(aql.TICKETS, c_revisions="learned_revisions")
+            with pytest.raises(StoreCorrupt, match="no such endpoint"):
+                await store.connection.run(lambda db: db.engine())
+        finally:
+            await store.close()
     assert len(running.server.violations) == 4
 
 

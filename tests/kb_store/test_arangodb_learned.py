@@ -14,7 +14,8 @@ from kb_schema.learned import ElementUse, Outcome
 from kb_store import StoreUnavailable
 from kb_store.arangodb import ArangoGraphStore, ArangoLearnedStore, aql
 from kb_store.arangodb.connection import CONFLICT
-from kb_store.learned import MemoryLearnedStore, Subject, expected_ms, posterior
+from kb_store.learned import Subject, expected_ms, posterior
+from kb_store.learned_memory import MemoryLearnedStore
 from kb_store.records import EdgeRecord, Node, Record
 from mcp_server import graph as desk
 from tests.support.arango_loopback import loopback

@@ -15,7 +15,8 @@ from kb_store import load_knowledge, open_stores
 from kb_store.embedded import Database, EmbeddedDocumentStore, EmbeddedGraphStore
 from kb_store.embedded.learned import EmbeddedLearnedStore
 from kb_store.errors import StoreUnavailable
-from kb_store.learned import MemoryLearnedStore, Policy, Subject, merge, observed, tally_of, utc_now
+from kb_store.learned import Policy, Subject, merge, observed, tally_of, utc_now
+from kb_store.learned_memory import MemoryLearnedStore
 from kb_store.mongodb.connection import Connection
 from kb_store.mongodb.learned import MongoLearnedStore
 from tests.kb_store.learned_writer import outcome as numbered

@@ -17,7 +17,6 @@ from kb_store.learned import (
     GROWTH,
     KEPT_DAYS,
     SKETCH_ERROR,
-    MemoryLearnedStore,
     Policy,
     Subject,
     bucket_of,
@@ -34,6 +33,7 @@ from kb_store.learned import (
     tally_of,
     utc_now,
 )
+from kb_store.learned_memory import MemoryLearnedStore
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

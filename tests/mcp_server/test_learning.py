@@ -12,7 +12,8 @@ from mcp import Client
 from kb_schema.learned import Outcome, ReportedOutcome
 from kb_store import load_knowledge, open_stores
 from kb_store.errors import StoreUnavailable
-from kb_store.learned import MemoryLearnedStore, Subject, utc_now
+from kb_store.learned import Subject, utc_now
+from kb_store.learned_memory import MemoryLearnedStore
 from mcp_server import compiled
 from mcp_server.compiled import NOTHING_LEARNED, compile_view, with_learned
 from mcp_server.errors import UnknownName
@@ -42,16 +43,18 @@ class Down(MemoryLearnedStore):
     def __init__(self):
         super().__init__()
         self.down = False
-        self.reads = 0
+        self.reads = self.rows = 0
 
     async def revision(self, website_id):
         if self.down:
             raise StoreUnavailable("nowhere", "gone", fix="start it")
         return await super().revision(website_id)
 
-    async def transition_stats(self, website_id):
+    async def read(self, website_id, since=None):
         self.reads += 1
-        return await super().transition_stats(website_id)
+        found = await super().read(website_id, since)
+        self.rows += len(found.transitions) + len(found.recoveries)
+        return found
 
     async def record(self, outcomes):
         if self.down:
@@ -194,6 +197,30 @@ async def test_another_servers_outcomes_are_in_answers_within_a_second(view):
     clock.now += 10
     assert await here.weighed(view) is second
     assert store.reads == reads  # asked whether there is news; there was none
+
+
+async def test_of_many_numbers_only_those_that_changed_are_read_again(view):
+    store = Down()
+    learning = Learning(store)
+    for name in view.knowledge.transitions:
+        for each in reports(2, transition_id=name):
+            await learning.record(view, each)
+    await learning.weighed(view)
+    many = len(view.knowledge.transitions)
+    assert store.rows == many >= 5
+    await learning.record(view, *reports(1, transition_id="open_new", succeeded=False))
+    after = await learning.weighed(view)
+    assert store.rows == many + 1
+    assert after.learned.transitions == await store.transition_stats("pantry")
+    # New knowledge compiles another view; the numbers are known already.
+    reloaded = await learning.weighed(compile_view(pantry.knowledge(), "2"))
+    assert store.rows == many + 1
+    assert reloaded.learned.transitions == after.learned.transitions
+    # What is forgotten is noticed: then everything is read.
+    await store.forget("pantry", [Subject("transition", "open_new")])
+    learning._held["pantry"].asked_at = -ASK_EVERY_S
+    assert "open_new" not in (await learning.weighed(reloaded.authored)).learned.transitions
+    assert store.rows == 2 * many
 
 
 async def test_many_requests_at_once_weigh_a_view_once(view):

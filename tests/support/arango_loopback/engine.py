@@ -11,7 +11,8 @@ import heapq
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +170,7 @@ def _begin_learning(view: View, v: Values) -> list[Any]:
     row = {
         "_key": v["key"], "website_id": v["website"], "kind": v["kind"], "name": v["name"], "day": v["day"],
         "succeeded": 0, "failed": 0, "seen": 0, "timed": 0, "timed_weight": 0, "timed_sum": 0, "buckets": [],
+        "ticket": 0, "origin": v["origin"], "copied": [],
     }  # fmt: skip
     view.insert(v["@learned"], row, "ignore")
     return []
@@ -176,7 +178,8 @@ def _begin_learning(view: View, v: Values) -> list[Any]:
 
 @_means(aql.COUNT_OUTCOME)
 def _count_outcome(view: View, v: Values) -> list[Any]:
-    outcome = {"_key": v["outcome"], "website_id": v["website"], "expires_at": v["expires_at"]}
+    outcome = {"_key": v["outcome"], "website_id": v["website"], "outcome_id": v["outcome_id"],
+               "expires_at": v["expires_at"]}  # fmt: skip
     view.insert(v["@outcomes"], outcome)
     old = view.rows(v["@learned"])[v["key"]]
     theirs = 2 ** (min(0, old["day"] - v["day"]) / v["half_life_days"])
@@ -193,6 +196,7 @@ def _count_outcome(view: View, v: Values) -> list[Any]:
         "timed_weight": old["timed_weight"] * theirs + v["timed"] * mine,
         "timed_sum": old["timed_sum"] * theirs + v["ms"] * mine,
         "buckets": [{"at": at, "weight": weight} for at, weight in buckets.items()],
+        "ticket": max(old["ticket"], v["ticket"]),
     }
     view.update(v["@learned"], v["key"], new)
     return []
@@ -212,17 +216,79 @@ def _forget(view: View, v: Values) -> list[Any]:
     return []
 
 
-@_means(aql.RAISE_REVISION)
-def _raise_revision(view: View, v: Values) -> list[Any]:
-    row = {"_key": v["key"], "website_id": v["website"], "revision": v["revision"]}
-    view.insert(v["@revisions"], row, "replace")
+@_means(aql.LEARNED_SINCE)
+def _learned_since(view: View, v: Values) -> list[Any]:
+    rows = view.rows(v["@learned"]).values()
+    return [
+        row
+        for row in rows
+        if row["website_id"] == v["website"] and row["ticket"] > v["ticket"] and row["kind"] != "element"
+    ]
+
+
+def _paged(rows: Iterable[Row], v: Values) -> list[Any]:
+    found = (r for r in rows if r["website_id"] == v["website"] and r["_key"] > v["after"])
+    return sorted(found, key=lambda row: str(row["_key"]))[: v["page"]]
+
+
+@_means(aql.KEPT)
+def _kept(view: View, v: Values) -> list[Any]:
+    return _paged(view.rows(v["@learned"]).values(), v)
+
+
+@_means(aql.KEPT_OF)
+def _kept_of(view: View, v: Values) -> list[Any]:
+    return [row for key, row in view.rows(v["@learned"]).items() if key in v["keys"]]
+
+
+@_means(aql.COUNTED_IDS)
+def _counted_ids(view: View, v: Values) -> list[Any]:
+    return _paged((r for r in view.rows(v["@outcomes"]).values() if r["expires_at"] > v["now"]), v)
+
+
+@_means(aql.BEGIN_TICKETS)
+def _begin_tickets(view: View, v: Values) -> list[Any]:
+    row = {"_key": v["key"], "website_id": v["website"], "drawn": 0, "raised": 0, "forgotten": 0, "out": []}
+    view.insert(v["@revisions"], row, "ignore")
     return []
 
 
-@_means(aql.REVISION)
-def _revision(view: View, v: Values) -> list[Any]:
+def _still_out(row: Row) -> list[Row]:
+    return [each for each in row["out"] if each["until"] > time.time() * 1000]
+
+
+@_means(aql.DRAW_TICKET)
+def _draw_ticket(view: View, v: Values) -> list[Any]:
+    row = view.rows(v["@revisions"])[v["key"]]
+    number = row["drawn"] + 1
+    mine = {"ticket": number, "until": time.time() * 1000 + v["lifetime_ms"]}
+    view.update(v["@revisions"], v["key"], {"drawn": number, "out": [*_still_out(row), mine]})
+    return [number]
+
+
+@_means(aql.HAND_BACK_TICKET)
+def _hand_back_ticket(view: View, v: Values) -> list[Any]:
+    row = view.rows(v["@revisions"])[v["key"]]
+    out = [each for each in row["out"] if each["ticket"] != v["ticket"]]
+    view.update(v["@revisions"], v["key"], {"raised": row["raised"] + v["raised"], "out": out})
+    return []
+
+
+@_means(aql.COUNT_FORGETTING)
+def _count_forgetting(view: View, v: Values) -> list[Any]:
+    row = view.rows(v["@revisions"])[v["key"]]
+    more = {"raised": row["raised"] + 1, "forgotten": row["forgotten"] + 1}
+    view.update(v["@revisions"], v["key"], more)
+    return []
+
+
+@_means(aql.TICKETS)
+def _tickets(view: View, v: Values) -> list[Any]:
     row = view.rows(v["@revisions"]).get(v["key"])
-    return [] if row is None else [row["revision"]]
+    if row is None:
+        return []
+    out = [each["ticket"] for each in _still_out(row)]
+    return [{"drawn": row["drawn"], "raised": row["raised"], "forgotten": row["forgotten"], "out": out}]
 
 
 # -- paths
