@@ -43,7 +43,7 @@ OUTCOME = {
 async def served(door: Door, **options):
     """The address of a server behind that door."""
     server = create_server(MemorySource(pantry.knowledge()), **options)
-    listener = socket.socket()
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
     app = http_app(server, door, server.write_tools)

@@ -1,0 +1,182 @@
+"""What an MCP call of ours costs against an empty tool of the same SDK, and how large the tool list is.
+
+Each transport has its own baseline in the same run; both servers are asked in turn, so that whatever
+else the machine does hits both. Small answers show what a call costs by itself; what a tool works
+for its answer is beside it, measured without MCP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.server.mcpserver import MCPServer
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # the servers of stdio and HTTP are processes that run this file
+
+from benchmarks.bench_desk import page, synthetic  # noqa: E402
+from mcp_server.security.door import Door, http_app  # noqa: E402
+from mcp_server.security.rates import Rate  # noqa: E402
+from mcp_server.server import create_server  # noqa: E402
+from mcp_server.source import MemorySource  # noqa: E402
+
+pytestmark = pytest.mark.bench
+
+ROUNDS = 300
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("list_websites", {}),
+    ("find_screen_groups", {"screen_id": "s7"}),
+    ("get_screen", {"screen_id": "s7"}),
+    ("get_available_actions", {"screen_id": "s7"}),
+    ("find_path", {"from_screen": "s7", "to_screen": "s20"}),
+    ("search_knowledge", {"query": "screen 7"}),
+    ("identify_current_screen", {"snapshot": page(7).to_json()}),
+)
+COUNTER = """
+import { readFileSync } from 'node:fs';
+const text = readFileSync(0, 'utf8');
+for (const name of ['cl100k_base', 'o200k_base']) {
+  const { encode } = await import(`gpt-tokenizer/encoding/${name}`);
+  console.log(name, encode(text).length);
+}
+"""
+
+
+def ours() -> MCPServer[Any]:
+    return create_server(MemorySource(synthetic(50, 200)))
+
+
+def empty() -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer("empty", log_level="WARNING")
+
+    @server.tool()
+    async def nothing(text: str) -> dict[str, str]:
+        """Answer what was said."""
+        return {"said": text}
+
+    return server
+
+
+SERVERS: Mapping[str, Callable[[], MCPServer[Any]]] = {"ours": ours, "empty": empty}
+
+
+async def in_memory(name: str, stack: AsyncExitStack) -> Client:
+    return await stack.enter_async_context(Client(SERVERS[name]()))
+
+
+async def over_stdio(name: str, stack: AsyncExitStack) -> Client:
+    started = StdioServerParameters(command=sys.executable, args=[__file__, name, "stdio"], cwd=ROOT)
+    return await stack.enter_async_context(Client(started))
+
+
+async def over_http(name: str, stack: AsyncExitStack) -> Client:
+    port = await stack.enter_async_context(_listening(name))
+    return await stack.enter_async_context(Client(f"http://127.0.0.1:{port}/mcp"))
+
+
+@asynccontextmanager
+async def _listening(name: str) -> AsyncIterator[int]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, __file__, name, "http", cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        yield int(await process.stdout.readline())
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+TRANSPORTS = {"in memory": in_memory, "stdio": over_stdio, "HTTP": over_http}
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_a_tool_call_against_an_empty_tool_of_the_same_sdk(transport: str) -> None:
+    open_client = TRANSPORTS[transport]
+    async with AsyncExitStack() as stack:
+        us, them = await open_client("ours", stack), await open_client("empty", stack)
+        print()
+        for tool, own in CALLS:
+            arguments = own if tool == "list_websites" else {"website_id": "shop", **own}
+            assert not (await us.call_tool(tool, arguments)).is_error
+            rounds = 60 if tool == "identify_current_screen" else ROUNDS
+            ms, baseline = await _in_turn(
+                lambda tool=tool, arguments=arguments: us.call_tool(tool, arguments),
+                lambda: them.call_tool("nothing", {"text": "x"}),
+                rounds,
+            )
+            print(
+                f"{transport:<10} {tool:<26} {ms:8.3f} ms   empty tool {baseline:7.3f} ms   ratio {ms / baseline:6.2f}"
+            )
+
+
+async def _in_turn(
+    one: Callable[[], Awaitable[object]], other: Callable[[], Awaitable[object]], rounds: int
+) -> tuple[float, float]:
+    """Medians in milliseconds."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for work, found in zip((one, other), times, strict=True):
+            begin = time.perf_counter()
+            await work()
+            found.append(time.perf_counter() - begin)
+    return statistics.median(times[0]) * 1_000, statistics.median(times[1]) * 1_000
+
+
+async def test_how_large_the_tool_list_is() -> None:
+    tools = await ours().list_tools()
+    listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    text = json.dumps({"tools": listed}, separators=(",", ":"), ensure_ascii=False)
+    print(f"\n{len(tools)} tools, {len(text)} characters")
+    folder = ROOT / ".tools" / "mcp-conformance"
+    node = next(iter(folder.glob("node_modules/node-linux-*/bin/node")), Path("node"))
+    if not (folder / "node_modules" / "gpt-tokenizer").is_dir():
+        pytest.skip("tokens are counted by gpt-tokenizer: `make setup-conformance` (needs npm)")
+    command = [str(node), "--input-type=module", "-e", COUNTER]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, cwd=folder, check=True)  # noqa: ASYNC221
+    for line in done.stdout.splitlines():
+        encoding, tokens = line.split()
+        print(f"{encoding:<12} {tokens} tokens, {len(text) / int(tokens):.2f} characters a token")
+        assert int(tokens) < 4_000
+
+
+def main(name: str, transport: str) -> None:
+    """One of the servers as a process: over stdio, or over HTTP on a port that it prints."""
+    server = SERVERS[name]()
+    if transport == "stdio":
+        asyncio.run(server.run_stdio_async())
+        return
+    asyncio.run(_serve(server))
+
+
+async def _serve(server: MCPServer[Any]) -> None:
+    import socket  # noqa: PLC0415 - only the HTTP process needs these
+
+    import uvicorn  # noqa: PLC0415
+
+    # Named as TCP, or asyncio leaves Nagle's algorithm on: 40 ms for every answer.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    # Ours goes through its door, as users have it; only the rate is opened, a benchmark is no guest.
+    if server.name == "periplus":
+        app = http_app(server, Door(rate=Rate(per_second=1e6, burst=10**6)))
+    else:
+        app = server.streamable_http_app(stateless_http=True)
+    print(listener.getsockname()[1], flush=True)
+    await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
