@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import re2
 
@@ -30,9 +30,17 @@ def compile_pattern(pattern: str) -> re2._Regexp:
         raise PatternError(f"RE2 cannot take the pattern {pattern!r}: {reason}") from exc
 
 
+def _split(url: str) -> SplitResult:
+    """The parts of a URL; what cannot be one (`http://[`) is all path: it has no host."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return SplitResult("", "", url, "", "")
+
+
 def path_of(url: str) -> str:
     """Path, query and fragment of a URL, as `^/` patterns see it."""
-    parts = urlsplit(url)
+    parts = _split(url)
     query = f"?{parts.query}" if parts.query else ""
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     return f"{parts.path or '/'}{query}{fragment}"
@@ -99,8 +107,8 @@ def _begins_with(url: str, base: str) -> bool:
 
 
 def origin_of(url: str) -> str:
-    """`scheme://host[:port]` in lower case, without a default port; empty for `about:blank`."""
-    parts = urlsplit(url)
+    """`scheme://host[:port]` in lower case, without a default port; empty for `about:blank` and no URLs."""
+    parts = _split(url)
     host = parts.netloc.rpartition("@")[2].lower()
     default = {"http": ":80", "https": ":443"}.get(parts.scheme.lower(), "")
     host = host.removesuffix(default) if default else host
