@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from kb_schema.answers import Objective, PathStep
 from kb_schema.conditions import BaseCondition
@@ -48,8 +49,17 @@ class Way:
             to_screen=self.target,
             expected_ms=self.expected_ms,
             reliability=self.reliability,
-            transition=working(self.transition),
+            transition=_to_carry_out(self.transition),
         )
+
+
+def _to_carry_out(transition: Transition) -> dict[str, Any]:
+    """As JSON that still parses, without the numbers that a step tells as they are believed now."""
+    data = working(transition)
+    told = {key: value for key, value in data.items() if key not in ("cost", "duration", "reliability_score")}
+    if transition.duration.max is not None:  # how long to wait for it: not how long it is expected to take
+        told["duration"] = {"max": data["duration"]["max"]}
+    return told
 
 
 def compile_way(transition: Transition, recovery_ms: float, seen: Observed | None = None) -> Way:

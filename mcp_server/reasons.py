@@ -31,9 +31,9 @@ def compared(terrain: OpenWays, paths: Sequence[Path], ways: Sequence[Sequence[i
 def _against(best: Path, path: Path, later_ms: float) -> Comparison:
     return Comparison(
         more_steps=len(path.steps) - len(best.steps),
-        slower_ms=path.expected_ms - best.expected_ms,
-        later_ms=later_ms,
-        less_reliable=best.reliability - path.reliability,
+        slower_ms=round(path.expected_ms - best.expected_ms, 1),
+        later_ms=round(later_ms, 1),
+        less_reliable=round(best.reliability - path.reliability, 4),
         assumes=tuple(each for each in path.assumptions if each not in best.assumptions),
     )
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from kb_schema import Sourced, assemble, parse_document
 from kb_schema.answers import Comparison
+from mcp_server import shortest
 from mcp_server.compiled import View, compile_view
-from mcp_server.errors import UnknownName
+from mcp_server.errors import BadRequest, UnknownName
 from mcp_server.foresight import sort_out
 from mcp_server.graph import weights
 from mcp_server.network import cost_of
@@ -39,7 +40,11 @@ def test_parallel_transitions_are_alternatives_of_their_own(view):
 def test_a_path_says_time_reliability_and_what_it_assumes(view):
     (path,) = find_paths(view, "shelf", "jar_new", avoid=Avoid(actions=("goto",))).paths
     assert (path.expected_ms, path.reliability, path.assumptions) == (500, 0.5, ("authenticated",))
-    assert parse_document(path.steps[0].transition).local_id == "open_new"
+    (step,) = path.steps
+    edge = parse_document(step.transition)
+    assert edge.local_id == "open_new"
+    assert edge.triggered_by == view.knowledge.transitions["open_new"].triggered_by
+    assert not {"cost", "reliability_score"} & step.transition.keys()  # the step says what is believed now
 
 
 def test_a_fact_known_false_closes_an_edge_and_an_effect_opens_it_again(view):
@@ -52,6 +57,12 @@ def test_one_comes_back_to_a_screen_only_after_a_fact_has_changed(view):
     found = find_paths(view, "shelf", "jar_new", facts={"authenticated": False})
     assert ids(found) == [["sign_out", "sign_in_submit", "open_new_by_url"]]
     assert len(find_paths(view, "shelf", "jar_new", facts={"authenticated": True}, k=20).paths) == 2
+
+
+def test_a_search_that_grows_too_large_is_given_up_with_what_to_change(view, monkeypatch):
+    monkeypatch.setattr(shortest, "MOST_PLACES", 1)
+    with pytest.raises(BadRequest, match="fewer facts"):
+        find_paths(view, "sign_in_page", "jar_new", k=2)
 
 
 def test_there_is_one_empty_path_to_where_one_is(view):
@@ -67,7 +78,7 @@ def test_an_alternative_says_in_numbers_why_it_is_not_the_first(view):
     assert (against.more_steps, against.slower_ms, against.less_reliable) == (
         0, second.expected_ms - first.expected_ms, first.reliability - second.reliability,
     )  # fmt: skip
-    assert against.slower_ms < 0 < against.less_reliable
+    assert against.slower_ms < 0 < against.less_reliable  # both numbers are round in this pantry
     assert against.later_ms > 0  # what makes it the second
     told = paths_as_text(find_paths(view, "shelf", "jar_new", k=2)).splitlines()
     assert len(told) == 2
@@ -229,9 +240,16 @@ def told_in_order(view: View, objective, k, facts, avoid: Avoid) -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(view=graphs(), objective=st.sampled_from(OBJECTIVES), k=st.integers(2, 20), facts=FACTS, avoid=AVOID)
-def test_the_k_best_paths_are_those_of_a_plain_enumeration_in_its_order(view, objective, k, facts, avoid):
-    told_in_order(view, objective, k, facts, that_is_there(avoid, view))
+@given(
+    view=graphs(), objective=st.sampled_from(OBJECTIVES), k=st.integers(2, 20), facts=FACTS, avoid=AVOID,
+    doubtful=st.sampled_from([1, 2, shortest.DOUBTFUL]),
+)  # fmt: skip
+def test_the_k_best_paths_are_those_of_a_plain_enumeration_in_its_order(
+    view, objective, k, facts, avoid, doubtful
+):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shortest, "DOUBTFUL", doubtful)
+        told_in_order(view, objective, k, facts, that_is_there(avoid, view))
 
 
 @settings(max_examples=400, deadline=None)
