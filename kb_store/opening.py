@@ -25,9 +25,9 @@ class Stores:
     documents: DocumentStore
     graph: GraphStore
     learned: LearnedStore
-    """Beside the documents, and closed with them."""
+    """Beside the edges, whose weights rest on it, and closed with them."""
     proposals: ProposalStore
-    """Likewise."""
+    """Beside the documents, and closed with them."""
 
     async def close(self) -> None:
         """Close both."""
@@ -42,7 +42,8 @@ async def open_stores(
     """The stores of a configuration, made ready, closed at the end.
 
     Documents are in MongoDB where it is named, else in the data directory's file; the graph is in
-    ArangoDB where that is named, else beside the documents. The URLs may hold passwords: they are
+    ArangoDB where that is named, else beside the documents; learned numbers are where the graph is
+    (DESIGN 4: weights that queries sort by are recomputed with the count). The URLs may hold passwords: they are
     kept out of every message. Raises `StoreUnavailable` where a store cannot be reached or written.
     """
     stores = choose_stores(data_dir, mongodb_url=mongodb_url, arangodb_url=arangodb_url)
@@ -59,7 +60,10 @@ def choose_stores(
 ) -> Stores:
     """As `open_stores`, not yet made ready; the caller closes them."""
     stores = _in_mongodb(mongodb_url) if mongodb_url else _embedded(data_dir)
-    return replace(stores, graph=_in_arangodb(arangodb_url)) if arangodb_url else stores
+    if not arangodb_url:
+        return stores
+    graph, learned = _in_arangodb(arangodb_url)
+    return replace(stores, graph=graph, learned=learned)
 
 
 def _embedded(data_dir: Path) -> Stores:
@@ -90,9 +94,10 @@ def _in_mongodb(url: str) -> Stores:
     )
 
 
-def _in_arangodb(url: str) -> GraphStore:
+def _in_arangodb(url: str) -> tuple[GraphStore, LearnedStore]:
     try:
-        from kb_store.arangodb import ArangoGraphStore  # noqa: PLC0415 - an extra
+        from kb_store.arangodb import ArangoGraphStore, ArangoLearnedStore  # noqa: PLC0415 - an extra
     except ImportError as exc:
         raise StoreUnavailable("arangodb", f"its driver is not installed ({exc.name})", fix=DRIVERS) from exc
-    return ArangoGraphStore(url)
+    graph = ArangoGraphStore(url)
+    return graph, ArangoLearnedStore(graph.connection)

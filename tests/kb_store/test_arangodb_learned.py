@@ -9,15 +9,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mcp import Client
 
 from kb_schema.learned import ElementUse, Outcome
-from kb_store import StoreUnavailable
+from kb_schema.weights import edge_weights
+from kb_store import StoreUnavailable, load_knowledge, open_stores
 from kb_store.arangodb import ArangoGraphStore, ArangoLearnedStore, aql
 from kb_store.arangodb.connection import CONFLICT
 from kb_store.learned import Subject, expected_ms, posterior
 from kb_store.learned_memory import MemoryLearnedStore
 from kb_store.records import EdgeRecord, Node, Record
-from mcp_server import graph as desk
+from mcp_server.server import create_server
+from mcp_server.store_source import StoreSource
+from tests.kb_store.samples import knowledge_of
 from tests.support.arango_loopback import loopback
 from tests.support.arango_stores import any_server
 
@@ -167,8 +171,30 @@ async def test_weights_follow_what_was_observed_and_survive_a_reload(graph):
         assert (back["expected_ms"], back["reliability"]) == (
             pytest.approx(back_ms), pytest.approx(back_reliability),
         )  # fmt: skip
-        for objective, (weight, _) in desk.weights(ms, reliability, back_ms).items():
+        for objective, weight in edge_weights(ms, reliability, back_ms).items():
             assert edge[f"weight_{objective}"] == pytest.approx(weight)
+
+
+async def test_a_configured_arangodb_learns_beside_its_edges(tmp_path, url):
+    """DESIGN 4: what a server of these stores is told is in the weights ArangoDB's paths are sorted by."""
+    async with open_stores(tmp_path, arangodb_url=url) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of())
+        async with Client(
+            create_server(StoreSource(stores.documents, stores.graph), learned=stores.learned)
+        ) as client:
+            for number in range(10):
+                report = {"outcome_id": f"o{number}", "transition_id": "t_0", "succeeded": number < 1}
+                await client.call_tool("record_outcome", {"website_id": "shop", "outcome": report})
+        generation = (await stores.documents.active("shop")).generation
+        rows = await stores.graph.connection.query(
+            aql.PAGE, c_collection="transitions", website="shop", generation=generation, after="", page=500
+        )
+        (edge,) = (row for row in rows if row["local_id"] == "t_0")
+        believed = posterior(0.9, (await stores.learned.transition_stats("shop"))["t_0"])
+        assert edge["reliability"] == pytest.approx(believed) == pytest.approx((9 + 1) / 20)
+        back = next(iter(knowledge_of().recoveries.values())).expected_ms
+        weights = edge_weights(edge["expected_ms"], believed, back)
+        assert {name: edge[f"weight_{name}"] for name in weights} == pytest.approx(weights)
 
 
 async def test_what_was_learned_is_forgotten_only_when_somebody_asks(graph):
