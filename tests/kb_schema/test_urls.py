@@ -71,6 +71,8 @@ def test_an_authored_url_is_opened_under_the_base_in_force(url, expected):
         (f"{LOCAL}/x", LOCAL),
         ("about:blank", ""),
         ("/x", ""),
+        ("//*[", ""),
+        ("http://[", ""),
     ],
 )
 def test_an_origin_is_scheme_and_host(url, origin):
