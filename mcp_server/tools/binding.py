@@ -22,6 +22,9 @@ from mcp_server.tools.schemas import input_schema, output_schema
 
 __all__ = ["desked_tool", "list_websites_tool", "refusal", "registered", "told", "website_tool"]
 
+FEW_SCREENS = 200
+"""Up to here, anything but looking at a page is done before a thread could begin with it."""
+
 Answering = Callable[..., Any]
 
 
@@ -38,7 +41,8 @@ def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
     async def answering(website_id: str, **arguments: Any) -> CallToolResult:
         visit, note = await desk.visit(website_id)
         work = partial(tool.function, visit, **arguments)
-        if tool.in_thread:
+        looking = arguments.get("snapshot") is not None
+        if tool.in_thread and (looking or len(visit.view.knowledge.screens) > FEW_SCREENS):
             reply = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=guard.threads)
         else:
             reply = work()
