@@ -40,6 +40,8 @@ class RegionKind(StrEnum):
     """What stands below a heading, up to the next one of its level, within the heading's container."""
     GROUP = "group"
     """A `fieldset`, a radio group, a toolbar, a tab panel, a card (`article`)."""
+    FIELD = "field"
+    """What stands beside a label that labels no control of its own: date and time, choices."""
     TABLE = "table"
     ROW = "row"
     ITEM = "item"
@@ -76,7 +78,7 @@ class IndexedRegion:
 
     kind: RegionKind
     element: int
-    """Position of its element; of the heading for a `SECTION`."""
+    """Position of its element; of the heading for a `SECTION`, of the label for a `FIELD`."""
     parent: int | None
     """The region around it."""
     name: str
@@ -138,6 +140,8 @@ class IndexedElement:
     """Of what can be ticked; None for anything else."""
     clickable: bool
     """Not interactive by its markup, but it shows a hand or has an `onclick`."""
+    by_label: bool
+    """A hidden checkbox, radio button or file field that its visible label or trigger stands for."""
 
     @property
     def id(self) -> str | None:
@@ -180,7 +184,7 @@ class PageIndex:
     @cached_property
     def interactive(self) -> tuple[IndexedElement, ...]:
         """What a person can see and operate, in document order."""
-        return tuple(e for e in self.elements if e.visible and (e.interactive or e.clickable))
+        return tuple(e for e in self.elements if e.by_label or (e.visible and (e.interactive or e.clickable)))
 
     @cached_property
     def _children(self) -> dict[int, list[int]]:

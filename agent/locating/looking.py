@@ -23,7 +23,9 @@ from agent.page import library
 from agent.page.probing import PARSED_WITHIN_S
 from kb_schema.selectors import Selector
 
-_VISIBLE, _INTERACTIVE, _ENABLED, _REQUIRED, _TICKABLE, _TICKED, _CLICKABLE = (1 << bit for bit in range(7))
+_VISIBLE, _INTERACTIVE, _ENABLED, _REQUIRED, _TICKABLE, _TICKED, _CLICKABLE, _BY_LABEL = (
+    1 << bit for bit in range(8)
+)
 _ALONE = Neighbours()
 
 
@@ -107,4 +109,5 @@ def _element(at: int, row: list[Any]) -> IndexedElement:
         bool(flags & _REQUIRED),
         bool(flags & _TICKED) if flags & _TICKABLE else None,
         bool(flags & _CLICKABLE),
+        bool(flags & _BY_LABEL),
     )

@@ -17,7 +17,7 @@ const CONTAINER_ROLES = new Set([
 ]);
 const TEXT_ROLES = new Set(["paragraph", "emphasis", "strong", "code", "mark", "time", "term", "definition", "blockquote",
   "deletion", "insertion", "subscript", "superscript", "presentation", "caption", "separator", "graphics-symbol"]);
-const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64 };
+const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64, standIn: 128 };
 
 /** @param everything whether elements nobody could mean are taken, too. */
 function pageIndex(everything) {
@@ -48,6 +48,7 @@ function walkElement(el, walk) {
     const kind = regionKind(el, role);
     if (kind) frame.region = addRegion(el, kind, at, walk);
     if (role === "heading") addSection(el, at, walk);
+    if (tag === "label" && !el.control) addField(el, at, walk);
     if (role === "row") walk.row = frame.region;
   }
   if (CELL_ROLES.has(role)) walk.cell = el;
@@ -120,6 +121,7 @@ function addRow(el, tag, role, shown, operable, walk) {
   const flags = (seen ? FLAG.visible : 0) | (operable ? FLAG.interactive : 0) | (clickable ? FLAG.clickable : 0) |
     ((operable || clickable) && disabledBy(el) !== null ? 0 : FLAG.enabled) |
     (el.required || attr(el, "aria-required") === "true" ? FLAG.required : 0) |
+    (!seen && operable && visibleStandIn(el, look) ? FLAG.standIn : 0) |
     (ticked === null ? 0 : FLAG.tickable) | (ticked ? FLAG.ticked : 0);
   const named = shown || operable || walk.everything;
   walk.rows.push([
@@ -221,6 +223,14 @@ function addSection(el, at, walk) {
   while (frame.sections.length && frame.sections[frame.sections.length - 1].level >= level) frame.sections.pop();
   const region = walk.regions.push(["section", at, regionOfFrame(frame, walk), name, []]) - 1;
   frame.sections.push({ level, region });
+}
+
+/** A label without a control names what stands beside it: several fields that make one. */
+function addField(el, at, walk) {
+  const frame = walk.path.length > 1 ? walk.path[walk.path.length - 2] : null;
+  if (!frame || frame.el !== el.parentElement || frame.region >= 0) return;
+  const name = briefText(el, walk.look, PIECE_LENGTH);
+  if (name && frame.el.querySelector(OPERABLE_CSS)) frame.region = walk.regions.push(["field", at, currentRegion(walk), name, []]) - 1;
 }
 
 function regionOfFrame(frame, walk) {

@@ -1,0 +1,53 @@
+"""Plain words as people write them, made comparable: case, punctuation, required marks, plurals."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import IntEnum
+from functools import lru_cache
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NO_WORD = re.compile(r"[\W_\ue000-\uf8ff]+")
+_SYNONYMS = (("e mail", "email"), ("email address", "email"), ("log in", "login"), ("log out", "logout"))
+"""Spellings of one thing. Not among them: what only often means the same, as signing in and up."""
+
+
+class Grade(IntEnum):
+    """How well words fit. Higher is better; equal grades are equally good."""
+
+    NOT = 0
+    BEGINS = 1
+    """A text begins with the words."""
+    PLURAL = 2
+    """The same but for a plural."""
+    EXACT = 3
+
+
+@lru_cache(maxsize=20_000)
+def plain(text: str) -> str:
+    """The words of a text without case, punctuation and marks; the text itself where it has no words."""
+    apart = _CAMEL.sub(" ", unicodedata.normalize("NFKC", text).replace("\u2019", "'").replace("'", ""))
+    words = f" {_NO_WORD.sub(' ', apart.casefold()).strip()} "
+    for spelling, same in _SYNONYMS:
+        words = words.replace(f" {spelling} ", f" {same} ")
+    return words.strip() or text.strip()
+
+
+def grade(wanted: str, said: str) -> Grade:
+    """How well `said` fits the words. Only whole words count, and only from the beginning."""
+    if not said or not wanted:
+        return Grade.NOT
+    asked, told = plain(wanted), plain(said)
+    if asked == told:
+        return Grade.EXACT
+    if _singular(asked) == _singular(told):
+        return Grade.PLURAL
+    return Grade.BEGINS if told.startswith(f"{asked} ") else Grade.NOT
+
+
+def _singular(words: str) -> str:
+    last = words.rpartition(" ")[2]
+    if len(last) > 3 and last.endswith("ies"):
+        return words[:-3] + "y"
+    return words[:-1] if len(last) > 3 and last.endswith("s") and not last.endswith("ss") else words
