@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 
@@ -61,37 +62,28 @@ class Arcs:
 class Network:
     """One website's ways as numbers. What it says never changes; `changed` makes another one."""
 
-    def __init__(
-        self,
-        ways: Sequence[Way],
-        numbers: Mapping[str, int],
-        arcs: Mapping[Objective, Arcs],
-        tables: Tables,
-        verdicts: dict[tuple[int, FactSet], Verdict],
-    ) -> None:
+    def __init__(self, ways: Sequence[Way]) -> None:
         self.ways = ways
         """In the order of their ids."""
-        self.numbers = numbers
-        """Screen id -> number, of screens that a way leaves or arrives at."""
-        self.screens = tuple(numbers)
-        """Screen ids by number."""
-        self.tails = tuple(numbers[way.source] for way in ways)
-        self.heads = tuple(numbers[way.target] for way in ways)
+        ends = {screen for way in ways for screen in (way.source, way.target)}
+        self.screens = tuple(sorted(ends))
+        """Screen ids by number, of screens that a way leaves or arrives at."""
+        self.numbers = {screen: number for number, screen in enumerate(self.screens)}
+        """Screen id -> number."""
+        self.tails = tuple([self.numbers[way.source] for way in ways])
+        self.heads = tuple([self.numbers[way.target] for way in ways])
         self.facts_set = frozenset(fact for way in ways for fact, _ in way.sets)
         """Names of the facts that a way makes known."""
         self.factual = frozenset(number for number, way in enumerate(ways) if way.required or way.sets)
         """Ways that facts have to do with."""
-        self.tables = tables
-        self._arcs = dict(arcs)
-        self._verdicts = verdicts
+        self.tables = Tables()
+        self._arcs: dict[Objective, Arcs] = {}
+        self._verdicts: dict[tuple[int, FactSet], Verdict] = {}
 
     @classmethod
     def of(cls, ways: Mapping[str, Iterable[Way]]) -> Network:
         """The network of the ways out of every screen."""
-        ordered = sorted((way for own in ways.values() for way in own), key=_id_of)
-        ends = {screen for way in ordered for screen in (way.source, way.target)}
-        numbers = {screen: number for number, screen in enumerate(sorted(ends))}
-        return cls(ordered, numbers, {}, Tables(), {})
+        return cls(sorted((way for own in ways.values() for way in own), key=_id_of))
 
     def arcs(self, objective: Objective) -> Arcs:
         """The ways as an objective weighs them, made when it is first asked for."""
@@ -132,7 +124,9 @@ class Network:
                 for number, cost in new.items()
             ]
             tables = tables.after(objective, least, old.costs, self.heads)
-        return Network(ordered, self.numbers, arcs, tables, self._verdicts)
+        network = copy(self)  # where ways lead, and what they require, stays as it is
+        network.ways, network.tables, network._arcs = ordered, tables, arcs  # noqa: SLF001 - its own class
+        return network
 
     def _weighed(self, objective: Objective) -> Arcs:
         costs = [cost_of(way.weights[objective]) for way in self.ways]
