@@ -1,4 +1,5 @@
-"""What a run keeps for hours: journal, checkpoints, the locator cache, heal counters, events (PACTS 9.2).
+"""What a run keeps for hours: journal, checkpoints, the locator cache, heal and request counters, events
+(PACTS 9.2).
 
 `agent/ports.py` and `kb_store/runs.py` exchange these values; what is kept for good is `runs.py`.
 """
@@ -19,6 +20,8 @@ HEAL_TTL_S = 3_600.0
 """PACTS 9.2: per session. Every heal renews it."""
 CHECKPOINT_TTL_S = 86_400.0
 """PACTS 9.2: for replay. Every replacement renews it."""
+RATE_TTL_S = 60.0
+"""PACTS 9.2: the window in which a client's requests are counted."""
 EVENT_TTL_S = 86_400.0
 """As long as the checkpoints they go with; the documents are silent."""
 

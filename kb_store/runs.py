@@ -17,7 +17,14 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from kb_schema.base import Model
 from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
-from kb_schema.storage import Checkpoint, CheckpointTooLarge, JournalEntry, Locator, StoredEvent
+from kb_schema.storage import (
+    RATE_TTL_S,
+    Checkpoint,
+    CheckpointTooLarge,
+    JournalEntry,
+    Locator,
+    StoredEvent,
+)
 from kb_store.errors import StoreUnavailable
 from kb_store.ports import Health
 
@@ -69,6 +76,11 @@ class RunStore(Protocol):
         limit: int = 100,
     ) -> Sequence[StoredRun]:
         """The newest runs first. `id_prefix` is compared literally."""
+
+    async def runs_by_id(
+        self, *, website_id: str | None = None, after: str = "", limit: int = 500
+    ) -> Sequence[StoredRun]:
+        """The runs whose id comes after `after`, by id: for whoever goes through all there are."""
 
     async def append_step(self, step: StoredStep) -> bool:
         """Keep a step; False where the run has one of that `step_idx`, which stays as it is."""
@@ -143,6 +155,15 @@ class RunStore(Protocol):
     async def heals(self, run_id: str, selector: str) -> int:
         """How many there were; 0 once an hour passed without any."""
 
+    # -- rates
+
+    async def count_request(self, client_id: str) -> float:
+        """Count one more request of a client, in one atomic step; returns how many that makes.
+
+        Within the last minute, as a sliding window of two (PACTS 9.2): of the minute before, the
+        part that is not over yet counts.
+        """
+
     # -- events
 
     async def append_events(self, events: Sequence[StoredEvent]) -> None:
@@ -180,6 +201,19 @@ async def open_runs(data_dir: Path, mongodb_url: str | None = None) -> AsyncIter
         yield store
     finally:
         await store.close()
+
+
+# -- rates ---------------------------------------------------------------------------------------
+
+
+def window_of(now: float) -> int:
+    """The number of the minute, and with it of the window that counts."""
+    return int(now // RATE_TTL_S)
+
+
+def rate_of(now: float, previous: int, current: int) -> float:
+    """Requests within the last minute, those of the minute before taken as spread evenly over it."""
+    return current + previous * (1.0 - (now % RATE_TTL_S) / RATE_TTL_S)
 
 
 # -- what the adapters share ---------------------------------------------------------------------

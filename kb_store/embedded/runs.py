@@ -19,6 +19,7 @@ from kb_schema.storage import (
     LOCATOR_TTL_S,
     MAX_CHECKPOINT_BYTES,
     MAX_CHECKPOINTS,
+    RATE_TTL_S,
     Checkpoint,
     JournalEntry,
     Locator,
@@ -28,7 +29,15 @@ from kb_schema.storage import (
 from kb_store.embedded.database import Database
 from kb_store.embedded.documents import health_of
 from kb_store.ports import Health
-from kb_store.runs import LAST_CHARACTER, UNFINISHED_GRACE, check_size, flat, unflat
+from kb_store.runs import (
+    LAST_CHARACTER,
+    UNFINISHED_GRACE,
+    check_size,
+    flat,
+    rate_of,
+    unflat,
+    window_of,
+)
 
 M = TypeVar("M", bound=Model)
 
@@ -37,8 +46,9 @@ _SWEEPS = (
     "DELETE FROM locators WHERE expires <= ?",
     "DELETE FROM heal_counters WHERE expires <= ?",
     "DELETE FROM events WHERE expires <= ?",
+    "DELETE FROM rates WHERE expires <= ?",
 )
-"""What every write to one of these tables runs for all of them: four looks into an index."""
+"""What every write to one of these tables runs for all of them: five looks into an index."""
 
 _OF_RUNS = (
     "DELETE FROM run_steps WHERE run_id = ?",
@@ -143,6 +153,17 @@ class EmbeddedRunStore:
                 "last": id_prefix + LAST_CHARACTER,
                 "limit": limit,
             },
+        )
+
+    async def runs_by_id(
+        self, *, website_id: str | None = None, after: str = "", limit: int = 500
+    ) -> Sequence[StoredRun]:
+        """By the primary key."""
+        return await self._models(
+            StoredRun,
+            "SELECT * FROM runs WHERE run_id > :after AND (:website_id IS NULL OR website_id = :website_id) "
+            "ORDER BY run_id LIMIT :limit",
+            {"website_id": website_id, "after": after, "limit": limit},
         )
 
     async def append_step(self, step: StoredStep) -> bool:
@@ -338,6 +359,27 @@ class EmbeddedRunStore:
         query = "SELECT count FROM heal_counters WHERE run_id = ? AND selector = ? AND expires > ?"
         rows = await self._database.rows(query, (run_id, selector, self._now()))
         return int(rows[0][0]) if rows else 0
+
+    # -- rates
+
+    async def count_request(self, client_id: str) -> float:
+        """The sweep and one statement that counts, in one transaction."""
+        now = self._now()
+        minute = window_of(now)
+
+        def work(db: sqlite3.Connection) -> float:
+            _sweep(db, now)
+            previous, current = db.execute(
+                "INSERT INTO rates (client_id, minute, current, previous, expires) "
+                "VALUES (:client_id, :minute, 1, 0, :expires) ON CONFLICT (client_id) DO UPDATE SET "
+                "previous = CASE :minute - minute WHEN 0 THEN previous WHEN 1 THEN current ELSE 0 END, "
+                "current = CASE :minute - minute WHEN 0 THEN current + 1 ELSE 1 END, "
+                "minute = excluded.minute, expires = excluded.expires RETURNING previous, current",
+                {"client_id": client_id, "minute": minute, "expires": now + 2 * RATE_TTL_S},
+            ).fetchone()
+            return rate_of(now, previous, current)
+
+        return await self._database.write(work)
 
     # -- events
 

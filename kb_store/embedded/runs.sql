@@ -118,3 +118,12 @@ CREATE TABLE IF NOT EXISTS events (
     PRIMARY KEY (run_id, seq)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS events_by_expiry ON events (expires);
+
+CREATE TABLE IF NOT EXISTS rates (
+    client_id TEXT PRIMARY KEY,
+    minute    INTEGER NOT NULL,           -- minutes since the epoch
+    current   INTEGER NOT NULL,           -- requests in that minute
+    previous  INTEGER NOT NULL,           -- and in the one before it
+    expires   REAL NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS rates_by_expiry ON rates (expires);

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel, ReturnDocument
 from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, OperationFailure
@@ -24,6 +24,7 @@ from kb_schema.storage import (
     LOCATOR_TTL_S,
     MAX_CHECKPOINT_BYTES,
     MAX_CHECKPOINTS,
+    RATE_TTL_S,
     Checkpoint,
     JournalEntry,
     Locator,
@@ -34,7 +35,15 @@ from kb_store.errors import StoreError
 from kb_store.mongodb.bodies import check_size as check_document_size
 from kb_store.mongodb.connection import Connection, Database, Document
 from kb_store.ports import Health
-from kb_store.runs import LAST_CHARACTER, UNFINISHED_GRACE, check_size, flat, unflat
+from kb_store.runs import (
+    LAST_CHARACTER,
+    UNFINISHED_GRACE,
+    check_size,
+    flat,
+    rate_of,
+    unflat,
+    window_of,
+)
 
 M = TypeVar("M", bound=Model)
 
@@ -72,6 +81,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     "locators": (_index("website_id", "url", "element", unique=True), _TTL),
     "heal_counters": (_index("run_id", "selector", unique=True), _TTL),
     "events": (_index("run_id", "seq", unique=True), _TTL),
+    "rates": (_index("client_id", unique=True), _TTL),
 }
 """Collection -> its indexes."""
 
@@ -163,6 +173,15 @@ class MongoRunStore:
             wanted["run_id"] = {"$gte": id_prefix, "$lt": id_prefix + LAST_CHARACTER}
         order = [("started_at", DESCENDING), ("run_id", ASCENDING)]
         return await self._all(StoredRun, "runs", wanted, order, limit)
+
+    async def runs_by_id(
+        self, *, website_id: str | None = None, after: str = "", limit: int = 500
+    ) -> Sequence[StoredRun]:
+        """By the unique index."""
+        wanted: Document = {"run_id": {"$gt": after}}
+        if website_id is not None:
+            wanted["website_id"] = website_id
+        return await self._all(StoredRun, "runs", wanted, [("run_id", ASCENDING)], limit)
 
     async def append_step(self, step: StoredStep) -> bool:
         """By the unique index."""
@@ -311,20 +330,9 @@ class MongoRunStore:
         """One statement: a plain `$inc` would go on from a count that ran out but is not deleted yet."""
         now = self._moment()
         counted = {"$cond": [{"$gt": ["$expires_at", now]}, {"$add": ["$count", 1]}, 1]}
-        update = [{"$set": {"count": counted, "expires_at": now + timedelta(seconds=HEAL_TTL_S)}}]
-        for _ in range(_ATTEMPTS):
-            async with self._connection.asking() as database:
-                try:
-                    found = await database["heal_counters"].find_one_and_update(
-                        {"run_id": run_id, "selector": selector},
-                        update,
-                        upsert=True,
-                        return_document=ReturnDocument.AFTER,
-                    )
-                except DuplicateKeyError:
-                    continue  # another first one was quicker: now there is something to add to
-                return 0 if found is None else int(found["count"])  # an upsert always finds
-        raise self._contended()
+        update = {"count": counted, "expires_at": now + timedelta(seconds=HEAL_TTL_S)}
+        found = await self._counted("heal_counters", {"run_id": run_id, "selector": selector}, update)
+        return int(found["count"])
 
     async def heals(self, run_id: str, selector: str) -> int:
         """By the unique index."""
@@ -332,6 +340,29 @@ class MongoRunStore:
         async with self._connection.asking() as database:
             found = await database["heal_counters"].find_one(wanted)
         return 0 if found is None else int(found["count"])
+
+    # -- rates
+
+    async def count_request(self, client_id: str) -> float:
+        """One statement."""
+        now = self._now()
+        minute = window_of(now)
+        past = {"$subtract": [minute, {"$ifNull": ["$minute", 0]}]}
+
+        def by_age(this: Any, last: Any, older: int) -> Document:
+            return {"$switch": {"branches": [
+                {"case": {"$eq": [past, 0]}, "then": this}, {"case": {"$eq": [past, 1]}, "then": last},
+            ], "default": older}}  # fmt: skip
+
+        expires_at = self._moment() + timedelta(seconds=2 * RATE_TTL_S)
+        update = {
+            "previous": by_age("$previous", "$current", 0),
+            "current": by_age({"$add": ["$current", 1]}, 1, 1),
+            "minute": minute,
+            "expires_at": expires_at,
+        }
+        found = await self._counted("rates", {"client_id": client_id}, update)
+        return rate_of(now, int(found["previous"]), int(found["current"]))
 
     # -- events
 
@@ -376,6 +407,20 @@ class MongoRunStore:
             except DuplicateKeyError:
                 return False
         return True
+
+    async def _counted(self, name: str, key: Document, update: Document) -> Document:
+        """The document of a key after an update that the server computes from what it finds there."""
+        for _ in range(_ATTEMPTS):
+            async with self._connection.asking() as database:
+                try:
+                    found = await database[name].find_one_and_update(
+                        key, [{"$set": update}], upsert=True, return_document=ReturnDocument.AFTER
+                    )
+                except DuplicateKeyError:
+                    continue  # another first one was quicker: now there is something to add to
+                if found is not None:  # an upsert always finds
+                    return found
+        raise self._contended()
 
     async def _replace(
         self, name: str, model: Model, key: tuple[str, ...], *, ttl_s: float | None = None

@@ -182,6 +182,17 @@ async def test_runs_are_listed_newest_first_and_found_by_website_requirement_and
     assert await store.runs(id_prefix="%") == await store.runs(id_prefix=".*") == []
 
 
+async def test_all_runs_can_be_gone_through_by_id(store):
+    for number in range(7):
+        await store.begin_run(run_of(f"r{number}", website_id="shop" if number == 3 else "harbour"))
+    found, after = [], ""
+    while page := await store.runs_by_id(after=after, limit=3):
+        found += [run.run_id for run in page]
+        after = found[-1]
+    assert found == [f"r{number}" for number in range(7)]
+    assert [run.run_id for run in await store.runs_by_id(website_id="shop")] == ["r3"]
+
+
 async def test_a_step_appended_twice_counts_once(store):
     assert await store.append_step(step_of(0))
     assert not await store.append_step(step_of(0, status="failed"))
@@ -439,6 +450,30 @@ async def test_a_heal_counter_is_over_after_an_hour_without_heals_and_begins_aga
     assert await store.count_heal("r1", "#b") == 1
 
 
+# -- rates
+
+
+async def test_a_hundred_requests_at_once_are_all_counted(store, clock):
+    clock.now = clock.now // 60 * 60 + 120.0  # a minute begins
+    counts = await asyncio.gather(*(store.count_request("client") for _ in range(100)))
+    assert sorted(counts) == list(range(1, 101))
+    assert await store.count_request("another") == 1
+
+
+async def test_requests_count_for_a_minute_that_slides(store, clock):
+    clock.now = clock.now // 60 * 60 + 120.0
+    for _ in range(40):
+        await store.count_request("client")
+    clock.now += 59
+    assert await store.count_request("client") == 41
+    clock.now += 1 + 15  # a quarter into the next minute: three quarters of the last one count
+    assert await store.count_request("client") == pytest.approx(1 + 41 * 0.75)
+    clock.now += 40
+    assert await store.count_request("client") == pytest.approx(2 + 41 * (1 - 55 / 60))
+    clock.now += 120
+    assert await store.count_request("client") == 1
+
+
 # -- events
 
 
@@ -496,6 +531,8 @@ async def test_a_hostile_string_in_every_field_comes_back_as_it_was(store, text)
     assert await store.locator(text, text, text) == locator
     assert await store.count_heal(text, text) == 1
     assert await store.heals(text, text) == 1
+    assert 1 <= await store.count_request(text) <= 2
+    assert [each.run_id for each in await store.runs_by_id(website_id=text)] == [text]
     event = event_of(0, run_id=text, type=text, data=odd)
     await store.append_events([event])
     assert await store.events(text) == [event]

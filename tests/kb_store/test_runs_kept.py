@@ -30,7 +30,7 @@ STEP = StoredStep(
     run_id="r", step_idx=0, action="click", status="success", executed_at=NOW, task_id="t", step_id="s",
     duration_ms=1,
 )  # fmt: skip
-SHORT_LIVED = ("checkpoints", "locators", "heal_counters", "events")
+SHORT_LIVED = ("checkpoints", "locators", "heal_counters", "events", "rates")
 
 
 class Clock:
@@ -50,6 +50,7 @@ async def _fill(store, name):
     )
     await store.count_heal(name, "#x")
     await store.append_events([StoredEvent(run_id=name, seq=0, type="t", at=NOW)])
+    await store.count_request(name)
 
 
 # -- embedded
@@ -71,7 +72,7 @@ async def test_every_write_of_something_short_lived_sweeps_what_is_over(tmp_path
     clock.now += 86_401
     assert set(_rows(path).values()) == {20}
     await store.count_heal("new", "#x")
-    assert _rows(path) == {"checkpoints": 0, "locators": 0, "heal_counters": 1, "events": 0}
+    assert _rows(path) == {"checkpoints": 0, "locators": 0, "heal_counters": 1, "events": 0, "rates": 0}
     await store.close()
 
 
