@@ -24,23 +24,25 @@ class SelectorError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
+class Test:
     """A part of a compound that lexbor is not asked about."""
 
     name: str
     text: str = ""
-    parts: tuple[tuple[_Compound, ...], ...] = ()
+    parts: tuple[tuple[Compound, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Compound:
+class Compound:
+    """One element's part of a selector, and how it is related to the part before."""
+
     combinator: str
     native: str = ""
-    tests: tuple[_Test, ...] = ()
+    tests: tuple[Test, ...] = ()
     anchor: bool = False
 
 
-_Complex = tuple[_Compound, ...]
+Complex = tuple[Compound, ...]
 
 
 def _checked(element: Element) -> bool:
@@ -85,7 +87,7 @@ class CssQueries:
     """Where the first child of a parent stands that matches the part before a `~`."""
     _holders: dict[tuple[int, bool, int], frozenset[int]] = field(default_factory=dict)
     """Which elements of a root hold one that matches, for `:has(x)`."""
-    _parsed: dict[str, tuple[_Complex, ...]] = field(default_factory=dict)
+    _parsed: dict[str, tuple[Complex, ...]] = field(default_factory=dict)
     """Kept, so that what is remembered of a part can be found by its identity."""
 
     def select(self, root: Root, selector: str, *, pierce: bool = False) -> tuple[Element, ...]:
@@ -101,7 +103,7 @@ class CssQueries:
         if not pierce and not _OWN.search(selector):
             return sorted(_ask(root, selector), key=lambda element: element.order)
         if selector not in self._parsed:
-            self._parsed[selector] = _parse_list(selector, relative=False)
+            self._parsed[selector] = parse_list(selector, relative=False)
         parsed = self._parsed[selector]
         return (element for element in root.elements if self._any(element, parsed, pierce))
 
@@ -112,12 +114,12 @@ class CssQueries:
         return self._sets[key]
 
     def _any(
-        self, element: Element, parts: Iterable[_Complex], pierce: bool, anchor: Element | None = None
+        self, element: Element, parts: Iterable[Complex], pierce: bool, anchor: Element | None = None
     ) -> bool:
         return any(self._complex(element, each, len(each) - 1, pierce, anchor) for each in parts)
 
     def _complex(
-        self, element: Element, parts: _Complex, at: int, pierce: bool, anchor: Element | None
+        self, element: Element, parts: Complex, at: int, pierce: bool, anchor: Element | None
     ) -> bool:
         part = parts[at]
         fits = element is anchor if part.anchor else self._compound(element, part, pierce)
@@ -130,9 +132,7 @@ class CssQueries:
         nearest = self._brother(element) if part.combinator == "+" else _parent(element, pierce)
         return nearest is not None and self._complex(nearest, parts, at - 1, pierce, anchor)
 
-    def _above(
-        self, element: Element, parts: _Complex, at: int, pierce: bool, anchor: Element | None
-    ) -> bool:
+    def _above(self, element: Element, parts: Complex, at: int, pierce: bool, anchor: Element | None) -> bool:
         """Whether something around the element matches."""
         if anchor is not None:  # every anchor would be remembered apart
             return any(self._complex(node, parts, at, pierce, anchor) for node in _outward(element, pierce))
@@ -151,7 +151,7 @@ class CssQueries:
         return found
 
     def _before(
-        self, element: Element, parts: _Complex, at: int, pierce: bool, anchor: Element | None
+        self, element: Element, parts: Complex, at: int, pierce: bool, anchor: Element | None
     ) -> bool:
         """Whether an earlier child of the same parent matches."""
         if element.parent is None:
@@ -179,12 +179,12 @@ class CssQueries:
             self._families[id(parent)] = (children, {id(child): n for n, child in enumerate(children)})
         return self._families[id(parent)]
 
-    def _compound(self, element: Element, part: _Compound, pierce: bool) -> bool:
+    def _compound(self, element: Element, part: Compound, pierce: bool) -> bool:
         if part.native and id(element) not in self._native(element.root, part.native):
             return False
         return all(self._test(element, test, pierce) for test in part.tests)
 
-    def _test(self, element: Element, test: _Test, pierce: bool) -> bool:
+    def _test(self, element: Element, test: Test, pierce: bool) -> bool:
         if test.name == "has-text":
             return markup_says(element, test.text)
         if test.name in _STATES:
@@ -193,7 +193,7 @@ class CssQueries:
             return any(self._has(element, each, pierce) for each in test.parts)
         return self._any(element, test.parts, pierce) is (test.name != "not")
 
-    def _has(self, element: Element, parts: _Complex, pierce: bool) -> bool:
+    def _has(self, element: Element, parts: Complex, pierce: bool) -> bool:
         if len(parts) == 2 and parts[1].combinator == " ":
             return id(element) in self._holding(element.root, parts, pierce)
         beside = parts[1].combinator in ("+", "~")
@@ -203,7 +203,7 @@ class CssQueries:
         last = len(parts) - 1
         return any(self._complex(node, parts, last, pierce, element) for node in scope.descendants())
 
-    def _holding(self, root: Root, parts: _Complex, pierce: bool) -> frozenset[int]:
+    def _holding(self, root: Root, parts: Complex, pierce: bool) -> frozenset[int]:
         key = (id(parts), pierce, id(root))
         if key not in self._holders:
             held: set[int] = set()
@@ -296,14 +296,15 @@ def _split(text: str) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def _parse_list(text: str, *, relative: bool) -> tuple[_Complex, ...]:
+def parse_list(text: str, *, relative: bool) -> tuple[Complex, ...]:
+    """The selectors of a list, each as its parts from left to right. Raises `SelectorError`."""
     return tuple(_parse_complex(piece.strip(), relative=relative) for piece in _split(text))
 
 
-def _parse_complex(text: str, *, relative: bool) -> _Complex:
+def _parse_complex(text: str, *, relative: bool) -> Complex:
     if not text:
         raise SelectorError("an empty selector")
-    parts = [_Compound(combinator="", anchor=True)] if relative else []
+    parts = [Compound(combinator="", anchor=True)] if relative else []
     combinator = ""
     i = 0
     while i < len(text):
@@ -326,22 +327,22 @@ def _parse_complex(text: str, *, relative: bool) -> _Complex:
     return tuple(parts)
 
 
-def _parse_compound(text: str, combinator: str) -> _Compound:
+def _parse_compound(text: str, combinator: str) -> Compound:
     native: list[str] = []
-    tests: list[_Test] = []
+    tests: list[Test] = []
     i = 0
     while i < len(text):
         function, state = _PSEUDO.match(text, i), _STATE.match(text, i)
         if state is not None:
-            tests.append(_Test(state[1]))
+            tests.append(Test(state[1]))
             i = state.end()
         elif function is not None:
             end = _skip_group(text, function.end() - 1)
             inside = text[function.end() : end - 1]
             if function[1] == "has-text":
-                tests.append(_Test("has-text", text=fold(_unquoted(inside))))
+                tests.append(Test("has-text", text=fold(_unquoted(inside))))
             elif _OWN.search(inside):
-                tests.append(_Test(function[1], parts=_parse_list(inside, relative=function[1] == "has")))
+                tests.append(Test(function[1], parts=parse_list(inside, relative=function[1] == "has")))
             else:
                 native.append(text[i:end])
             i = end
@@ -349,7 +350,7 @@ def _parse_compound(text: str, combinator: str) -> _Compound:
             end = _next(text, i)
             native.append(text[i:end])
             i = end
-    return _Compound(combinator, "".join(native), tuple(tests))
+    return Compound(combinator, "".join(native), tuple(tests))
 
 
 def _unquoted(text: str) -> str:

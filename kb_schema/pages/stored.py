@@ -1,7 +1,7 @@
 """A stored page that answers probes: the offline twin of the live one.
 
-Our own snapshots are annotated; any other HTML is judged from its markup; a snapshot that has
-only text answers what can be answered from text.
+Our own snapshots are annotated; any other HTML is judged from its markup; where there is only text,
+an accessibility snapshot answers what roles, names and states tell, and plain text what it says.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from kb_schema.pages import probing
+from kb_schema.pages import outline_answers, probing
 from kb_schema.pages.limits import PageRefused
+from kb_schema.pages.outline import Outline, read_outline
 from kb_schema.pages.parsing import parse_roots
 from kb_schema.pages.resolve import Queries, Resolved, resolve
 from kb_schema.pages.texts import squeeze, text_of
@@ -47,19 +48,27 @@ class StoredPage:
     def text(self) -> str:
         """The visible text of everything, roots parted by line breaks."""
         if not self.snapshot.html:
-            return self.snapshot.text or ""
+            return self.outline.text if self.outline is not None else squeeze(self.snapshot.text or "")
         shown = (
             root for root in self.roots if root.kind != "frame" or root.host is None or visible(root.host)
         )
         return "\n".join(text for root in shown if (text := text_of(root)))
 
+    @cached_property
+    def outline(self) -> Outline | None:
+        """The accessibility snapshot, where the client sent one instead of HTML."""
+        given = self.snapshot.text
+        return None if self.snapshot.html or given is None else read_outline(given)
+
     def answer(self, probe: Probe) -> ProbeAnswer:
         """The answer to one probe."""
         if self.snapshot.html:
             return probing.answer(probe, self.roots, self._queries)
+        if self.outline is not None:
+            return outline_answers.answer(probe, self.outline)
         if isinstance(probe, TextProbe) and probe.css is None and self.snapshot.text is not None:
-            said, wanted = squeeze(self.snapshot.text), squeeze(probe.value)
-            seen = int(wanted in said if wanted else bool(said))
+            wanted = squeeze(probe.value)
+            seen = int(wanted in self.text if wanted else bool(self.text))
             return ProbeAnswer(present=seen, visible=seen)
         return ProbeAnswer(error="the client sent no HTML")
 

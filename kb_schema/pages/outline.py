@@ -1,0 +1,317 @@
+"""A page as another browser's accessibility snapshot tells it: text read into a tree of roles and names.
+
+The form is that of Playwright's aria snapshots, which Playwright MCP and others send: one line per
+element, `- button "Save" [disabled] [ref=e12]: text`, indented below what it is in, with
+`- /url: ...` for what an element carries. What a snapshot leaves out (tags, ids, classes, most
+attributes) is not known; what it says of only a part of the page is marked.
+
+Not here: how questions are answered from it (`outline_answers`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kb_schema.pages.limits import PageRefused
+from kb_schema.pages.texts import squeeze
+
+MOST_LINES = 100_000
+MOST_UNREADABLE = 0.2
+"""Share of lines that are not an element's: with more it is no such snapshot, with fewer it was cut."""
+
+VALUE_ROLES = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
+"""What stands below these is what the field holds, not what the page says."""
+SAID_BY_NAME = frozenset({
+    "button", "cell", "checkbox", "columnheader", "gridcell", "heading", "img", "link", "menuitem",
+    "menuitemcheckbox", "menuitemradio", "option", "radio", "rowheader", "switch", "tab", "tooltip",
+    "treeitem", "textbox", "searchbox", "combobox", "spinbutton", "slider",
+})  # fmt: skip
+"""Roles whose name a person reads or hears as text; the names of others only say what they are for."""
+_ROLES = SAID_BY_NAME | {
+    "alert", "alertdialog", "application", "article", "banner", "blockquote", "caption", "code",
+    "complementary", "contentinfo", "definition", "deletion", "dialog", "directory", "document", "emphasis",
+    "feed", "figure", "form", "fragment", "generic", "grid", "group", "iframe", "insertion", "list",
+    "listbox", "listitem", "log", "main", "mark", "marquee", "math", "menu", "menubar", "meter",
+    "navigation", "note", "paragraph", "progressbar", "radiogroup", "region", "row", "rowgroup",
+    "scrollbar", "search", "separator", "status", "strong", "subscript", "superscript", "table", "tablist",
+    "tabpanel", "term", "text", "time", "timer", "toolbar", "tree", "treegrid",
+}  # fmt: skip
+
+_FENCE = re.compile(r"^```[a-z]*\n(.*?)(?:^```|\Z)", re.MULTILINE | re.DOTALL)
+_HEADER = re.compile(r"^\W{0,4}Page (URL|Title): *(.*)$", re.MULTILINE)
+_ELSEWHERE = re.compile(r"^- \[Snapshot\]\(", re.MULTILINE)
+"""The snapshot was written to a file: only the address and the title are here."""
+_LINE = re.compile(r"^( *)- (.*)$")
+_KEY = re.compile(
+    r"(?:<changed> )?(?P<role>[a-z]+)(?: (?P<name>\"(?:[^\"\\]|\\.)*+\"))?(?P<states>(?: \[[^\]]*\])*)$"
+)
+_UNCHANGED = re.compile(r"ref=\S+ \[unchanged\]$")
+_STATE = re.compile(r"\[([a-z-]+)(?:=([^\]]*))?\]")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))")
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Node:
+    """One element of a snapshot."""
+
+    role: str
+    name: str = ""
+    states: dict[str, str] = field(default_factory=dict)
+    """`checked`, `disabled`, `level`, ...: empty text where the state has no value."""
+    properties: dict[str, str] = field(default_factory=dict)
+    """`url` of links, `placeholder` of fields."""
+    parent: Node | None = None
+    children: list[Node | str] = field(default_factory=list)
+    begin: int = 0
+    end: int = 0
+    """Where in the outline's text its own is."""
+
+    def ancestors(self) -> Iterator[Node]:
+        """What it is in, up to the document it belongs to."""
+        node = self.parent
+        while node is not None and node.role != "iframe":
+            yield node
+            node = node.parent
+
+    @property
+    def value(self) -> str | None:
+        """What a field holds; None for no field, and where the snapshot does not say."""
+        if self.role in ("checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"):
+            mixed = self.states.get("checked") == "mixed"
+            return None if mixed else str("checked" in self.states).lower()
+        if self.role in VALUE_ROLES:
+            return "".join(child for child in self.children if isinstance(child, str))
+        return None
+
+
+@dataclass
+class Outline:
+    """A snapshot read."""
+
+    url: str = ""
+    title: str = ""
+    nodes: list[Node] = field(default_factory=list)
+    """In document order."""
+    complete: bool = True
+    """Whether it is of the whole page: what is not in it is not on the page."""
+    text: str = ""
+    """What the page says, squeezed."""
+
+    def text_of(self, node: Node) -> str:
+        """What an element says."""
+        return self.text[node.begin : node.end].strip(" ")
+
+    def says(self, words: str, node: Node | None = None) -> bool | None:
+        """Whether an element (None: the page) says squeezed words; None: how they are spaced is not told.
+
+        Any words at all, where there are none.
+        """
+        begin, end = (0, len(self.text)) if node is None else (node.begin, node.end)
+        if not words:
+            return bool(self.text[begin:end].strip(" "))
+        if self.text.find(words, begin, end) >= 0:
+            return True
+        close = words.replace(" ", "")
+        if close not in self._close_text:
+            return False
+        return None if close in self.text[begin:end].replace(" ", "") else False
+
+    @cached_property
+    def folded(self) -> Outline:
+        """The same in lower case, for comparing without case."""
+        return Outline(nodes=self.nodes, complete=self.complete, text=_lower(self.text))
+
+    @cached_property
+    def _close_text(self) -> str:
+        return self.text.replace(" ", "")
+
+
+def read_outline(text: str) -> Outline | None:
+    """A snapshot read, or None where the text is none. Raises `PageRefused` for one beyond limits."""
+    headers = {name: value.strip() for name, value in _HEADER.findall(text[:20_000])}
+    for block in _blocks(text):
+        outline = _read_block(block)
+        if outline is not None:
+            outline.url, outline.title = headers.get("URL", ""), headers.get("Title", "")
+            return outline
+    if headers and (_ELSEWHERE.search(text) or not _says_more(text)):
+        return Outline(headers.get("URL", ""), headers.get("Title", ""), complete=False)
+    return None
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """What could be the snapshot: each fenced block, else everything that is no heading."""
+    fenced = _FENCE.findall(text)
+    if fenced:
+        yield from fenced
+    else:
+        yield "\n".join(line for line in text.splitlines() if not _is_heading(line))
+
+
+def _is_heading(line: str) -> bool:
+    return line.startswith("#") or _HEADER.match(line) is not None or line.strip() == "- Page Snapshot:"
+
+
+def _says_more(text: str) -> bool:
+    """Whether anything is left beside headings and remarks in list form."""
+    return any(line.strip() and not line.startswith(("#", "- ")) for line in text.splitlines())
+
+
+def _read_block(block: str) -> Outline | None:
+    lines = [line for line in block.splitlines() if line.strip()]
+    if len(lines) > MOST_LINES:
+        raise PageRefused(f"the snapshot has more than {MOST_LINES:,} lines")
+    outline, unreadable = Outline(), 0
+    open_: list[tuple[int, Node]] = []
+    top: list[Node | str] = []
+    for line in lines:
+        match = _LINE.match(line)
+        indent = len(match[1]) if match is not None else 0
+        while open_ and open_[-1][0] >= indent:
+            open_.pop()
+        parent = open_[-1][1] if open_ else None
+        read = None if match is None else _read_entry(match[2], parent)
+        if read is None:
+            unreadable += 1
+        elif isinstance(read, Node):
+            (parent.children if parent is not None else top).append(read)
+            outline.nodes.append(read)
+            open_.append((indent, read))
+        elif isinstance(read, str):
+            (parent.children if parent is not None else top).append(read)
+        else:
+            outline.complete = outline.complete and read.of_whole_page
+    if not outline.nodes or unreadable > MOST_UNREADABLE * len(lines):
+        return None
+    changed = any(node.states.pop("changed", None) is not None for node in outline.nodes)
+    outline.complete = outline.complete and not unreadable and not changed
+    _write_text(outline, top)
+    return outline
+
+
+@dataclass(frozen=True, slots=True)
+class _Remark:
+    """A line that is no element: a property, or that something is left out."""
+
+    of_whole_page: bool = True
+
+
+def _read_entry(entry: str, parent: Node | None) -> Node | str | _Remark | None:
+    """What a line says: an element, a text, a remark; None where it cannot be read."""
+    if entry.startswith("/") and ": " in entry and parent is not None:
+        name, _, given = entry[1:].partition(": ")
+        parent.properties[name] = _value(given)
+        return _Remark()
+    if _UNCHANGED.match(entry):
+        return _Remark(of_whole_page=False)
+    key, value = _key_and_value(entry)
+    if key == "text":
+        return None if value is None else _value(value)
+    match = _KEY.match(key)
+    if match is None or match["role"] not in _ROLES:
+        return None
+    node = Node(match["role"], parent=parent)
+    if match["name"] is not None:
+        node.name = squeeze(_unescaped(match["name"][1:-1]))
+    node.states = dict(_STATE.findall(match["states"]))
+    if key.startswith("<changed>"):
+        node.states["changed"] = ""
+    if value:
+        node.children.append(_value(value))
+    return node
+
+
+def _key_and_value(entry: str) -> tuple[str, str | None]:
+    """`key: value`, `key:` or `key`; a key that YAML would misread comes in single quotes."""
+    if entry.startswith("'"):
+        end = entry.replace("''", "\0\0").find("'", 1)
+        if end < 0:
+            return entry, None
+        key, rest = entry[1:end].replace("''", "'"), entry[end + 1 :]
+    else:
+        end = _end_of_key(entry)
+        key, rest = entry[:end], entry[end:]
+    return key, rest.removeprefix(":").removeprefix(" ") if rest.startswith(":") else None
+
+
+def _end_of_key(entry: str) -> int:
+    """Where the first colon is that is neither in the name nor in a state."""
+    quoted = bracketed = False
+    at = 0
+    while at < len(entry):
+        char = entry[at]
+        if quoted and char == "\\":
+            at += 1
+        elif char == '"' and not bracketed:
+            quoted = not quoted
+        elif char in "[]" and not quoted:
+            bracketed = char == "["
+        elif char == ":" and not quoted and not bracketed:
+            return at
+        at += 1
+    return at
+
+
+def _value(value: str) -> str:
+    value = value.strip()
+    if len(value) >= 2 and value[0] == value[-1] == '"':
+        return _unescaped(value[1:-1])
+    return value
+
+
+def _unescaped(text: str) -> str:
+    def char(match: re.Match[str]) -> str:
+        code = match[1] or match[2]
+        return chr(int(code, 16)) if code else _LETTERS.get(match[3], match[3])
+
+    return _ESCAPE.sub(char, text) if "\\" in text else text
+
+
+def _lower(text: str) -> str:
+    """Lower case, of the same length: a few letters would become two."""
+    return "".join(map(_lower_letter, text)) if len(text.lower()) != len(text) else text.lower()
+
+
+def _lower_letter(letter: str) -> str:
+    lower = letter.lower()
+    return lower if len(lower) == 1 else letter
+
+
+def _write_text(outline: Outline, top: list[Node | str]) -> None:
+    """What the page says, and where in it what each element says."""
+    parts: list[str] = []
+    length = 0
+
+    def say(words: str) -> None:
+        nonlocal length
+        squeezed = squeeze(words)
+        if squeezed:
+            parts.append(f"{squeezed} ")
+            length += len(squeezed) + 1
+
+    stack: list[tuple[Node | str, bool]] = [(child, False) for child in reversed(top)]
+    while stack:
+        at, done = stack.pop()
+        if isinstance(at, str):
+            say(at)
+        elif done:
+            at.end = length
+        else:
+            at.begin = length
+            stack.append((at, True))
+            if at.role in SAID_BY_NAME:
+                say(at.name)
+            say(at.properties.get("placeholder", ""))
+            stack.extend((child, False) for child in reversed(at.children) if _is_said(at, child))
+    outline.text = "".join(parts).strip(" ")
+
+
+def _is_said(node: Node, child: Node | str) -> bool:
+    """Neither what a field holds, nor what a closed list does not show."""
+    if isinstance(child, str):
+        return node.role not in VALUE_ROLES and node.role != "combobox"
+    return not (node.role == "combobox" and child.role == "option" and "selected" not in child.states)
