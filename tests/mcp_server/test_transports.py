@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
-import socket
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from kb_schema.answers import Identification, Websites
 from kb_store import load_knowledge, open_stores
+from mcp_server.security.tokens import TokenFile, mint
+from periplus.cli import main
 from tests.mcp_server import pantry
 
 ROOT = Path(__file__).parents[2]
@@ -92,70 +96,86 @@ async def test_standard_output_carries_the_protocol_and_nothing_else(data_dir):
     assert process.returncode == 0
 
 
-async def test_over_http_clients_of_this_machine_are_served_and_other_hosts_refused(data_dir):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+@asynccontextmanager
+async def serving(data_dir: Path, *arguments: str, **settings: str):
+    """The address of the command over HTTP, as it tells it."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *COMMAND,
-        *("--transport", "http", "--port", str(port)),
-        env=environment(data_dir),
+        *("--transport", "http", "--port", "0", *arguments),
+        env={**environment(data_dir), **settings},
         cwd=ROOT,
         stderr=asyncio.subprocess.PIPE,
     )
-    url = f"http://127.0.0.1:{port}/mcp"
+    assert process.stderr is not None
+    said = (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
     try:
-        assert process.stderr is not None
-        said = await process.stderr.readline()
-        assert url.encode() in said
-        await _listening(port)
-        large = pantry.page("/jars", f"<h1>Your jars</h1><!--{'x' * 4_500_000}-->").to_json()
-        async with Client(url) as client:
-            result = await client.call_tool(
-                "identify_current_screen", {"website_id": "pantry", "snapshot": large}
-            )
-            assert Identification.model_validate(result.structured_content).screen_id == "shelf"
-        async with httpx.AsyncClient() as http:
-            refused = await http.post(url, json={}, headers={"Host": "evil.example"})
-        assert refused.status_code in (403, 421)
+        yield re.search(r"http://\S+/mcp", said)[0], said
     finally:
         process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(process.wait(), 20)
+        _, rest = await asyncio.wait_for(process.communicate(), 20)
+        assert b"Traceback" not in rest
 
 
-async def _listening(port: int) -> None:
-    async with asyncio.timeout(20):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.02)  # a poll: the server tells nobody when it listens
-                continue
-            writer.close()
-            return
+async def test_over_http_clients_of_this_machine_are_served_and_other_hosts_refused(data_dir):
+    async with serving(data_dir) as (url, said):
+        assert "no token needed" in said
+        async with Client(url) as client:
+            result = await client.call_tool(
+                "identify_current_screen", {"website_id": "pantry", "snapshot": pantry.EDIT.to_json()}
+            )
+            assert Identification.model_validate(result.structured_content).screen_id == "jar_edit"
+        async with httpx.AsyncClient() as http:
+            refused = await http.post(url, json={}, headers={"Host": "evil.example"})
+            assert refused.status_code == 421
+            # Clients of every revision with a handshake get the one they speak.
+            for version in HANDSHAKE_PROTOCOL_VERSIONS:
+                hello = {
+                    "protocolVersion": version,
+                    "capabilities": {},
+                    "clientInfo": {"name": "t", "version": "0"},
+                }
+                body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+                answer = await http.post(
+                    url, json=body, headers={"Accept": "application/json, text/event-stream"}
+                )
+                assert f'"protocolVersion":"{version}"' in answer.text
+
+
+async def test_a_minted_token_opens_the_server_until_it_is_revoked(data_dir):
+    file = TokenFile(data_dir / "mcp-tokens.json")
+    token, entry = mint("ci", ["read"])
+    file.add(entry)
+    other = "x" * 40
+    async with serving(data_dir, "--host", "0.0.0.0", PERIPLUS_MCP_TOKEN=other) as (told, said):
+        assert "bearer token needed" in said
+        url = told.replace("0.0.0.0", "127.0.0.1")
+        headers = {"Accept": "application/json, text/event-stream"}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        codes = []
+        async with httpx.AsyncClient(headers=headers) as http:
+            for given in (None, "nonsense", token, other):
+                bearer = {} if given is None else {"Authorization": f"Bearer {given}"}
+                codes.append((await http.post(url, json=body, headers=bearer)).status_code)
+            file.remove("ci")
+            codes.append(
+                (await http.post(url, json=body, headers={"Authorization": f"Bearer {token}"})).status_code
+            )
+    assert codes == [401, 401, 200, 200, 401]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--transport", "http", "--host", "0.0.0.0"], "without tokens"),
+        (["--transport", "http", "--host", "256.256.256.256"], "without tokens"),
         (["--base-url", "pantry"], "WEBSITE=URL"),
         (["--transport", "carrier-pigeon"], "carrier-pigeon"),
     ],
 )
-async def test_what_cannot_be_served_is_told_before_anything_starts(tmp_path, arguments, said):
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "import periplus.cli as cli; cli.COMMANDS.setdefault('mcp', cli.Lazy('periplus.commands.mcp', '')); cli.main()",
-        *("mcp", *arguments),
-        env=environment(tmp_path),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 2
-    assert said in " ".join(err.decode().split())
-    assert b"Traceback" not in out + err
+def test_what_cannot_be_served_is_told_before_anything_starts(tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        main(["mcp", *arguments])
+    assert ended.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split())
