@@ -11,14 +11,14 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from benchmarks.timing import median_ms, row
+from benchmarks.timing import compared, median_ms
 from kb_schema import KnowledgeBase, parse_document
 from kb_schema.learned import TransitionStats
 from kb_schema.websites import Website
 from mcp_server.compiled import Learned, View, compile_view, with_learned
 from mcp_server.network import Network
 from mcp_server.paths import Avoid, best_ways, find_paths
-from mcp_server.tables import Tables, towards
+from mcp_server.tables import MOST_SCREENS, Tables, towards
 from mcp_server.terrain import OpenWays, Shut
 
 pytestmark = pytest.mark.bench
@@ -26,7 +26,6 @@ pytestmark = pytest.mark.bench
 SIZES = {1_000: 5_000, 2_000: 10_000, 10_000: 50_000}
 """Screens -> transitions."""
 PAIRS = 40
-ROUNDS = 7
 
 
 @cache
@@ -77,17 +76,6 @@ def each(screens: int, ask: Callable[[str, str], object]) -> Callable[[], list[o
     return lambda: [ask(a, b) for a, b in pairs_of(screens)]
 
 
-def measured(
-    screens: int, ask: Callable[[str, str], object], before: Callable[[], object] | None = None
-) -> float:
-    """Milliseconds a question."""
-    return median_ms(each(screens, ask), ROUNDS, before) / PAIRS
-
-
-def without_tables(view: View) -> None:
-    view.network.tables = Tables()
-
-
 @pytest.mark.parametrize("screens", SIZES)
 def test_one_path(screens: int) -> None:
     view, graph = view_of(screens), networkx_of(screens)
@@ -99,9 +87,7 @@ def test_one_path(screens: int) -> None:
     for a, b in pairs_of(screens):
         (path,) = find_paths(view, a, b).paths
         assert [step.to_screen for step in path.steps] == theirs(a, b)[1:]
-    baseline, name = measured(screens, theirs), "networkx, bidirectional Dijkstra"
-    what = f"{screens} screens, {SIZES[screens]} transitions"
-    print()
+    what, name = f"{screens} screens, {SIZES[screens]} transitions", "networkx, bidirectional Dijkstra"
 
     def ways(a: str, b: str) -> object:
         return best_ways(terrain, numbers[a], numbers[b])
@@ -109,14 +95,18 @@ def test_one_path(screens: int) -> None:
     def answer(a: str, b: str) -> object:
         return find_paths(view, a, b)
 
-    forget = lambda: without_tables(view)  # noqa: E731
-    row(f"{what}: searched", measured(screens, ways, forget), name, baseline)
-    row(f"{what}: searched, whole answer", measured(screens, answer, forget), name, baseline)
-    if screens <= 2_000:
+    def forget() -> None:
+        view.network.tables = Tables()
+
+    print()
+    them = each(screens, theirs)
+    compared(f"{what}: searched", each(screens, ways), name, them, each=PAIRS, before=forget)
+    compared(f"{what}: searched, whole answer", each(screens, answer), name, them, each=PAIRS, before=forget)
+    if screens <= MOST_SCREENS:
         for _ in range(2):
             each(screens, ways)()
-        row(f"{what}: read off a table", measured(screens, ways), name, baseline)
-        row(f"{what}: read off, whole answer", measured(screens, answer), name, baseline)
+        compared(f"{what}: read off a table", each(screens, ways), name, them, each=PAIRS)
+        compared(f"{what}: read off, whole answer", each(screens, answer), name, them, each=PAIRS)
 
 
 @pytest.mark.parametrize("screens", [1_000, 2_000])
@@ -125,8 +115,7 @@ def test_making_tables(screens: int) -> None:
     arcs = network.arcs("balanced")
     one = median_ms(lambda: towards(7, arcs.into), 20)
     tables = Tables()
-    for target in range(screens):
-        tables.row("balanced", target, arcs.into)
+    for target in (*range(screens), *range(screens)):
         tables.row("balanced", target, arcs.into)
     print()
     print(
@@ -149,43 +138,49 @@ def test_five_paths(screens: int) -> None:
         ]
 
     print()
-    row(
-        f"{screens} screens, {SIZES[screens]} transitions: five paths, whole answer",
-        median_ms(ours, 5) / len(few), "networkx, shortest_simple_paths", median_ms(theirs, 3) / len(few),
-    )  # fmt: skip
+    what = f"{screens} screens, {SIZES[screens]} transitions: five paths, whole answer"
+    compared(what, ours, "networkx, shortest_simple_paths", theirs, rounds=5, each=len(few))
 
 
 @pytest.mark.parametrize("screens", [1_000, 10_000])
 def test_what_closes_the_best_path_is_gone_around(screens: int) -> None:
     view, graph = view_of(screens), networkx_of(screens)
-    midst = {
-        (a, b): find_paths(view, a, b).paths[0].steps[1].to_screen
-        for a, b in pairs_of(screens)
-        if len(find_paths(view, a, b).paths[0].steps) > 2
-    }
-
-    def avoiding() -> list[object]:
-        return [find_paths(view, a, b, avoid=Avoid(screens=(out,))) for (a, b), out in midst.items()]
-
-    def theirs() -> list[object]:
-        found = []
-        for (a, b), out in midst.items():
-            edges = [*graph.in_edges(out, data=True), *graph.out_edges(out, data=True)]
-            graph.remove_node(out)
-            found.append(nx.bidirectional_dijkstra(graph, a, b))
-            graph.add_edges_from(edges)
-        return found
-
-    what, baseline = f"{screens} screens", median_ms(theirs, 5) / len(midst)
+    best = {(a, b): find_paths(view, a, b).paths[0].steps for a, b in pairs_of(screens)}
+    midst = {pair: steps[1].to_screen for pair, steps in best.items() if len(steps) > 2}
+    bare = {out: graph.copy() for out in {*midst.values()}} if screens <= MOST_SCREENS else {}
+    for out, own in bare.items():
+        own.remove_node(out)
+    shut = graph.copy()
+    shut.remove_edges_from(
+        (way.source, way.target) for ways in view.ways.values() for way in ways if way.required
+    )
     print()
-    row(f"{what}: avoiding a screen of the best path", median_ms(avoiding, 5) / len(midst),
-        "networkx, the screen taken out", baseline)  # fmt: skip
-    known = measured(screens, lambda a, b: find_paths(view, a, b, facts={"authenticated": False}))
-    bare = networkx_of(screens).copy()
-    shut = [way for ways in view.ways.values() for way in ways if way.required]
-    bare.remove_edges_from([(way.source, way.target) for way in shut])
-    row(f"{what}: a fact that closes one edge in twenty", known, "networkx, those edges taken out",
-        measured(screens, lambda a, b: nx.bidirectional_dijkstra(bare, a, b)))  # fmt: skip
+    if bare:
+        compared(
+            f"{screens} screens: avoiding a screen of the best path",
+            lambda: [find_paths(view, a, b, avoid=Avoid(screens=(out,))) for (a, b), out in midst.items()],
+            "networkx, the screen taken out",
+            lambda: [nx.bidirectional_dijkstra(bare[out], a, b) for (a, b), out in midst.items()],
+            each=len(midst),
+        )
+    else:
+        avoided = tuple(sorted({*midst.values()} - {screen for pair in midst for screen in pair}))
+        graph = graph.copy()
+        graph.remove_nodes_from(avoided)
+        compared(
+            f"{screens} screens: avoiding {len(avoided)} screens of best paths",
+            lambda: [find_paths(view, a, b, avoid=Avoid(screens=avoided)) for a, b in midst],
+            "networkx, the screens taken out",
+            lambda: [nx.bidirectional_dijkstra(graph, a, b) for a, b in midst],
+            each=len(midst),
+        )
+    compared(
+        f"{screens} screens: a fact that closes one edge in twenty",
+        each(screens, lambda a, b: find_paths(view, a, b, facts={"authenticated": False})),
+        "networkx, those edges taken out",
+        each(screens, lambda a, b: nx.bidirectional_dijkstra(shut, a, b)),
+        each=PAIRS,
+    )
 
 
 @pytest.mark.parametrize("screens", [1_000, 10_000])
@@ -198,11 +193,9 @@ def test_weights_that_change(screens: int) -> None:
     learned = Learned(transitions={"t5": stats})
     after = with_learned(view, learned)
     print()
-
-    def anew() -> None:
-        Network.of(view.ways).arcs("balanced")
-
-    row(f"{screens} screens: an outcome changes the weights", median_ms(lambda: with_learned(view, learned), 5),
-        "the network made anew", median_ms(anew, 3))  # fmt: skip
-    if screens <= 2_000:
+    compared(
+        f"{screens} screens: an outcome changes the weights", lambda: with_learned(view, learned),
+        "the network made anew", lambda: Network.of(view.ways).arcs("balanced"), rounds=5,
+    )  # fmt: skip
+    if screens <= MOST_SCREENS:
         print(f"  tables: {after.network.tables.bytes} of {view.network.tables.bytes} bytes stay")

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter, itemgetter
 
 from kb_schema.answers import Objective
@@ -85,6 +87,27 @@ class Network:
         """The network of the ways out of every screen."""
         return cls(sorted((way for own in ways.values() for way in own), key=_id_of))
 
+    @cached_property
+    def by_action(self) -> Mapping[str, Sequence[int]]:
+        """The ways of every action type."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for number, way in enumerate(self.ways):
+            found[way.action_type].append(number)
+        return found
+
+    @cached_property
+    def by_effect(self) -> Mapping[str, Sequence[int]]:
+        """The ways that have an effect of a type."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for number, way in enumerate(self.ways):
+            for name in {effect.type for effect in way.transition.effects}:
+                found[name].append(number)
+        return found
+
+    def number_of(self, transition_id: str) -> int:
+        """The way of that id, which there is."""
+        return bisect_left(self.ways, transition_id, key=_id_of)
+
     def arcs(self, objective: Objective) -> Arcs:
         """The ways as an objective weighs them, made when it is first asked for."""
         found = self._arcs.get(objective)
@@ -109,7 +132,7 @@ class Network:
         Takes a copy of the outer lists and what changed, not a compilation; next-hop tables that
         the changes cannot touch stay as they are.
         """
-        renewed = {bisect_left(self.ways, way.transition_id, key=_id_of): way for way in ways}
+        renewed = {self.number_of(way.transition_id): way for way in ways}
         ordered = list(self.ways)
         for number, way in renewed.items():
             ordered[number] = way

@@ -146,9 +146,8 @@ def _shut(view: View, avoid: Avoid) -> Shut:
             raise UnknownName(
                 "transition", transition, view.transition_ids, hint="named in `avoid.transitions`"
             )
-    known = {*vocabulary.known_names(), *view.knowledge.actions}
     for action in avoid.actions:
-        if action not in known:
+        if action not in (known := {*vocabulary.known_names(), *view.knowledge.actions}):
             raise UnknownName("action", action, known, hint="named in `avoid.actions`")
     return Shut(
         screens=frozenset(avoid.screens),

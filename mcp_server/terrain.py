@@ -14,10 +14,12 @@ from kb_schema.probes import Status
 from mcp_server import wording
 from mcp_server.foresight import Known, judge
 from mcp_server.graph import FactSet, Way
+from mcp_server.meeting import Closed
 from mcp_server.network import Network
 from mcp_server.shortest import Place, Step
 
 _NOTHING_KNOWN: FactSet = frozenset()
+_NO_WAYS: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,19 @@ class Shut:
 
     def __bool__(self) -> bool:
         return bool(self.screens or self.transitions or self.actions or self.effects)
+
+    def ways(self, network: Network, objective: Objective) -> frozenset[int]:
+        """All ways that may not be used."""
+        into = network.arcs(objective).into
+        numbers = [network.numbers[screen] for screen in self.screens if screen in network.numbers]
+        return frozenset(
+            [
+                *(way for number in numbers for _, _, way in into[number]),
+                *(network.number_of(transition) for transition in self.transitions),
+                *(way for action in self.actions for way in network.by_action.get(action, ())),
+                *(way for effect in self.effects for way in network.by_effect.get(effect, ())),
+            ]
+        )
 
     def why(self, way: Way) -> str | None:
         """What of a way is to be avoided, in words; None: nothing."""
@@ -61,7 +76,8 @@ class OpenWays:
     _lasting: FactSet = field(init=False)
     """Those of the facts given that no way changes."""
     _steps: dict[Place, Sequence[Step]] = field(init=False, default_factory=dict)
-    _closed: dict[int, bool] = field(init=False, default_factory=dict)
+    _shut: frozenset[int] = field(init=False)
+    """Ways that use what is to be avoided."""
 
     def __post_init__(self) -> None:
         given = (
@@ -73,6 +89,7 @@ class OpenWays:
         self._numbers = {given: 0}
         changing = self.network.facts_set
         self._lasting = frozenset(each for each in given if each[0] not in changing) if changing else given
+        self._shut = self.shut.ways(self.network, self.objective) if self.shut else _NO_WAYS
 
     # -- as `shortest` asks --
 
@@ -99,12 +116,12 @@ class OpenWays:
         """Whether no way leads on to the goal. Not known where facts change: one may come back then."""
         if self.network.facts_set:
             return False
-        into = self.network.arcs(self.objective).into
+        into, closed = self.network.arcs(self.objective).into, self.closed
         seen = {goal, *passed}
         waiting = [goal]
         while waiting:
             for _, tail, way in into[waiting.pop()]:
-                if self.closed(way):
+                if closed is not None and closed(way):
                     continue
                 if tail == start and way not in banned:
                     return False
@@ -115,21 +132,24 @@ class OpenWays:
 
     # -- one way --
 
-    def closed(self, way: int) -> bool:
-        """Whether a way is closed wherever one comes from: to be avoided, or by a fact nothing changes."""
-        found = self._closed.get(way)
-        if found is None:
-            own = self.network.ways[way]
-            found = self._closed[way] = (bool(self.shut) and self.shut.why(own) is not None) or (
-                bool(own.required) and not self.network.verdict(way, self._lasting)[0]
-            )
-        return found
+    @property
+    def closed(self) -> Closed | None:
+        """Whether a way is closed wherever one comes from; None: none is."""
+        if self._lasting and self.network.factual:
+            return self._closed_for_good
+        return self._shut.__contains__ if self._shut else None
+
+    def _closed_for_good(self, way: int) -> bool:
+        """To be avoided, or by a fact that nothing changes."""
+        return way in self._shut or (
+            way in self.network.factual and not self.network.verdict(way, self._lasting)[0]
+        )
 
     def open(self, way: int, known: int) -> bool:
         """Whether a way may be used with these facts known."""
-        if self.closed(way):
+        if way in self._shut:
             return False
-        return not self.network.ways[way].required or self.verdict(way, known)[0]
+        return way not in self.network.factual or self.verdict(way, known)[0]
 
     def verdict(self, way: int, known: int) -> tuple[bool, tuple[str, ...]]:
         """Whether no required condition is known not to hold, and those that are unknown."""
@@ -137,8 +157,7 @@ class OpenWays:
 
     def after(self, way: int, known: int) -> int:
         """The facts known when a way was taken."""
-        sets = self.network.ways[way].sets
-        if not sets:
+        if way not in self.network.factual or not (sets := self.network.ways[way].sets):
             return known
         facts = frozenset({**dict(self._facts[known]), **dict(sets)}.items())
         number = self._numbers.get(facts)
@@ -149,7 +168,7 @@ class OpenWays:
 
     def known_along(self, ways: Sequence[int]) -> tuple[int, ...] | None:
         """The facts known before each of these ways in order; None where one of them is not open."""
-        if not self.shut and self.network.factual.isdisjoint(ways):
+        if self.network.factual.isdisjoint(ways) and self._shut.isdisjoint(ways):
             return (0,) * len(ways)
         known = 0
         found = []
