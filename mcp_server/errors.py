@@ -9,6 +9,7 @@
     +-- Busy             too many calls at once; come back
     +-- TookTooLong      a call was given up
     +-- Forbidden        the token lacks the scope
+    +-- ReadOnly         the server was started without tools that change something
 
 Anything else that escapes a tool is a defect: the SDK logs it and tells the client nothing of it.
 """
@@ -119,6 +120,16 @@ class Forbidden(DeskError):
             f"your token lacks the scope {scope!r}",
             hint=f"ask whoever runs the server for one: `periplus mcp token new --scope {scope}`",
         )
+
+
+class ReadOnly(DeskError):
+    """A tool that changes something, on a server that was started without them."""
+
+    code = "read_only"
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        super().__init__(f"{tool} changes something, and this server only reads")
 
 
 class SourceDown(DeskError):

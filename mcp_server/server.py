@@ -32,7 +32,7 @@ from kb_store.proposals import ProposalStore
 from mcp_server import completions, resources
 from mcp_server.compiled import View
 from mcp_server.desk import Desk
-from mcp_server.errors import DeskError, UnknownName
+from mcp_server.errors import DeskError, ReadOnly, UnknownName
 from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
@@ -73,8 +73,7 @@ def create_server(
     writer = views.source if isinstance(views.source, KnowledgeWriter) else None
     proposing = Proposing(proposals, writer)
     desk = Desk(views, prober, dict(base_urls or {}), Learning(learned), proposing, runs)
-    offered = [tool for tool in tools(desk, Guard(limits)) if not read_only or tool.scope == access.READ]
-    return DeskServer(desk, offered)
+    return DeskServer(desk, tools(desk, Guard(limits)), read_only=read_only)
 
 
 def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
@@ -91,9 +90,11 @@ def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
 class DeskServer(MCPServer[Any]):
     """The SDK's server over one desk. What it adds: resources by page, completions, word of changes."""
 
-    def __init__(self, desk: Desk, offered: list[DeskTool]) -> None:
+    def __init__(self, desk: Desk, known: list[DeskTool], *, read_only: bool = False) -> None:
         self.desk = desk
+        offered = [tool for tool in known if not read_only or tool.scope == access.READ]
         self.offered = {tool.name: tool for tool in offered}
+        self._left_out = {tool.name for tool in known} - self.offered.keys()
         self._bus = InMemorySubscriptionBus()
         super().__init__(
             "periplus",
@@ -124,6 +125,8 @@ class DeskServer(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """As the SDK's; a tool that is not there is refused in our way."""
+        if name in self._left_out:
+            return refusal(ReadOnly(name))
         if name not in self.offered:
             return refusal(UnknownName("tool", name, self.offered))
         return await super().call_tool(name, arguments, context)

@@ -52,6 +52,13 @@ async def test_arguments_that_do_not_fit_are_told_by_name_with_what_would(tool, 
     assert "pydantic" not in text_of(result)
 
 
+async def test_a_read_only_server_says_that_it_is_one():
+    outcome = {"outcome_id": "o1", "transition_id": "open_new", "succeeded": True}
+    async with Client(server(read_only=True)) as client:
+        result = await client.call_tool("record_outcome", {"website_id": "pantry", "outcome": outcome})
+    assert result.structured_content["error"] == "read_only"
+
+
 async def test_a_refusal_does_not_repeat_what_was_sent():
     async with Client(server()) as client:
         result = await client.call_tool("get_screen", {"website_id": "pantry", "screen_id": ["hunter2"]})

@@ -29,9 +29,7 @@ async def test_our_server_answers_the_conformance_tool_and_the_inspector_as_writ
     checked, inspected = await conformance.run()
     assert conformance.surprises(checked, inspected) == []
     written = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
-    said = {
-        name: came_out for name, came_out in re.findall(r"^\| (\S+) \| (passed|not passed) \|", written, re.MULTILINE)
-    }
+    said = dict(re.findall(r"^\| (\S+) \| (passed|not passed) \|", written, re.MULTILINE))
     assert said == {each.name: "passed" if each.passed else "not passed" for each in checked}, (
         "make conformance"
     )
