@@ -58,7 +58,10 @@ def rank(index: PageIndex, wanted: Wanted, order: Sequence[str] = DEFAULT_ORDER)
         pool = tuple(each for each in fitting if _may_be(index, each, reading, regions))
         for rung in ladder:
             for match in rung.candidates(reading, pool, index):
-                _keep(found, Candidate(match.element, rung.name, rung.confidence, match.fit, match.said, regions))
+                _keep(
+                    found,
+                    Candidate(match.element, rung.name, rung.confidence, match.fit, match.said, regions),
+                )
     return _decide(found.values(), wanted) or Ranked(None, (), _hints(fitting, wanted))
 
 

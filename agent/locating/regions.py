@@ -72,7 +72,9 @@ def _fits(index: PageIndex, region: IndexedRegion, reading: RegionWords) -> Iter
         said = grade(words, text)
         yield RegionFit.NAMED if said is Grade.EXACT else _piece_begins(said)
     if region.kind not in (RegionKind.SECTION, RegionKind.FIELD):
-        if any(plain(element.attributes[name]) == words for name in _IDENTITIES if name in element.attributes):
+        if any(
+            plain(element.attributes[name]) == words for name in _IDENTITIES if name in element.attributes
+        ):
             yield RegionFit.IDENTITY
         if ROLE_NAMES.get(words) == element.role:
             yield RegionFit.KIND

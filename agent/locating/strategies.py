@@ -130,9 +130,7 @@ def _ticked(element: IndexedElement) -> bool:
     return element.checked is not None
 
 
-def _alone_in_region(
-    reading: Reading, pool: tuple[IndexedElement, ...], index: PageIndex
-) -> Iterator[Match]:
+def _alone_in_region(reading: Reading, pool: tuple[IndexedElement, ...], index: PageIndex) -> Iterator[Match]:
     """A nameless field in a region the words name: the list below a heading, the box in a row."""
     by_region: dict[int, list[IndexedElement]] = {}
     for element in pool:
@@ -140,7 +138,11 @@ def _alone_in_region(
             by_region.setdefault(element.region, []).append(element)
     for at, fields in by_region.items():
         region = index.regions[at]
-        names = (region.name, *region.texts) if region.kind in (RegionKind.ROW, RegionKind.ITEM) else (region.name,)
+        names = (
+            (region.name, *region.texts)
+            if region.kind in (RegionKind.ROW, RegionKind.ITEM)
+            else (region.name,)
+        )
         if len(fields) == 1 and any(grade(reading.words, name) is Grade.EXACT for name in names):
             yield Match(fields[0], Fit.ALONE, region.name)
 

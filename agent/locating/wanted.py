@@ -13,7 +13,9 @@ from agent.locating.index import RegionKind
 from agent.locating.roles import ROLE_WORDS
 from agent.locating.words import plain
 
-_IN_REGION = re.compile(r"^(?:the )?(?P<words>.+?) (?:in|of|on) (?:the )?(?P<region>.+?) region$", re.IGNORECASE)
+_IN_REGION = re.compile(
+    r"^(?:the )?(?P<words>.+?) (?:in|of|on) (?:the )?(?P<region>.+?) region$", re.IGNORECASE
+)
 
 KIND_WORDS: dict[str, frozenset[RegionKind]] = {
     "form": frozenset({RegionKind.FORM}),

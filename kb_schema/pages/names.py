@@ -65,7 +65,7 @@ _VALUE_ROLES = frozenset({
     "textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton", "progressbar", "meter",
     "scrollbar",
 })  # fmt: skip
-_NAMING_CHILD = {"fieldset": "legend", "table": "caption", "figure": "figcaption", "svg": "title"} | {
+_NAMING_CHILD = {"fieldset": "legend", "table": "caption", "svg": "title"} | {
     shape: "title" for shape, role in _TAG_ROLES.items() if role == "graphics-symbol"
 }
 _DEEPEST = 100
@@ -211,6 +211,9 @@ def _labelable(element: Element) -> bool:
 
 def label_text(element: Element) -> str:
     """What labels a control: `aria-labelledby`, `aria-label`, label elements."""
+    kept = element.get(NAME_ATTRIBUTE) if element.root.annotated else None
+    if kept is not None and labels_of(element) and not _says_its_name(element, "aria-label"):
+        return kept
     parts = [
         *(_referenced(node) for node in _named_by(element, "aria-labelledby")),
         element.get("aria-label") or "",
@@ -344,8 +347,17 @@ def _native_name(element: Element, way: _Way) -> str:
 def _field_name(element: Element, way: _Way) -> str:
     if element.tag == "input" and element.input_type == "image":
         return element.get("alt") or element.get("title") or "Submit"
+    if element.tag == "input" and element.input_type == "file":
+        return _label_name(element, way) or ("" if way.inside else _file_button(element))
     own = button_text(element) if element.tag == "input" and element.input_type in INPUT_BUTTONS else ""
     return own or _label_name(element, way)
+
+
+def _file_button(element: Element) -> str:
+    """The browser's own words on a file field that nothing names."""
+    if "title" in element.attributes:
+        return ""
+    return "Choose Files" if "multiple" in element.attributes else "Choose File"
 
 
 def _label_name(element: Element, way: _Way) -> str:

@@ -39,7 +39,7 @@ const INTERACTIVE_ROLES = new Set([
   "radio", "treeitem", "textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton",
 ]);
 const SVG_SHAPES = new Set(["circle", "ellipse", "line", "path", "polygon", "polyline", "rect"]);
-const NATIVE_NAMING_CHILD = { fieldset: "legend", table: "caption", figure: "figcaption", svg: "title" };
+const NATIVE_NAMING_CHILD = { fieldset: "legend", table: "caption", svg: "title" };
 const DEEPEST_NAME = 100; // further down inside one name, only text counts
 const VALUE_ROLES = new Set(["textbox", "searchbox", "combobox", "listbox", "slider", "spinbutton", "progressbar", "meter", "scrollbar"]);
 
@@ -224,6 +224,7 @@ function embeddedValue(el, look, way) {
 function nativeName(el, look, way) {
   const tag = tagOf(el);
   if (tag === "input" && INPUT_BUTTONS.has(el.type)) return buttonText(el) || labelled(el, look, way);
+  if (tag === "input" && el.type === "file") return labelled(el, look, way) || (way.inside ? "" : fileButton(el));
   if (tag === "input" && el.type === "image") return attr(el, "alt") || attr(el, "title") || "Submit";
   if (FIELD_TAGS.has(tag) || tag === "meter" || tag === "progress" || tag === "output") return labelled(el, look, way);
   if (tag === "img" || tag === "area") return attr(el, "alt") || "";
@@ -235,6 +236,9 @@ function nativeName(el, look, way) {
   return child === "title" ? naming.textContent : alternative(naming, look, { ...way, inside: true });
 }
 
+/** The browser's own words on a file field that nothing names. */
+const fileButton = (el) => (hasAttr(el, "title") ? "" : el.multiple ? "Choose Files" : "Choose File");
+
 function labelled(el, look, way) {
   if (way.inside) return "";
   return labelsOf(el).map((label) => referenced(label, look, new Set([el]))).filter(Boolean).join(" ");
@@ -244,7 +248,7 @@ function labelled(el, look, way) {
 function contentOf(el, look, way) {
   if (way.depth > DEEPEST_NAME) return textOf(el, look);
   const plain = el.firstChild;
-  if (plain && !plain.nextSibling && plain.nodeType === 3 && !el.shadowRoot && !pseudoTexts(el, look)) return plain.data;
+  if (plain && !plain.nextSibling && plain.nodeType === 3 && !el.shadowRoot && tagOf(el) !== "slot" && !pseudoTexts(el, look)) return plain.data;
   const out = [];
   const pseudo = pseudoTexts(el, look);
   if (pseudo) out.push(pseudo.before);
@@ -359,7 +363,7 @@ function pseudoText(el, which) {
   if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility !== "visible") return "";
   const [said, instead] = content.split(/ \/ (?=")/);
   const text = [...(instead || said).matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => m[1].replace(/\\(.)/g, "$1")).join("");
-  return style.display === "inline" ? text : ` ${text} `;
+  return style.display === "inline" && !instead ? text : ` ${text} `;
 }
 
 // -- what can be operated ------------------------------------------------------------------------

@@ -211,6 +211,7 @@ function addSection(el, at, walk) {
   const name = briefText(el, walk.look, PIECE_LENGTH) || nameOf(el, walk.look);
   if (!name) return;
   const around = currentRegion(walk);
+  if (around >= 0 && walk.regions[around][3] === name && !operatedSince(walk.regions[around][1], walk)) return;
   const nameless = around >= 0 && !walk.regions[around][3] ? walk.regions[around] : null;
   if (nameless && nameless[0] !== "row" && nameless[0] !== "table" && !operatedSince(nameless[1], walk)) {
     nameless[3] = name;

@@ -1,0 +1,128 @@
+"""Fingerprints of the elements of one look (`PageIndex`): what would tell them again on another day.
+
+What fingerprints are and how alike two are is `kb_schema.fingerprints`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+from agent.locating.index import IndexedElement, IndexedRegion, PageIndex, RegionKind
+from kb_schema.fingerprints import Fingerprint
+
+KEPT_ATTRIBUTES = frozenset({
+    "id", "name", "type", "href", "class", "placeholder", "title", "alt", "aria-label", "value", "for", "action",
+    "autocomplete", "accept", "rel", "role",
+})  # fmt: skip
+MOST_NEIGHBOURS = 12
+_TELLING = (RegionKind.ROW, RegionKind.ITEM)
+
+
+class Fingerprints:
+    """The fingerprints of one look, each made when it is first asked for."""
+
+    def __init__(self, index: PageIndex) -> None:
+        self.index = index
+        self._made: dict[int, Fingerprint] = {}
+
+    def of(self, at: int) -> Fingerprint:
+        """Of the element at a place of the index."""
+        if at not in self._made:
+            self._made[at] = self._make(self.index.elements[at])
+        return self._made[at]
+
+    def _make(self, element: IndexedElement) -> Fingerprint:
+        twins = self._twins[element.role, element.name] if element.at in self._operable else []
+        own = self._context(element.at)
+        others = {words for at in twins if at != element.at for words in self._context(at)}
+        near = element.near
+        return Fingerprint(
+            role=element.role,
+            name=element.name or None,
+            tag=element.tag,
+            text=element.text or None,
+            label=element.label or None,
+            attributes={
+                name: value
+                for name, value in element.attributes.items()
+                if (name in KEPT_ATTRIBUTES or name.startswith("data-")) and value
+            },
+            heading=near.heading or None,
+            before=near.before or None,
+            after=near.after or None,
+            row=self._row(element),
+            column=near.column or None,
+            neighbours=self._neighbours(element),
+            region=tuple(map(self._region_words, reversed(list(self.index.regions_of(element))))),
+            place=self._place(element),
+            twins=max(0, len(twins) - 1) if twins else 0,
+            key=next((words for words in own if words not in others), None) if len(twins) > 1 else None,
+            xpath=self._path(element),
+            box=element.box,
+        )
+
+    def _context(self, at: int) -> tuple[str, ...]:
+        """The words around an element, from those that most tell what it belongs to."""
+        element = self.index.elements[at]
+        near = element.near
+        named = [region.name for region in self.index.regions_of(element) if region.name]
+        said = (self._row(element) or "", near.before, *named, near.heading, near.after, near.column)
+        return tuple(dict.fromkeys(words for words in said if words))
+
+    def _row(self, element: IndexedElement) -> str | None:
+        """What its row, item or card begins with, other than its own words."""
+        if element.near.row:
+            return element.near.row
+        own = {element.name, element.text}
+        for region in self.index.regions_of(element):
+            if region.kind in _TELLING:
+                return next((text for text in region.texts if text not in own), None)
+        return None
+
+    def _region_words(self, region: IndexedRegion) -> str:
+        attributes = self.index.elements[region.element].attributes
+        named = region.name or attributes.get("action") or attributes.get("aria-label") or ""
+        return f"{region.kind} {named}".strip()
+
+    def _neighbours(self, element: IndexedElement) -> tuple[str, ...]:
+        """The nearest others of its region, by what they are called, in document order."""
+        fellows = self._by_region[element.region]
+        at = fellows.index(element.at) if element.at in self._operable else len(fellows)
+        near = sorted(range(len(fellows)), key=lambda place: (abs(place - at), place))[: MOST_NEIGHBOURS + 1]
+        names = (self.index.elements[fellows[place]] for place in sorted(near))
+        return tuple(dict.fromkeys(each.name[:200] for each in names if each.name and each.at != element.at))
+
+    def _place(self, element: IndexedElement) -> int | None:
+        if element.at not in self._operable:
+            return None
+        same = [at for at in self._by_region[element.region] if self.index.elements[at].role == element.role]
+        return same.index(element.at)
+
+    def _path(self, element: IndexedElement) -> str:
+        tags = [each.tag for each in self.index.ancestors(element)]
+        return "/" + "/".join([*reversed(tags), element.tag])
+
+    @cached_property
+    def _operable(self) -> frozenset[int]:
+        return frozenset(element.at for element in self.index.interactive)
+
+    @cached_property
+    def _by_region(self) -> dict[int | None, list[int]]:
+        found: defaultdict[int | None, list[int]] = defaultdict(list)
+        for element in self.index.interactive:
+            found[element.region].append(element.at)
+        return found
+
+    @cached_property
+    def _twins(self) -> dict[tuple[str | None, str], list[int]]:
+        found: defaultdict[tuple[str | None, str], list[int]] = defaultdict(list)
+        for element in self.index.interactive:
+            found[element.role, element.name].append(element.at)
+        return found
+
+    def all(self) -> Iterator[tuple[int, Fingerprint]]:
+        """Those of everything one can see and operate, with their places."""
+        for element in self.index.interactive:
+            yield element.at, self.of(element.at)

@@ -1,0 +1,27 @@
+"""A page whose context carries the in-page library, and the sites that are not ours."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.page import library
+from tests.support import rotation
+from tests.support.foreign_sites import django_admin, miniwob_pages, spadeworks  # noqa: F401 - fixtures
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Page
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    await library.install(context)
+    return await context.new_page()
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """The chance that draws this run's samples; the run prints its seed."""
+    return random.Random(rotation.SEED)
