@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pydantic import BaseModel
-from rapidfuzz import fuzz, process
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from kb_schema.answers import SearchHit
 from kb_schema.base import Document
 from kb_schema.conditions import DomContains, TitleContains
+from kb_schema.documents import EDGE_KINDS
 from kb_schema.graph import GlobalRecovery, Transition
 from kb_schema.handling import ErrorRecovery
 from kb_schema.knowledge import KnowledgeBase
@@ -27,11 +29,50 @@ from kb_schema.screens import Option, UIElement
 NAME_WEIGHT = 3.0
 BEGINNING = 0.7
 MISTYPED = 0.5
-LEAST_ALIKE = 84.0
-"""rapidfuzz ratio (0-100) at which two words are one with a typing mistake."""
+SLIPS = ((4, 1), (8, 2))
+"""From so many letters on a word may have so many slips: a letter more, less, other, or two swapped."""
 MOST_ALIKE = 8
 MOST_WORDS = 32
 """Of a query; the rest is not looked at."""
+
+LITTLE = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "at",
+        "be",
+        "by",
+        "can",
+        "do",
+        "for",
+        "from",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "this",
+        "to",
+        "what",
+        "where",
+        "which",
+        "with",
+    ]
+)
+"""Words that hold a sentence together. They decide between two that say the rest as well."""
+LITTLE_WEIGHT = 0.1
+KIND_WEIGHTS = {"task": 1.0, "screen": 1.0, "presentation_flow": 1.0, "workflow": 1.0, "transition": 0.6}
+"""What people ask for comes before what joins it together."""
+OTHER_WEIGHT, EDGE_WEIGHT = 0.8, 0.4
 
 _WORD = re.compile(r"[^\W_]+")
 _SPOKEN = ("description", "title", "narration_template", "narration", "prompt", "goal")
@@ -61,7 +102,8 @@ class SearchIndex:
         self._entries = [_entry(document) for document in knowledge.documents()]
         self._found: dict[str, dict[int, float]] = defaultdict(dict)
         for number, entry in enumerate(self._entries):
-            for weight, text in ((NAME_WEIGHT, entry.name), *((1.0, text) for text in entry.texts)):
+            named = ((NAME_WEIGHT, entry.name), (NAME_WEIGHT, entry.document.local_id))
+            for weight, text in (*named, *((1.0, text) for text in entry.texts)):
                 for word in words(text):
                     self._found[word][number] = max(weight, self._found[word].get(number, 0.0))
         self._vocabulary = sorted(self._found)
@@ -73,14 +115,14 @@ class SearchIndex:
         for word in asked:
             best: dict[int, float] = {}
             for known, likeness in self._alike(word):
-                rarity = self.rarity(known)
+                rarity = self.rarity(known) * (LITTLE_WEIGHT if word in LITTLE else 1.0)
                 for number, weight in self._found[known].items():
                     best[number] = max(best.get(number, 0.0), likeness * rarity * weight)
             for number, score in best.items():
                 scores[number] += score
         documents = [(self._entries[number].document, number, score) for number, score in scores.items()]
         ranked = sorted(
-            (-round(score, 3), document.kind, document.local_id, number)
+            (-round(score * _kind_weight(document.kind), 3), document.kind, document.local_id, number)
             for document, number, score in documents
             if not kinds or document.kind in kinds
         )
@@ -100,9 +142,10 @@ class SearchIndex:
             yield from (
                 (known, BEGINNING) for known in self._vocabulary if known.startswith(word) and known != word
             )
-        if word not in self._found and len(word) >= 4:
+        slips = max((most for letters, most in SLIPS if len(word) >= letters), default=0)
+        if word not in self._found and slips:
             close = process.extract(
-                word, self._vocabulary, scorer=fuzz.ratio, score_cutoff=LEAST_ALIKE, limit=MOST_ALIKE
+                word, self._vocabulary, scorer=OSA.distance, score_cutoff=slips, limit=MOST_ALIKE
             )
             yield from ((known, MISTYPED) for known, _, _ in close)
 
@@ -115,6 +158,10 @@ class SearchIndex:
             excerpt=_excerpt(entry.texts, asked),
             score=score,
         )
+
+
+def _kind_weight(kind: str) -> float:
+    return KIND_WEIGHTS.get(kind, EDGE_WEIGHT if kind in EDGE_KINDS else OTHER_WEIGHT)
 
 
 def words(text: str) -> list[str]:

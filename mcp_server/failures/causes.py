@@ -161,6 +161,27 @@ def _seen(case: Case, cause: str, message: str, confidence: float) -> Cause:
 
 
 @finds
+def _overlay(case: Case) -> Iterator[Cause]:
+    """What the website is known to lay over its pages."""
+    overlays = case.view.website.overlays
+    told = case.error == "element_covered"
+    for overlay in overlays:
+        verdict = next(iter(case.judged([overlay.present_when])), None)
+        seen = verdict is not None and verdict.held
+        said = overlay.overlay_id.partition("_")[0] in (case.told.error or "").lower()
+        if not (seen or (told and said)) or (verdict is not None and verdict.status is Status.NOT_HELD):
+            continue
+        why = f"`overlays` says how {overlay.overlay_id} is dismissed: {wording.of_call(overlay.dismiss)}"
+        yield Cause(
+            cause="covered_by_overlay",
+            message=f"{overlay.overlay_id!r} lies over the page",
+            confidence=0.95 if seen and told else 0.85 if told else 0.4,
+            evidence=("it is on the page",) if seen else ("the error speaks of it",),
+            next=(SuggestedCall(tool="get_website", why=why),),
+        )
+
+
+@finds
 def _validation(case: Case) -> Iterator[Cause]:
     submits = case.action_type in ("click", "press", "input_and_submit", None)
     told = case.error == "validation_error"
