@@ -16,10 +16,10 @@ from kb_schema.conditions import MESSAGE_REGIONS, Authenticated, BaseCondition
 from kb_schema.evaluation import questions, verdicts
 from kb_schema.graph import Transition
 from kb_schema.handling import ErrorRule
+from kb_schema.pages.stored import StoredPage
 from kb_schema.probes import ElementProbe, Facts, FormProbe, Probe, ProbeAnswer, Verdict, probe_key
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css
-from kb_schema.snapshots import PageSnapshot
 from kb_schema.tasks import Task, TaskStep
 from mcp_server import addresses
 from mcp_server.compiled import View
@@ -48,7 +48,7 @@ class Case:
 
     view: View
     told: Told
-    page: PageSnapshot | None = None
+    page: StoredPage | None = None
     found: Identification | None = None
     """Which screen the page is."""
     prober: Prober | None = None
@@ -173,13 +173,13 @@ class Case:
         )
         probes = questions(conditions, scope)
         facts = Facts(
-            url=self.page.url,
-            title=self.page.title,
-            ready_state=self.page.ready_state,
+            url=self.page.snapshot.url,
+            title=self.page.snapshot.title,
+            ready_state=self.page.snapshot.ready_state,
             answers=self.prober(self.page, probes) if probes else {},
             screen_id=None if self.found is None else self.found.screen_id,
             screen_known=self.found is not None,
-            path_base=addresses.base_in_force(self.view.website, self.page.url, self.base_url),
+            path_base=addresses.base_in_force(self.view.website, self.page.snapshot.url, self.base_url),
             authored_base=self.view.website.base_url,
         )
         return verdicts(conditions, facts, scope)

@@ -272,12 +272,13 @@ def _shaky_transition(case: Case) -> Iterator[Cause]:
 
 @finds
 def _may_be_late(case: Case) -> Iterator[Cause]:
-    if case.page is not None and case.page.ready_state in ("loading", "interactive"):
+    state = None if case.page is None else case.page.snapshot.ready_state
+    if state in ("loading", "interactive"):
         yield Cause(
             cause="too_early",
             message="the page had not loaded completely",
             confidence=0.6,
-            evidence=(f"its state was {case.page.ready_state!r}",),
+            evidence=(f"its state was {state!r}",),
         )
 
 

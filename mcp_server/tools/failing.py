@@ -10,6 +10,7 @@ from pydantic import Field
 
 from kb_schema.answers import Explanation, Identification
 from kb_schema.pages.limits import PageRefused
+from kb_schema.pages.stored import StoredPage
 from kb_schema.snapshots import PageSnapshot
 from kb_store.errors import StoreError
 from mcp_server import rendering
@@ -60,8 +61,8 @@ async def explain_failure(  # noqa: PLR0917 - clients name every argument
 
 
 def _explained(visit: Visit, told: Told, snapshot: PageSnapshot | None, run_id: str | None) -> Explanation:
-    page = None if snapshot is None else admitted(snapshot)
     try:
+        page = None if snapshot is None else StoredPage(admitted(snapshot))
         found: Identification | None = None
         if page is not None:
             found = identify(visit.view, page, visit.prober, base_url=visit.base_url)

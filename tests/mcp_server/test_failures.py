@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 
 from kb_schema.answers import Explanation
-from kb_schema.pages.stored import answer_probes
+from kb_schema.pages.stored import StoredPage, answer_probes
 from kb_schema.runs import EvidenceLevel, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_store.embedded import Database
 from kb_store.embedded.runs import EmbeddedRunStore
@@ -49,8 +49,9 @@ def view():
 
 
 def explained(view, page=None, **told):
-    found = None if page is None else identify(view, page, answer_probes)
-    return explain(Case(view, Told(**told), page, found, answer_probes))
+    stored = None if page is None else StoredPage(page)
+    found = None if stored is None else identify(view, stored, answer_probes)
+    return explain(Case(view, Told(**told), stored, found, answer_probes))
 
 
 def calls(cause):
