@@ -9,8 +9,9 @@ from pydantic import Field, JsonValue, model_validator
 from kb_schema import urls
 from kb_schema.base import Document, LocalId, Metadata, Model, Probability, ScreenRef, Seconds
 from kb_schema.conditions import Condition
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.handling import ErrorRules
-from kb_schema.selectors import Fingerprint, Selector
+from kb_schema.selectors import Selector
 
 DEFAULT_THRESHOLD = 0.7
 """Confidence at which a signature is accepted (DESIGN 5)."""

@@ -192,19 +192,3 @@ class Selector(Model):
 def css(value: str) -> Selector:
     """A selector of one CSS strategy."""
     return Selector(strategies=(ValueStrategy(type="css", value=value),))
-
-
-class Fingerprint(Model):
-    """What is known of one element, to tell later whether it is still the same one.
-
-    Every field may be missing; similarity is computed over those both sides have (DESIGN 11).
-    """
-
-    role: str | None = None
-    name: str | None = None
-    tag: str | None = None
-    text: str | None = None
-    attributes: dict[str, str] = Field(default_factory=dict)
-    neighbours: tuple[str, ...] = ()
-    region: str | None = None
-    xpath: str | None = None

@@ -1,0 +1,162 @@
+"""How alike two names are, as people and as programs write them: words, identifiers, addresses.
+
+All functions are symmetric, give 0 to 1, and 1 for equal arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from urllib.parse import parse_qsl, urlsplit
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_NUMBERED = re.compile(r"^(?:\d+|[0-9a-f]{8,}|[0-9a-f-]{32,36})$", re.IGNORECASE)
+
+VERBS: tuple[frozenset[str], ...] = tuple(
+    frozenset(group.split())
+    for group in (
+        "delete remove erase discard trash destroy drop",
+        "edit change modify update alter rename",
+        "save store apply update keep submit",
+        "cancel abort dismiss back discard",
+        "close dismiss hide exit",
+        "create add new insert make register",
+        "search find lookup filter query",
+        "send submit post publish dispatch share",
+        "login signin enter logon",
+        "logout signout logoff",
+        "signup register join subscribe",
+        "next continue proceed forward",
+        "previous back prior",
+        "accept allow agree approve confirm ok yes",
+        "refuse decline reject deny disagree no",
+        "open view show display see expand",
+        "start begin launch run play",
+        "stop end halt finish terminate",
+        "pause suspend hold",
+        "upload import attach load",
+        "download export fetch",
+        "enable activate on",
+        "disable deactivate off",
+        "copy duplicate clone",
+        "move transfer relocate",
+        "buy purchase checkout order pay",
+        "archive", "restore undo recover", "reset clear empty", "select choose pick",
+        "verify check validate confirm", "print", "block ban", "unblock unban", "follow", "unfollow",
+        "lock", "unlock", "mute", "unmute", "pin", "unpin", "up", "down", "left", "right", "first", "last",
+        "increase more plus", "decrease less minus", "refresh reload", "help", "install", "uninstall",
+    )
+)  # fmt: skip
+"""Words for what a control does: those of a group are used for one thing. A word may be in two."""
+DESTRUCTIVE = frozenset({
+    "delete", "remove", "erase", "destroy", "trash", "drop", "discard", "clear", "reset", "uninstall", "terminate",
+    "wipe", "purge",
+})  # fmt: skip
+"""Words of controls whose work cannot be taken back."""
+_SPELLINGS = (("sign in", "signin"), ("sign out", "signout"), ("sign up", "signup"), ("log in", "login"),
+              ("log out", "logout"), ("log on", "logon"), ("look up", "lookup"), ("e mail", "email"),
+              ("check out", "checkout"))  # fmt: skip
+_SMALL = frozenset({
+    "a", "an", "the", "of", "to", "in", "on", "at", "for", "and", "or", "this", "that", "your", "my", "with", "is",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=50_000)
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text, lower case; camelCase and separators taken apart."""
+    said = " ".join(_WORD.findall(_CAMEL.sub(" ", text))).casefold()
+    for spelling, one in _SPELLINGS:
+        said = said.replace(spelling, one) if spelling in said else said
+    return tuple(said.split())
+
+
+@lru_cache(maxsize=50_000)
+def words_likeness(ours: str, theirs: str) -> float:
+    """Of two texts people read: shared words, small ones counting little; a plural is the same word."""
+    mine, its = _stems(ours), _stems(theirs)
+    if not mine or not its:
+        return float(ours.strip().casefold() == theirs.strip().casefold())
+    if mine == its:
+        return 1.0
+    shared = sum(_word_weight(word) for word in mine & its)
+    total = sum(map(_word_weight, mine)) + sum(map(_word_weight, its))
+    return 2 * shared / total
+
+
+@lru_cache(maxsize=50_000)
+def identifier_likeness(ours: str, theirs: str) -> float:
+    """Of two identifiers programs use: `agent-name` and `agentNameField` share two words. Different
+    numbers make different things of them.
+    """
+    if ours.casefold() == theirs.casefold():
+        return 1.0
+    mine, its = set(words(ours)), set(words(theirs))
+    if not mine or not its:
+        return 0.0
+    if {w for w in mine if w.isdecimal()} != {w for w in its if w.isdecimal()}:
+        return 0.0
+    return 2 * len(mine & its) / (len(mine) + len(its))
+
+
+@lru_cache(maxsize=50_000)
+def address_likeness(ours: str, theirs: str) -> float:
+    """Of two addresses: the origin does not count; another number or key in them is another thing."""
+    mine, its = _steps(ours), _steps(theirs)
+    if mine == its:
+        return 1.0
+    numbers = [tuple(step for step in steps if _NUMBERED.match(step)) for steps in (mine, its)]
+    if numbers[0] != numbers[1] or not mine or not its:
+        return 0.0
+    return 2 * len(set(mine) & set(its)) / (len(set(mine)) + len(set(its))) * 0.8
+
+
+def set_likeness(ours: Collection[str], theirs: Collection[str]) -> float:
+    """Dice's coefficient."""
+    mine, its = set(ours), set(theirs)
+    return 2 * len(mine & its) / (len(mine) + len(its)) if mine or its else 1.0
+
+
+@lru_cache(maxsize=50_000)
+def meanings(text: str) -> frozenset[int]:
+    """Which groups of `VERBS` the words of a text belong to; empty where it has no such word."""
+    said = set(words(text))
+    return frozenset(at for at, group in enumerate(VERBS) if said & group)
+
+
+@lru_cache(maxsize=50_000)
+def meaning_likeness(ours: str, theirs: str) -> float:
+    """As `words_likeness`, but two words for one thing (`VERBS`) are one word."""
+    shared = meanings(ours) & meanings(theirs)
+    if not shared:
+        return words_likeness(ours, theirs)
+    same = frozenset().union(*(VERBS[at] for at in shared))
+    mine, its = (" ".join("verb" if w in same else w for w in words(text)) for text in (ours, theirs))
+    return words_likeness(mine, its)
+
+
+def is_destructive(text: str) -> bool:
+    """Whether a control of that name undoes something for good."""
+    return any(word in DESTRUCTIVE for word in words(text))
+
+
+@lru_cache(maxsize=50_000)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(
+        w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in words(text)
+    )
+
+
+def _word_weight(word: str) -> float:
+    return 0.2 if word in _SMALL else 1.0
+
+
+def _steps(address: str) -> tuple[str, ...]:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return (address,)
+    path = tuple(step for step in parts.path.split("/") if step)
+    query = tuple(sorted(f"{key}={value}" for key, value in parse_qsl(parts.query, keep_blank_values=True)))
+    return (*path, *query, *((f"#{parts.fragment}",) if parts.fragment else ()))
