@@ -24,9 +24,9 @@ from mcp_server.graph import Way, adjacency, compile_way
 from mcp_server.network import Network
 from mcp_server.places import TaskPlaces, task_places
 from mcp_server.scopes import ScreenScope
+from mcp_server.screen_index import ScreenIndex
 from mcp_server.search import SearchIndex
 from mcp_server.signatures import CompiledSignature, compile_signature
-from mcp_server.url_index import UrlIndex
 
 _SCREEN_FIELDS = ("screen_id", "target_screen", "from_screen", "to_screen")
 
@@ -65,9 +65,8 @@ class View:
     elements: Mapping[str, Mapping[str, UIElement]]
     """Screen id -> its elements, those of its layouts among them."""
     signatures: Mapping[str, CompiledSignature]
-    urls: UrlIndex
-    anywhere: tuple[str, ...]
-    """Screens without URL patterns: candidates on every page."""
+    screens: ScreenIndex
+    """From a page to the screens it may be."""
     groups_of: Mapping[str, tuple[str, ...]]
     recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]]
     """Group id -> its recovery edges, best first."""
@@ -128,11 +127,7 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
         generation=generation,
         elements=elements,
         signatures=signatures,
-        urls=UrlIndex(
-            {screen_id: knowledge.screens[screen_id].url_patterns for screen_id in signatures},
-            knowledge.website.base_url,
-        ),
-        anywhere=tuple(sorted(s for s in signatures if not knowledge.screens[s].url_patterns)),
+        screens=ScreenIndex(signatures, knowledge.screens, knowledge.website.base_url),
         groups_of=groups_of,
         recoveries_of=recoveries_of,
         ways=ways,

@@ -5,7 +5,8 @@ exclusion; so does a required one that is not there; else its confidence is the 
 speaks for it and holds, as a share of the weight of all that could. What cannot be evaluated
 neither rejects nor counts.
 
-Not here: how a page is probed (`pages/`), how a signature is compiled (`signatures`).
+Not here: how a page is probed (`kb_schema.pages`), how a signature is compiled (`signatures`), which
+screens need not be judged (`screen_index`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,21 @@ from typing import Literal
 from kb_schema.answers import Candidate, Evidence, Identification
 from kb_schema.conditions import Authenticated
 from kb_schema.evaluation import questions
+from kb_schema.pages.stored import StoredPage
 from kb_schema.probes import Facts, Probe, ProbeAnswer, Status, Verdict
 from kb_schema.snapshots import PageSnapshot
 from mcp_server import addresses, recover
 from mcp_server.compiled import View
+from mcp_server.guards import NEAR_SHARE
 from mcp_server.scopes import ScreenScope
+from mcp_server.screen_index import Possible
+from mcp_server.sightings import Sightings
 from mcp_server.signatures import CompiledSignature, Indicator
 
-Prober = Callable[[PageSnapshot, Sequence[Probe]], Mapping[str, ProbeAnswer]]
+Prober = Callable[[PageSnapshot | StoredPage, Sequence[Probe]], Mapping[str, ProbeAnswer]]
 """Answers probes on a stored page, by `probe_key`; `kb_schema.probes` says what the answers mean."""
+Narrowing = Callable[[View, Possible, StoredPage, str], Iterable[str]]
+"""Which of the screens that the URL leaves possible are judged."""
 
 AMBIGUOUS_WITHIN = 0.05
 """Two accepted screens closer than this cannot be told apart (DESIGN 5)."""
@@ -46,6 +53,9 @@ class Judged:
     evidence: tuple[Evidence, ...]
     rejected_by: Rejection | None = None
     because: str = ""
+    near: bool = True
+    """Whether nothing required is missing and half of what the threshold asks for is there: the screens
+    named among many."""
 
     @property
     def order(self) -> tuple[float, float, str]:
@@ -53,18 +63,32 @@ class Judged:
         return (-self.confidence, -self.confidence * self.signature.total, self.signature.screen_id)
 
 
+def by_index(view: View, possible: Possible, page: StoredPage, base: str) -> Iterable[str]:
+    """Those that the page may be as far as the index tells: the others would be rejected."""
+    return view.screens.considered(possible, Sightings(page), base)
+
+
+def by_scan(_view: View, possible: Possible, _page: StoredPage, _base: str) -> Iterable[str]:
+    """All of them: the answer is the same, only slower. For tests and benchmarks."""
+    return possible
+
+
 def identify(
     view: View,
-    snapshot: PageSnapshot,
+    page: PageSnapshot | StoredPage,
     prober: Prober,
     *,
     base_url: str | None = None,
     last_known: str | None = None,
+    narrowing: Narrowing = by_index,
 ) -> Identification:
     """The screen a page is; where it is none and `last_known` is given, the ways out.
 
-    `base_url` is the one in force where the site does not run at its authored base.
+    `base_url` is the one in force where the site does not run at its authored base. Raises
+    `PageRefused` for a page over the limits.
     """
+    page = page if isinstance(page, StoredPage) else StoredPage(page)
+    snapshot = page.snapshot
     base = addresses.base_in_force(view.website, snapshot.url, base_url)
     foreign = addresses.is_foreign(view.website, snapshot.url, base)
     facts = Facts(
@@ -74,12 +98,12 @@ def identify(
         path_base=base,
         authored_base=view.website.base_url,
     )
-    judged = [] if foreign else judge_all(candidates(view, snapshot.url, base), facts, snapshot, prober)
+    judged = [] if foreign else _judge_possible(view, page, facts, prober, narrowing)
     accepted = sorted((each for each in judged if each.rejected_by is None), key=lambda each: each.order)
     if accepted:
         return _found(view, accepted, judged)
-    hint = _foreign_hint(view, snapshot.url, base) if foreign else _lost_hint(judged, last_known)
-    known = _signed_in(view, facts, snapshot, prober) if last_known is not None and not foreign else {}
+    hint = _foreign_hint(view, snapshot.url, base) if foreign else _lost_hint(last_known)
+    known = _signed_in(view, facts, page, prober) if last_known is not None and not foreign else {}
     return Identification(
         website_id=view.website_id,
         candidates=_candidates(judged),
@@ -88,66 +112,65 @@ def identify(
     )
 
 
-def candidates(view: View, url: str, base: str) -> list[CompiledSignature]:
-    """The signatures that the URL leaves possible, by screen id."""
-    possible = view.urls.candidates(url, base).union(view.anywhere)
-    return [view.signatures[screen_id] for screen_id in sorted(possible)]
+def _judge_possible(
+    view: View, page: StoredPage, facts: Facts, prober: Prober, narrowing: Narrowing
+) -> list[Judged]:
+    """The screens that the URL leaves possible; where these are many, those that come near."""
+    possible = view.screens.possible(facts.url, facts.path_base)
+    considered = narrowing(view, possible, page, facts.path_base)
+    judged = judge_all((view.signatures[screen_id] for screen_id in sorted(considered)), facts, page, prober)
+    if possible.few_matching and possible.few_anywhere:
+        return judged
+    return [
+        each
+        for each in judged
+        if each.near
+        or (possible.few_anywhere if each.signature.screen_id in possible.anywhere else possible.few_matching)
+    ]
 
 
 def judge_all(
-    signatures: Iterable[CompiledSignature], facts: Facts, snapshot: PageSnapshot, prober: Prober
+    signatures: Iterable[CompiledSignature], facts: Facts, page: StoredPage, prober: Prober
 ) -> list[Judged]:
-    """Every signature judged.
-
-    What needs no page is judged first, so that the page is probed only for those still possible, and
-    each distinct question is asked once.
-    """
-    settled: list[Judged] = []
-    open_: list[CompiledSignature] = []
-    for signature in signatures:
-        rejected = _rejection(signature, facts, asks_page=False)
-        settled += [] if rejected is None else [rejected]
-        open_ += [signature] if rejected is None else []
-    probes = {key: probe for signature in open_ for key, probe in signature.probes.items()}
-    answered = replace(facts, answers=prober(snapshot, tuple(probes.values())) if probes else {})
-    return settled + [judge(signature, answered) for signature in open_]
+    """Every signature judged on one page; each distinct question is asked once."""
+    every = [*signatures]
+    probes = {key: probe for signature in every for key, probe in signature.probes.items()}
+    answered = replace(facts, answers=prober(page, tuple(probes.values())) if probes else {})
+    return [judge(signature, answered) for signature in every]
 
 
 def judge(signature: CompiledSignature, facts: Facts) -> Judged:
-    """One signature on answered probes."""
-    rejected = _rejection(signature, facts)
-    if rejected is not None:
-        return rejected
+    """One signature on answered probes, in the order of DESIGN 5."""
+    present = _first(signature.against, Status.HELD, signature, facts)
+    missing = _first(signature.necessary, Status.NOT_HELD, signature, facts)
+    if missing is not None:
+        return _rejected(signature, present or missing, near=False)
     verdicts = [(indicator, _verdict(indicator, signature, facts)) for indicator in signature.positive]
     share = sum(indicator.weight for indicator, verdict in verdicts if verdict.held) / signature.total
+    near = share + _ROUNDING >= NEAR_SHARE * signature.threshold
+    if present is not None:
+        return _rejected(signature, present, near=near)
     against = [(indicator, _verdict(indicator, signature, facts)) for indicator in signature.against]
     evidence = tuple(_evidence(indicator, verdict) for indicator, verdict in (*verdicts, *against))
     if share + _ROUNDING >= signature.threshold:
         return Judged(signature, share, evidence)
-    missing = "; ".join(indicator.words for indicator, verdict in verdicts if not verdict.held)
-    because = f"{share:.2f} is below {signature.threshold:.2f}; missing: {missing}"
-    return Judged(signature, share, evidence, "threshold", because)
+    lacking = "; ".join(indicator.words for indicator, verdict in verdicts if not verdict.held)
+    because = f"{share:.2f} is below {signature.threshold:.2f}; missing: {lacking}"
+    return Judged(signature, share, evidence, "threshold", because, near=near)
 
 
-def _rejection(signature: CompiledSignature, facts: Facts, *, asks_page: bool = True) -> Judged | None:
-    """The first reason to reject, in the order of DESIGN 5.
+def _first(
+    indicators: Iterable[Indicator], telling: Status, signature: CompiledSignature, facts: Facts
+) -> tuple[Indicator, Verdict] | None:
+    """The first indicator that comes out in the way that rejects."""
+    judged = ((indicator, _verdict(indicator, signature, facts)) for indicator in indicators)
+    return next((each for each in judged if each[1].status is telling), None)
 
-    Without `asks_page` only of those reasons that can be told without the page.
-    """
-    for indicators, telling in ((signature.against, Status.HELD), (signature.necessary, Status.NOT_HELD)):
-        for indicator in indicators:
-            if indicator.asks_page and not asks_page:
-                continue
-            verdict = _verdict(indicator, signature, facts)
-            if verdict.status is telling:
-                return Judged(
-                    signature,
-                    0.0,
-                    (_evidence(indicator, verdict),),
-                    _rejected_by(indicator),
-                    verdict.evidence or indicator.words,
-                )
-    return None
+
+def _rejected(signature: CompiledSignature, by: tuple[Indicator, Verdict], *, near: bool) -> Judged:
+    indicator, verdict = by
+    because = verdict.evidence or indicator.words
+    return Judged(signature, 0.0, (_evidence(*by),), _rejected_by(indicator), because, near=near)
 
 
 def _rejected_by(indicator: Indicator) -> Rejection:
@@ -226,12 +249,12 @@ def _candidates(judged: Iterable[Judged]) -> tuple[Candidate, ...]:
     return tuple(listed[:MAX_CANDIDATES])
 
 
-def _signed_in(view: View, facts: Facts, snapshot: PageSnapshot, prober: Prober) -> dict[str, bool]:
+def _signed_in(view: View, facts: Facts, page: StoredPage, prober: Prober) -> dict[str, bool]:
     """Whether one is signed in, as far as the page tells: recovery edges ask for it."""
     condition = Authenticated(type="authenticated")
     scope = ScreenScope({}, view.website.authenticated_when)
     probes = questions([condition], scope)
-    answers = prober(snapshot, probes) if probes else {}
+    answers = prober(page, probes) if probes else {}
     verdict = condition.judge(replace(facts, answers=answers), scope)
     return {} if verdict.status is Status.UNKNOWN else {"authenticated": verdict.held}
 
@@ -243,8 +266,7 @@ def _foreign_hint(view: View, url: str, base: str) -> str:
     )
 
 
-def _lost_hint(judged: Sequence[Judged], last_known: str | None) -> str:
-    why = "no known screen matches" if judged else "the URL matches no known screen"
+def _lost_hint(last_known: str | None) -> str:
     if last_known is None:
-        return f"{why}; pass last_known_screen_id, or call find_global_recovery_paths"
-    return f"{why}; carry out the first recovery option, then identify again"
+        return "no known screen matches; pass last_known_screen_id, or call find_global_recovery_paths"
+    return "no known screen matches; carry out the first recovery option, then identify again"

@@ -26,8 +26,6 @@ class Indicator:
     kind: IndicatorKind
     condition: BaseCondition
     weight: float
-    asks_page: bool
-    """Whether the page has to be probed for it."""
     words: str
 
 
@@ -71,18 +69,16 @@ def compile_signature(screen: Screen, signature: Signature | None, scope: Scope)
         name=screen.name,
         threshold=signature.confidence_threshold,
         against=(
-            *_indicators("negative", signature.negative_indicators, scope, 0.0),
-            *_indicators("exclusion", signature.exclusion_indicators, scope, 0.0),
+            *_indicators("negative", signature.negative_indicators, 0.0),
+            *_indicators("exclusion", signature.exclusion_indicators, 0.0),
         ),
         necessary=(
             *_url_indicator(screen),
-            *_indicators("required", signature.required_indicators, scope, 1.0),
+            *_indicators("required", signature.required_indicators, 1.0),
         ),
         further=(
-            *_indicators("primary", signature.primary_indicators, scope, 1.0),
-            *_indicators(
-                "optional", signature.optional_indicators, scope, _optional_weight(screen, signature)
-            ),
+            *_indicators("primary", signature.primary_indicators, 1.0),
+            *_indicators("optional", signature.optional_indicators, _optional_weight(screen, signature)),
         ),
         scope=scope,
     )
@@ -90,13 +86,11 @@ def compile_signature(screen: Screen, signature: Signature | None, scope: Scope)
 
 
 def _indicators(
-    kind: IndicatorKind, conditions: tuple[Condition, ...], scope: Scope, default: float
+    kind: IndicatorKind, conditions: tuple[Condition, ...], default: float
 ) -> Iterator[Indicator]:
     for condition in conditions:
         weight = condition.weight if condition.weight is not None and default else default
-        yield Indicator(
-            kind, condition, weight, bool(condition.probes(scope)), wording.of_condition(condition)
-        )
+        yield Indicator(kind, condition, weight, wording.of_condition(condition))
 
 
 def _url_indicator(screen: Screen) -> Iterator[Indicator]:
@@ -106,7 +100,7 @@ def _url_indicator(screen: Screen) -> Iterator[Indicator]:
     parts = tuple(UrlMatches(type="url_matches", pattern=pattern) for pattern in screen.url_patterns)
     condition: BaseCondition = parts[0] if len(parts) == 1 else Combined(type="any_of", conditions=parts)
     words = f"url matches {' or '.join(screen.url_patterns)}"
-    yield Indicator("url_patterns", condition, 1.0, asks_page=False, words=words)
+    yield Indicator("url_patterns", condition, 1.0, words)
 
 
 def _optional_weight(screen: Screen, signature: Signature) -> float:

@@ -1,59 +1,122 @@
 """From a URL to the screens whose patterns match it, without trying every pattern.
 
 Each pattern is filed under the literal text every match of it begins with. A URL is looked up once
-per length of such a text; what is found is confirmed by `kb_schema.urls.matches`, which alone says
-what a pattern means.
+per length of such a text. Where many patterns begin alike, or with no text at all, one automaton of
+all of them says which can match (RE2's sets). What is found is confirmed by
+`kb_schema.urls.matches`, which alone says what a pattern means.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import re2
 
 from kb_schema import urls
 
 _QUANTIFIERS = frozenset("*?{")
 _META = frozenset(".[(|)^$*+?{\\")
+_MANY = 16
+"""Patterns of one place that are sooner asked all at once."""
+_SET_SIZE = 500
+_SET_MEMORY = 64 << 20
+"""Bytes RE2 may use for one automaton of so many patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Filed:
+    """A pattern, the part of it that is searched, and whose it is."""
+
+    pattern: str
+    searched: str
+    screens: frozenset[str]
 
 
 class UrlIndex:
-    """Built once per view; `candidates` is the only question."""
+    """Built once per view; `matching` is the only question."""
 
     def __init__(self, patterns: Mapping[str, Iterable[str]], authored_base: str) -> None:
         """`patterns`: screen id -> its URL patterns (any of them)."""
         self._authored_base = authored_base
-        self._filed: dict[tuple[bool, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        owners: dict[str, set[str]] = defaultdict(set)
         for screen_id, each in patterns.items():
             for pattern in each:
-                self._filed[self._place(pattern)][pattern].add(screen_id)
-        self._lengths = sorted({len(prefix) for _, prefix in self._filed})
+                owners[pattern].add(screen_id)
+        places: dict[tuple[str, str], list[_Filed]] = defaultdict(list)
+        for pattern, screens in owners.items():
+            place, searched = self._place(pattern)
+            places[place].append(_Filed(pattern, searched, frozenset(screens)))
+        self._places = {place: _Patterns(filed) for place, filed in places.items()}
+        self._lengths = {
+            about: sorted({len(prefix) for each, prefix in places if each == about}) for about, _ in places
+        }
+
+    def matching(self, url: str, base: str) -> tuple[frozenset[str], ...]:
+        """For each pattern that matches `url` under the base URL in force, the screens that have it."""
+        in_force = (base or self._authored_base).rstrip("/")
+        subjects = {"url": url, "path": urls.relative_path(url, base)}
+        if url.startswith(in_force):
+            subjects["tail"] = url[len(in_force) :]
+        return tuple(
+            filed.screens
+            for about, subject in subjects.items()
+            for filed in self._beginning(about, subject)
+            if urls.matches(filed.pattern, url, authored_base=self._authored_base, base=base)
+        )
+
+    def _beginning(self, about: str, subject: str) -> Iterator[_Filed]:
+        """The patterns about something that begins like this."""
+        for length in self._lengths.get(about, ()):
+            patterns = self._places.get((about, subject[:length]))
+            if patterns is not None and length <= len(subject):
+                yield from patterns.searching(subject)
 
     def candidates(self, url: str, base: str) -> set[str]:
-        """The screens with a pattern that matches `url` under the base URL in force."""
-        path = urls.relative_path(url, base)
-        found: set[str] = set()
-        for pattern, screens in self._filed.get((False, ""), {}).items():
-            if self._matches(pattern, url, base):
-                found |= screens
-        for length in self._lengths:
-            if length > len(path):
-                break
-            for pattern, screens in self._filed.get((True, path[:length]), {}).items():
-                if not screens <= found and self._matches(pattern, url, base):
-                    found |= screens
-        return found
+        """The screens with a pattern that matches."""
+        return set[str]().union(*self.matching(url, base))
 
-    def _matches(self, pattern: str, url: str, base: str) -> bool:
-        return urls.matches(pattern, url, authored_base=self._authored_base, base=base)
-
-    def _place(self, pattern: str) -> tuple[bool, str]:
-        """Whether the pattern is about the path below the base, and the text such a path begins with."""
+    def _place(self, pattern: str) -> tuple[tuple[str, str], str]:
+        """What the pattern is about and the text such a thing begins with; and what is searched in it."""
         rest = urls.rebase_pattern(pattern, self._authored_base)
-        if rest is None and pattern.startswith("^/"):
-            rest = pattern[1:]
-        prefix = "" if rest is None else literal_prefix(rest)
-        return (True, prefix) if prefix.startswith("/") else (False, "")
+        if rest == "$":  # the site's root, with or without its slash
+            return ("tail", ""), "^/?$"
+        if rest is not None:
+            return ("tail", literal_prefix(rest)), f"^(?:{rest})"
+        if pattern.startswith("^/"):
+            return ("path", literal_prefix(pattern[1:])), pattern
+        return ("url", ""), pattern
+
+
+class _Patterns:
+    """The patterns of one place; `searching` leaves out those that cannot match."""
+
+    def __init__(self, filed: Sequence[_Filed]) -> None:
+        self._filed = sorted(filed, key=lambda each: each.pattern)
+        self._sets: list[tuple[re2.Set, list[_Filed]]] = []
+        if len(filed) > _MANY:
+            for begin in range(0, len(filed), _SET_SIZE):
+                part = self._filed[begin : begin + _SET_SIZE]
+                self._sets.append((_set_of(each.searched for each in part), part))
+
+    def searching(self, subject: str) -> Iterable[_Filed]:
+        """Those that may match."""
+        if not self._sets:
+            return self._filed
+        return [part[number] for automaton, part in self._sets for number in automaton.Match(subject)]
+
+
+def _set_of(patterns: Iterable[str]) -> re2.Set:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _SET_MEMORY
+    automaton = re2.Set.SearchSet(options)
+    for pattern in patterns:
+        automaton.Add(pattern)
+    automaton.Compile()
+    return automaton
 
 
 def literal_prefix(pattern: str) -> str:

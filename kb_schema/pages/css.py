@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from selectolax.lexbor import SelectolaxError
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from kb_schema.pages.fields import disabled_natively, is_toggle, value_of
 from kb_schema.pages.tags import FIELD_TAGS
@@ -230,12 +230,34 @@ def _parent(element: Element, pierce: bool) -> Element | None:
 
 def _ask(root: Root, selector: str) -> set[Element]:
     """What the parser itself finds. Raises `SelectorError`."""
+    found = (root.by_node.get(node.mem_id) for node in _ask_native(root.parser, selector))
+    return {element for element in found if element is not None}
+
+
+_NOTHING = LexborHTMLParser("")
+"""A page to ask whether something can be asked."""
+
+
+def _ask_native(parser: LexborHTMLParser, selector: str) -> list[LexborNode]:
     try:
-        nodes = root.parser.css(selector)
+        return parser.css(selector)
     except SelectolaxError as error:
         raise SelectorError(f"{selector!r} is not a selector a stored page can answer") from error
-    found = (root.by_node.get(node.mem_id) for node in nodes)
-    return {element for element in found if element is not None}
+
+
+def check_selector(selector: str) -> None:
+    """Raises `SelectorError` for a selector, or a part of one, that no stored page can answer."""
+    if not selector.strip():
+        raise SelectorError("an empty selector")
+    if not _OWN.search(selector):
+        _ask_native(_NOTHING, selector)
+        return
+    waiting = [*parse_list(selector, relative=False)]
+    while waiting:
+        for part in waiting.pop():
+            if part.native:
+                _ask_native(_NOTHING, part.native)
+            waiting.extend(each for test in part.tests for each in test.parts)
 
 
 # -- reading -------------------------------------------------------------------------------------

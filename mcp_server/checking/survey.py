@@ -161,7 +161,7 @@ def _look(
         if key not in answers:
             answers[key] = page.answer(probe)
 
-    def prober(_snapshot: PageSnapshot, probes: Sequence[Probe]) -> Mapping[str, ProbeAnswer]:
+    def prober(_page: object, probes: Sequence[Probe]) -> Mapping[str, ProbeAnswer]:
         for probe in probes:
             note(probe_key(probe), probe)
         return answers
