@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 
 from kb_store import Stores, open_stores
 from kb_store.opening import choose_stores
+from kb_store.runs import RunStore, open_runs
 from periplus.errors import UserError
 from periplus.settings import load_settings
 
@@ -59,19 +62,43 @@ def _chosen(mongodb_url: str | None, arangodb_url: str | None) -> tuple[Path, di
     settings = load_settings(mongodb_url=mongodb_url, arangodb_url=arangodb_url)
     mongodb, arangodb = settings.mongodb_url, settings.arangodb_url
     return settings.data_dir, {
-        "mongodb_url": mongodb.get_secret_value() if mongodb else None,
-        "arangodb_url": arangodb.get_secret_value() if arangodb else None,
+        "mongodb_url": _secret(mongodb),
+        "arangodb_url": _secret(arangodb),
     }
 
 
-def open_named(place: str, arangodb_url: str | None = None) -> AbstractAsyncContextManager[Stores]:
-    """The stores that `embedded:DIR` or `mongodb://...` names, whatever the environment says."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A store that a command names, whatever the environment says. Its `repr` shows no password."""
+
+    data_dir: Path
+    mongodb_url: SecretStr | None = None
+    arangodb_url: SecretStr | None = None
+
+    def open(self) -> AbstractAsyncContextManager[Stores]:
+        """Its knowledge and what was learned. Raises as `open_stores` does."""
+        return open_stores(
+            self.data_dir, mongodb_url=_secret(self.mongodb_url), arangodb_url=_secret(self.arangodb_url)
+        )
+
+    def open_runs(self) -> AbstractAsyncContextManager[RunStore]:
+        """Its runs. Raises as `open_runs` does."""
+        return open_runs(self.data_dir, _secret(self.mongodb_url))
+
+
+def named(place: str, arangodb_url: str | None = None) -> Place:
+    """The store that `embedded:DIR` or `mongodb://...` names. Raises `UserError`."""
+    arangodb = SecretStr(arangodb_url) if arangodb_url else None
     kind, _, rest = place.partition(":")
     if kind == "embedded" and rest:
-        return open_stores(Path(rest), arangodb_url=arangodb_url)
+        return Place(Path(rest).resolve(), None, arangodb)
     if kind in ("mongodb", "mongodb+srv"):
-        return open_stores(load_settings().data_dir, mongodb_url=place, arangodb_url=arangodb_url)
+        return Place(load_settings().data_dir, SecretStr(place), arangodb)
     raise UserError(  # what was named is not quoted: it may hold a password
         "--from or --to names no store",
         fix="write embedded:DIR (embedded:.periplus) or mongodb://HOST/DATABASE",
     )
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return None if value is None else value.get_secret_value()

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from kb_store import LoadReport, Stores, load_knowledge, read_knowledge
+from kb_store import Stores
+from kb_store.copying import CopyProgress, RunsCopied, WebsiteCopied, copy_runs, copy_website
 from kb_store.initialising import Prepared, initialise
 from periplus.errors import UserError
-from periplus.shelves import ArangoUrl, MongoUrl, open_named, unprepared
+from periplus.shelves import ArangoUrl, MongoUrl, Place, named, unprepared
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
-Place = "embedded:DIR or mongodb://HOST/DATABASE"
+PLACE = "embedded:DIR or mongodb://HOST/DATABASE"
 
 out = Console()
+err = Console(stderr=True)
 
 
 def init(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:
@@ -47,8 +53,8 @@ def init(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_jso
 
 def copy(
     *,
-    source: Annotated[str, typer.Option("--from", metavar="STORE", help=Place, show_default=False)],
-    target: Annotated[str, typer.Option("--to", metavar="STORE", help=Place, show_default=False)],
+    source: Annotated[str, typer.Option("--from", metavar="STORE", help=PLACE, show_default=False)],
+    target: Annotated[str, typer.Option("--to", metavar="STORE", help=PLACE, show_default=False)],
     from_arangodb_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the graph is, if not beside the documents.")
     ] = None,
@@ -58,31 +64,86 @@ def copy(
     website: Annotated[
         list[str] | None, typer.Option("--website", "-w", metavar="ID", help="Only this; may be repeated.")
     ] = None,
+    no_runs: Annotated[bool, typer.Option("--no-runs", help="Leave out what was run.")] = False,
+    replace_learned: Annotated[
+        bool,
+        typer.Option(
+            "--replace-learned",
+            help="Give up accepted proposals and published workflows that only the target has.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the knowledge of every website from one store to another.
+    """Copy websites from one store to another: knowledge, what was learned, proposals, runs.
 
     Example: [cyan]periplus kb copy --from embedded:.periplus --to mongodb://127.0.0.1/periplus[/]
 
-    Each website arrives all at once or not at all; the source is only read.
-    What was learned and run stays where it is.
+    Knowledge arrives all at once or not at all; the source is only read. What is there already stays
+    as it is and counts once: the command may be repeated, and finishes a copy that was interrupted.
+    Files that runs left (films, traces) stay where they are; so does what lives for an hour only.
     """
-    reports = asyncio.run(_copy(source, target, from_arangodb_url, to_arangodb_url, website or []))
+    places = named(source, from_arangodb_url), named(target, to_arangodb_url)
+    wanted = _Wanted(tuple(website or ()), runs=not no_runs, replace_learned=replace_learned)
+    with _progress(quiet=as_json) as on_progress:
+        copied, runs = asyncio.run(_copy(*places, wanted, on_progress))
     if as_json:
-        told = [
-            {"website_id": r.website_id, "generation": r.generation, "counts": dict(r.counts)}
-            for r in reports
-        ]
+        told = {
+            "websites": [asdict(each) for each in copied],
+            "runs": None if runs is None else asdict(runs),
+        }
         typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
         return
-    for report in reports:
-        total = sum(report.counts.values())
-        out.print(
-            f"[green]copied[/] [bold]{escape(report.website_id)}[/], {total} documents, "
-            f"generation {report.generation}",
-            soft_wrap=True,
-            highlight=False,
-        )
+    for each in copied:
+        out.print(_told(each), soft_wrap=True, highlight=False)
+    if runs is not None and runs.copied:
+        more = f" ({runs.known} more were there already)" if runs.known else ""
+        out.print(f"[green]copied[/] {_number(runs.copied, 'run')}{more}", highlight=False)
+    elif runs is not None and runs.known:
+        out.print(f"[dim]same[/] {_number(runs.known, 'run')}", highlight=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a copy is to take along."""
+
+    websites: tuple[str, ...]
+    """Empty: all."""
+    runs: bool
+    replace_learned: bool
+
+
+def _told(copied: WebsiteCopied) -> str:
+    """One line: what the target has now, and what of it is new."""
+    new = [_number(copied.documents, "document")] if copied.loaded else []
+    if copied.numbers:
+        new.append(_number(copied.numbers, "learned number"))
+    if copied.proposals:
+        new.append(_number(copied.proposals, "proposal"))
+    name = f"[bold]{escape(copied.website_id)}[/]"
+    if not new:
+        return f"[dim]same[/] {name}: nothing is new, generation {copied.generation}"
+    return f"[green]copied[/] {name}: {', '.join(new)}, generation {copied.generation}"
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, CopyProgress], None]]:
+    """A bar per website and part; a part whose size is not known tells how far it is."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bars: dict[tuple[str, str], TaskID] = {}
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as progress:
+
+        def on_progress(website_id: str, now: CopyProgress) -> None:
+            key = (website_id, now.part)
+            if key not in bars:
+                what = f"{website_id} {now.part}".strip()
+                bars[key] = progress.add_task(escape(what), total=None)
+            progress.update(bars[key], completed=now.done, total=now.total or None)
+
+        yield on_progress
 
 
 async def _init(
@@ -96,16 +157,27 @@ async def _init(
 
 
 async def _copy(
-    source: str,
-    target: str,
-    from_arangodb_url: str | None,
-    to_arangodb_url: str | None,
-    wanted: Sequence[str],
-) -> list[LoadReport]:
-    async with open_named(source, from_arangodb_url) as old, open_named(target, to_arangodb_url) as new:
+    source: Place, target: Place, wanted: _Wanted, on_progress: Callable[[str, CopyProgress], None]
+) -> tuple[list[WebsiteCopied], RunsCopied | None]:
+    copied: list[WebsiteCopied] = []
+    async with source.open() as old, target.open() as new:
         if (old.documents.address, old.graph.address) == (new.documents.address, new.graph.address):
             raise UserError("source and target are the same store", fix="name another one with --to")
-        return [await _copy_one(old, new, website_id) for website_id in wanted or await _websites(old)]
+        for website_id in wanted.websites or await _websites(old):
+            tell = partial(on_progress, website_id)
+            done = await copy_website(
+                old, new, website_id, replace_learned=wanted.replace_learned, on_progress=tell
+            )
+            copied.append(done)
+    if not wanted.runs:
+        return copied, None
+    async with source.open_runs() as old_runs, target.open_runs() as new_runs:
+        if old_runs.address == new_runs.address:  # only the edges move
+            return copied, None
+        runs = await copy_runs(
+            old_runs, new_runs, wanted.websites or None, on_progress=partial(on_progress, "")
+        )
+    return copied, runs
 
 
 async def _websites(stores: Stores) -> list[str]:
@@ -114,11 +186,6 @@ async def _websites(stores: Stores) -> list[str]:
         fix = "name another one with --from"
         raise UserError(f"the store at {stores.documents.address} has no knowledge", fix=fix)
     return found
-
-
-async def _copy_one(old: Stores, new: Stores, website_id: str) -> LoadReport:
-    knowledge, _ = await read_knowledge(old.documents, old.graph, website_id)
-    return await load_knowledge(new.documents, new.graph, knowledge)
 
 
 def _json(name: str, address: str, prepared: Sequence[Prepared]) -> dict[str, Any]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import UTC, datetime
 
 import pymongo
 import pytest
 
+from kb_schema.learned import Outcome
+from kb_schema.runs import StoredRun
+from kb_store import open_stores
+from kb_store.runs import open_runs
 from loaders import write_folder
 from periplus.cli import main
 from periplus.settings import load_settings
@@ -70,15 +76,50 @@ def test_knowledge_moves_to_mongodb_and_back_with_one_command(periplus, mongodb_
     periplus("kb", "load", folder)
     here, there = f"embedded:{tmp_path / 'data'}", f"embedded:{tmp_path / 'back'}"
     assert periplus("kb", "copy", "--from", here, "--to", mongodb_url)[:2] == (
-        0, "copied shop, 25 documents, generation 1\n",
+        0, "copied shop: 25 documents, generation 1\n",
+    )  # fmt: skip
+    assert periplus("kb", "copy", "--from", here, "--to", mongodb_url)[:2] == (
+        0, "same shop: nothing is new, generation 1\n",
     )  # fmt: skip
     code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--json")
-    assert (code, json.loads(out)[0]["website_id"]) == (0, "shop")
+    told = json.loads(out)
+    assert (code, told["websites"][0]["website_id"], told["runs"]) == (0, "shop", {"copied": 0, "known": 0})
     periplus("kb", "export", "--website", "shop", "--mongodb-url", mongodb_url, tmp_path / "out")
     assert "no difference" in periplus("kb", "diff", tmp_path / "out")[1]
     code, _, error = periplus("kb", "copy", "--from", mongodb_url, "--to", mongodb_url)
     assert code == 2
     assert "the same store" in error
+
+
+@pytest.mark.mongodb
+def test_a_copy_takes_along_what_was_learned_and_run_unless_told_otherwise(
+    periplus, mongodb_url, folder, tmp_path
+):
+    periplus("kb", "load", folder)
+
+    async def live():
+        said = {"website_id": "shop", "at": datetime.now(UTC), "succeeded": True}
+        async with open_stores(tmp_path / "data") as stores, open_runs(tmp_path / "data") as runs:
+            await stores.learned.record([Outcome(outcome_id="o", transition_id="t_0", **said)])
+            await runs.begin_run(
+                StoredRun(run_id="r1", url="http://h", website_id="shop", kind="task", subject="order",
+                          started_at=datetime.now(UTC))
+            )  # fmt: skip
+
+    asyncio.run(live())
+    here, there = f"embedded:{tmp_path / 'data'}", f"embedded:{tmp_path / 'back'}"
+    code, out, _ = periplus("kb", "copy", "--from", here, "--to", mongodb_url, "--no-runs")
+    assert (code, out) == (0, "copied shop: 25 documents, 1 learned number, generation 1\n")
+    assert "no runs yet" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
+    code, out, _ = periplus("kb", "copy", "--from", here, "--to", mongodb_url)
+    assert (code, out) == (0, "same shop: nothing is new, generation 1\ncopied 1 run\n")
+    assert "r1" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
+    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--website", "shop")
+    assert (code, out) == (
+        0, "copied shop: 25 documents, 1 learned number, generation 1\ncopied 1 run\n",
+    )  # fmt: skip
+    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there)
+    assert (code, out) == (0, "same shop: nothing is new, generation 1\nsame 1 run\n")
 
 
 def test_copying_from_what_is_no_store_is_refused(periplus, tmp_path):
