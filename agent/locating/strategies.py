@@ -60,6 +60,7 @@ class DiscoveryStrategy:
 STRATEGIES: dict[str, DiscoveryStrategy] = {}
 """By name, in PACTS's documented order."""
 
+_FIELD_TAGS = ("input", "select", "textarea")
 _OWN = {Grade.EXACT: Fit.EXACT, Grade.PLURAL: Fit.PLURAL, Grade.BEGINS: Fit.BEGINS}
 
 
@@ -116,6 +117,8 @@ def by_relation(reading: Reading, pool: tuple[IndexedElement, ...], index: PageI
             yield Match(pool[0], Fit.ALONE, "")
         return
     for element in pool:
+        if element.label or element.tag not in _FIELD_TAGS:
+            continue  # it says itself what it is
         beside = (element.near.column, element.near.before, element.near.after if _ticked(element) else "")
         for text in beside:
             said = grade(reading.words, text)
@@ -134,7 +137,7 @@ def _alone_in_region(reading: Reading, pool: tuple[IndexedElement, ...], index: 
     """A nameless field in a region the words name: the list below a heading, the box in a row."""
     by_region: dict[int, list[IndexedElement]] = {}
     for element in pool:
-        if element.region is not None and not element.name and element.tag in ("input", "select", "textarea"):
+        if element.region is not None and not element.name and element.tag in _FIELD_TAGS:
             by_region.setdefault(element.region, []).append(element)
     for at, fields in by_region.items():
         region = index.regions[at]

@@ -39,7 +39,7 @@ def grade(wanted: str, said: str) -> Grade:
     if not said or not wanted:
         return Grade.NOT
     asked, told = plain(wanted), plain(said)
-    if asked == told:
+    if asked == told or asked.replace(" ", "") == told.replace(" ", ""):
         return Grade.EXACT
     if _singular(asked) == _singular(told):
         return Grade.PLURAL

@@ -13,6 +13,7 @@ const SECTION_STOPS = new Set([
 ]);
 const OPERABLE_CSS = "a[href],button,input:not([type=hidden]),select,textarea,summary,[tabindex],[role=button],[role=link],"
   + "[role=tab],[role=checkbox],[role=switch],[role=radio],[role=combobox],[role=textbox],[contenteditable]";
+const BARS_NEIGHBOURS = `${OPERABLE_CSS},h1,h2,h3,h4,h5,h6,[role=heading]`; // what is behind them belongs to them
 const CELL_ROLES = new Set(["cell", "gridcell", "rowheader", "columnheader"]);
 const MOST_PIECES = 12;
 const PIECE_LENGTH = 80;
@@ -97,7 +98,7 @@ function besideText(el, look, side) {
         const text = squeeze(node.data);
         if (text && /[\p{L}\p{N}]/u.test(text)) return text.slice(0, PIECE_LENGTH);
       } else if (isElement(node) && !TEXTLESS_TAGS.has(tagOf(node))) {
-        if (node.matches(OPERABLE_CSS) || node.querySelector(OPERABLE_CSS)) return "";
+        if (node.matches(BARS_NEIGHBOURS) || node.querySelector(BARS_NEIGHBOURS)) return "";
         const text = briefText(node, look, PIECE_LENGTH);
         if (text && visible(node, look)) return text;
       }

@@ -1,0 +1,138 @@
+"""Discovery on a live page: one look, one ranking per target, one question what leads to them.
+
+Two round trips for any number of targets. Nothing is returned that the page has not confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from playwright.async_api import Page
+
+from agent.locating.expressing import as_selector, proposals
+from agent.locating.index import IndexedElement, PageIndex
+from agent.locating.looking import lead_to, look_around
+from agent.locating.ranking import MOST_SHOWN, Candidate, rank
+from agent.locating.strategies import DEFAULT_ORDER
+from agent.locating.wanted import Wanted
+from kb_schema.selectors import Selector, Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """The element that is meant."""
+
+    wanted: Wanted
+    candidate: Candidate
+    selector: Selector
+    """Strategies that lead to it and to nothing else, as the page has just confirmed; the one that
+    found it first where it does."""
+
+    @property
+    def element(self) -> IndexedElement:
+        """As it was seen."""
+        return self.candidate.element
+
+    @property
+    def strategy(self) -> str:
+        """The strategy that found it."""
+        return self.candidate.strategy
+
+    @property
+    def confidence(self) -> float:
+        """PACTS's confidence in that strategy."""
+        return self.candidate.confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """Several elements fit equally well: a person or an inferencer decides."""
+
+    wanted: Wanted
+    candidates: tuple[Candidate, ...]
+    places: tuple[str, ...]
+    """Where each stands: the name of the nearest region that has one and that others do not share."""
+
+    @property
+    def reason(self) -> str:
+        """What they are, in one sentence."""
+        shown = "; ".join(_told(each) for each in self.candidates[:MOST_SHOWN])
+        more = len(self.candidates) - MOST_SHOWN
+        rest = f"; and {more} more" if more > 0 else ""
+        named = ", ".join(f"{self.wanted.words}@{place}" for place in self.places[:MOST_SHOWN] if place)
+        advice = f". Name a region: {named}" if named else ""
+        return f"{str(self.wanted)!r} may mean {len(self.candidates)} elements: {shown}{rest}{advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """Nothing on the page fits."""
+
+    wanted: Wanted
+    reason: str
+    hints: tuple[str, ...] = ()
+    """Names on the page that are spelled alike."""
+
+
+Discovery = Discovered | Ambiguous | NotFound
+
+
+async def discover(page: Page, wanted: Wanted, *, order: Sequence[str] = DEFAULT_ORDER) -> Discovery:
+    """The element somebody calls so. Raises `PageGone`, `ScriptFailed`."""
+    return (await discover_all(page, [wanted], order=order))[0]
+
+
+async def discover_all(
+    page: Page, wanted: Sequence[Wanted], *, order: Sequence[str] = DEFAULT_ORDER
+) -> list[Discovery]:
+    """Several elements in one look, in the order they were asked for."""
+    index = await look_around(page)
+    ranked = [rank(index, each, order) for each in wanted]
+    written = [(r.best, proposals(index, r.best)) for r in ranked if r.best is not None]
+    pairs = [
+        (best.element.at, as_selector(index, best.element, (s,))) for best, said in written for s in said
+    ]
+    confirmed = iter(await lead_to(page, index, pairs))
+    answers: list[Discovery] = []
+    for each, result in zip(wanted, ranked, strict=True):
+        if result.best is not None:
+            ways = tuple(way for way in proposals(index, result.best) if next(confirmed))
+            answers.append(_answer(index, each, result.best, ways))
+        elif result.rivals:
+            answers.append(Ambiguous(each, result.rivals, _places(index, result.rivals)))
+        else:
+            answers.append(NotFound(each, "nothing on the page is called so", result.hints))
+    return answers
+
+
+def _answer(index: PageIndex, wanted: Wanted, best: Candidate, ways: tuple[Strategy, ...]) -> Discovery:
+    if not ways:
+        return NotFound(wanted, f"no selector leads to {_told(best)} alone")
+    return Discovered(wanted, best, as_selector(index, best.element, ways))
+
+
+def _told(candidate: Candidate) -> str:
+    element = candidate.element
+    name = element.name or element.label or element.placeholder or candidate.said
+    heading = f" under {element.near.heading!r}" if element.near.heading else ""
+    row = f" beside {element.near.row!r}" if element.near.row else ""
+    return f"{element.role or element.tag} {name!r}{row}{heading}"
+
+
+def _places(index: PageIndex, rivals: Sequence[Candidate]) -> tuple[str, ...]:
+    """What to write behind the `@` to mean each of them; empty where no region sets it apart."""
+    names = [_region_names(index, rival.element) for rival in rivals]
+    return tuple(
+        next((name for name in own if sum(name in others for others in names) == 1), "") for own in names
+    )
+
+
+def _region_names(index: PageIndex, element: IndexedElement) -> list[str]:
+    own = {"", element.name, element.text}
+    return [
+        name
+        for region in index.regions_of(element)
+        for name in (*region.texts, region.name)
+        if name not in own
+    ]
