@@ -1,17 +1,14 @@
-"""The desk: one identification, one tool call, each against a baseline in the same run."""
+"""The desk: one identification against baselines in the same run. Calls over MCP are in `bench_mcp`."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
-from mcp import Client
-from mcp.server.mcpserver import MCPServer
 
-from benchmarks.timing import median_ms, median_ms_async, row
+from benchmarks.timing import median_ms, row
 from kb_schema import KnowledgeBase, parse_document
 from kb_schema.pages.stored import answer_probes
 from kb_schema.probes import Facts
@@ -19,8 +16,6 @@ from kb_schema.snapshots import PageSnapshot
 from kb_schema.websites import Website
 from mcp_server.compiled import View, compile_view
 from mcp_server.identify import identify, judge_all
-from mcp_server.server import create_server
-from mcp_server.source import MemorySource
 
 pytestmark = pytest.mark.bench
 
@@ -104,27 +99,3 @@ def test_one_identification_against_judging_every_signature(view: View) -> None:
     print()
     row(what, ours, "a linear scan, URLs first", median_ms(scanning, 10))
     row(what, ours, "a linear scan, everything probed", median_ms(probing_all, 3))
-
-
-async def test_a_tool_call_against_an_empty_tool_of_the_same_sdk() -> None:
-    empty: MCPServer = MCPServer("empty", log_level="WARNING")
-
-    @empty.tool()
-    async def nothing(text: str) -> dict[str, str]:
-        return {"said": text}
-
-    server = create_server(MemorySource(synthetic(50, 200)))
-    async with Client(server) as ours, Client(empty) as theirs:
-        baseline = await median_ms_async(lambda: theirs.call_tool("nothing", {"text": "x"}), 300)
-        snapshot = page(7).to_json()
-        calls: list[tuple[str, dict[str, Any]]] = [
-            ("find_screen_groups", {"screen_id": "s7"}),
-            ("get_available_actions", {"screen_id": "s7"}),
-            ("find_path", {"from_screen": "s7", "to_screen": "s20"}),
-            ("identify_current_screen", {"snapshot": snapshot}),
-        ]
-        print()
-        for tool, own in calls:
-            call = partial(ours.call_tool, tool, {"website_id": "shop", **own})
-            ms = await median_ms_async(call, 200)
-            row(f"in memory: {tool}", ms, "an empty tool", baseline)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -25,6 +24,7 @@ from mcp.server.mcpserver import MCPServer
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the servers of stdio and HTTP are processes that run this file
 
+from benchmarks import tokens  # noqa: E402
 from benchmarks.bench_desk import page, synthetic  # noqa: E402
 from mcp_server.security.door import Door, http_app  # noqa: E402
 from mcp_server.security.rates import Rate  # noqa: E402
@@ -43,14 +43,6 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search_knowledge", {"query": "screen 7"}),
     ("identify_current_screen", {"snapshot": page(7).to_json()}),
 )
-COUNTER = """
-import { readFileSync } from 'node:fs';
-const text = readFileSync(0, 'utf8');
-for (const name of ['cl100k_base', 'o200k_base']) {
-  const { encode } = await import(`gpt-tokenizer/encoding/${name}`);
-  console.log(name, encode(text).length);
-}
-"""
 
 
 def ours() -> MCPServer[Any]:
@@ -138,17 +130,12 @@ async def test_how_large_the_tool_list_is() -> None:
     tools = await ours().list_tools()
     listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
     text = json.dumps({"tools": listed}, separators=(",", ":"), ensure_ascii=False)
-    print(f"\n{len(tools)} tools, {len(text)} characters")
-    folder = ROOT / ".tools" / "mcp-conformance"
-    node = next(iter(folder.glob("node_modules/node-linux-*/bin/node")), Path("node"))
-    if not (folder / "node_modules" / "gpt-tokenizer").is_dir():
-        pytest.skip("tokens are counted by gpt-tokenizer: `make setup-conformance` (needs npm)")
-    command = [str(node), "--input-type=module", "-e", COUNTER]
-    done = subprocess.run(command, input=text, text=True, capture_output=True, cwd=folder, check=True)  # noqa: ASYNC221
-    for line in done.stdout.splitlines():
-        encoding, tokens = line.split()
-        print(f"{encoding:<12} {tokens} tokens, {len(text) / int(tokens):.2f} characters a token")
-        assert int(tokens) < 4_000
+    try:
+        (size,) = tokens.count([text])
+    except tokens.NoTokenizer as exc:
+        pytest.skip(exc.reason)
+    print(f"\n{len(tools)} tools, {len(text)} characters, {size} tokens")
+    assert size < 4_000
 
 
 def main(name: str, transport: str) -> None:

