@@ -31,11 +31,15 @@ MOST_OPTIONS = 20_000
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _OPTION = re.compile(r"<option", re.IGNORECASE)
-_LONG_TAG = re.compile(r"<[a-zA-Z](?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+")
-"""A tag with its attributes; quotes that are never closed end it."""
-_ATTRIBUTE = re.compile(r"[^\s\"'>/=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"']*+))?+")
+_VALUE = r"(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^ \t\n\f\r>\"'][^ \t\n\f\r>]*+)"
+_ATTRIBUTE = re.compile(rf"[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+{_VALUE}?)?+")
+"""An attribute as the parser reads it (HTML 13.2.5.32-39)."""
+_WHOLE_TAG = re.compile(rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:[ \t\n\f\r/]++|{_ATTRIBUTE.pattern})*+")
 _SHORTEST_LONG = 2 * MOST_ATTRIBUTES
 """Characters that so many attributes need at least."""
+_MOST_READ = 20
+"""So many times its length may be read of a page while its tags are measured: where a tag ends depends
+on quotes, and any `<` may begin one."""
 
 
 class PageRefused(ValueError):
@@ -106,12 +110,19 @@ def check_tree(depth: int, elements: int) -> None:
 
 
 def _check_attributes(html: str) -> None:
-    """Only tags long enough for so many attributes are looked into."""
-    at = 0
-    while (match := _LONG_TAG.search(html, at)) is not None:
-        at = max(match.end(), match.start() + 1)
-        if at - match.start() < _SHORTEST_LONG:
+    """Every place where a tag could begin is measured; only long ones are looked into."""
+    if len(html) < _SHORTEST_LONG:
+        return
+    left = _MOST_READ * len(html)
+    for match in _TAG.finditer(html):
+        tag = None if match[1] else _WHOLE_TAG.match(html, match.start())
+        if tag is None:
             continue
-        count = sum(1 for _ in _ATTRIBUTE.finditer(html, match.start() + 1, at))
+        left -= tag.end() - tag.start()
+        if left < 0:
+            raise PageRefused("its tags cannot be told apart: quotes are left open all over")
+        if tag.end() - tag.start() < _SHORTEST_LONG:
+            continue
+        count = sum(1 for _ in _ATTRIBUTE.finditer(html, match.end(), tag.end()))
         if count > MOST_ATTRIBUTES:
             raise PageRefused(f"an element has more than {MOST_ATTRIBUTES:,} attributes")

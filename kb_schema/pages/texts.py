@@ -16,6 +16,7 @@ from kb_schema.pages.tree import Element, Root
 from kb_schema.pages.visibility import visible
 
 _BLANK = re.compile(r"[ \t\n\r\f\u00a0]+")
+_SPEAKING = FIELD_TAGS | VISUAL_TAGS
 _SPOKEN_ATTRIBUTES = ("aria-label", "alt", "title", "placeholder")
 
 
@@ -132,6 +133,12 @@ class Texts:
                 stack.extend(self._gather(at, self._add))
 
     def _add(self, text: str) -> None:
+        if text == " ":
+            if not self._blank:
+                self._parts.append(text)
+                self._length += 1
+                self._blank = True
+            return
         squeezed = _BLANK.sub(" ", text)
         if self._blank and squeezed.startswith(" "):
             squeezed = squeezed[1:]
@@ -162,15 +169,17 @@ def _gather(
     apart = element.tag not in INLINE_TAGS
     if apart:
         say(" ")
-    if shown:
+    if shown and (element.tag in _SPEAKING or element.get("role") == "img"):
         for words in _spoken(element):
             say(words)
     if element.tag in TEXTLESS_TAGS:
         return []
     folded = element.tag == "details" and "open" not in element.attributes
-    texts = everything or (shown and not folded)
     rest: list[Element | str] = [" "] if apart else []
-    rest.extend(child for child in reversed(element.children) if texts or isinstance(child, Element))
+    if everything or (shown and not folded):
+        rest += element.children[::-1]
+    else:
+        rest += [child for child in reversed(element.children) if isinstance(child, Element)]
     return rest
 
 
@@ -186,8 +195,6 @@ _GATHERERS: dict[Said, _Gather] = {Said.VISIBLE: _seen, Said.ALL: _all, Said.MAR
 
 
 def _spoken(element: Element) -> Iterator[str]:
-    if element.tag not in FIELD_TAGS and element.tag not in VISUAL_TAGS and element.get("role") != "img":
-        return
     if element.tag == "input" and element.input_type in INPUT_BUTTONS:
         yield f" {button_text(element)}"
     for name in _SPOKEN_ATTRIBUTES:
