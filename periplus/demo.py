@@ -77,6 +77,9 @@ class DemoSettings:
     voice: bool = True
     base_url: str | None = None
     """Of a site that already runs; None: the seed's own is started."""
+    mongodb_url: str | None = field(default=None, repr=False)
+    """Where its knowledge is kept; None: in the data directory, whatever the environment says."""
+    arangodb_url: str | None = field(default=None, repr=False)
 
 
 @dataclass
@@ -102,7 +105,9 @@ async def run_demo(
         values["files"] = str(seed.folder / seed.files)
     async with AsyncExitStack() as stack:
         base_url = settings.base_url or await stack.enter_async_context(running_site(seed))
-        stores = await stack.enter_async_context(open_stores(data_dir))
+        stores = await stack.enter_async_context(
+            open_stores(data_dir, mongodb_url=settings.mongodb_url, arangodb_url=settings.arangodb_url)
+        )
         try:
             keeping = Keeping(stores.proposals, knowledge)
             await load_knowledge(stores.documents, stores.graph, knowledge, check=keeping)
@@ -113,7 +118,12 @@ async def run_demo(
             open_session(stores, browser, knowledge.website.website_id, base_url=base_url, values=values)
         )
         log = await stack.enter_async_context(
-            recorded(open_logbook(data_dir=data_dir), session, kind="demo", subject=flow.flow_id)
+            recorded(
+                open_logbook(settings.mongodb_url, data_dir=data_dir),
+                session,
+                kind="demo",
+                subject=flow.flow_id,
+            )
         )
         return await _Show(session, flow, settings, out, console, data_dir, log).run()
 

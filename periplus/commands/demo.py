@@ -46,6 +46,14 @@ def demo(
     base_url: Annotated[
         str | None, typer.Option(help="Drive a site that runs already instead of starting the demo's own.")
     ] = None,
+    mongodb_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Keep the demo's knowledge and run here.", show_default=False),
+    ] = None,
+    arangodb_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Keep the demo's graph here.", show_default=False),
+    ] = None,
 ) -> None:
     """Watch the product work: a site, its knowledge, a browser, and someone who talks you through it.
 
@@ -54,6 +62,9 @@ def demo(
     [bold]periplus demo --speed 0 --out out/quick[/]       only the work, no words
 
     Leaves a folder with demo.mp4, captions.vtt, report.html (open it) and the session's trace.
+    A demo needs no server: its knowledge is loaded into PERIPLUS_DATA_DIR, whatever
+    PERIPLUS_MONGODB_URL and PERIPLUS_ARANGODB_URL say, unless the flags name a store. Its run is
+    kept where other runs are.
     Ctrl-C ends it in good order and keeps what there is.
     """
     console = Console()
@@ -61,7 +72,7 @@ def demo(
     from periplus.demo import DemoSettings, run_demo  # noqa: PLC0415
     from periplus.outputs import output_folder  # noqa: PLC0415
 
-    settings = DemoSettings(flow, speed, headed, not no_voice, base_url)
+    settings = DemoSettings(flow, speed, headed, not no_voice, base_url, mongodb_url, arangodb_url)
     folder = output_folder(out or _fresh_folder(seed, flow))
     data_dir = load_settings().data_dir
     console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())

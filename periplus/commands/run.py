@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,17 +23,22 @@ from agent.page.errors import PageError
 from agent.run_log import ending_of
 from agent.trace import SessionTrace
 from kb_schema.runs import RunResult, RunStatus
+from kb_store import Stores
+from kb_store.runs import RunStore
 from periplus.errors import UserError
 from periplus.failures import for_a_person
 from periplus.live import LiveView
 from periplus.logbook import end_record, open_logbook, recorded
 from periplus.outputs import SESSION, output_folder
-from periplus.shelves import open_chosen
+from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 from periplus.voyage import browser_context, open_session
 from periplus.websites import which_website
 
 EXIT_FAILED = 1
 EXIT_NEEDS_PERSON = 3
+
+Shelves = tuple[AbstractAsyncContextManager[Stores], AbstractAsyncContextManager[RunStore]]
+"""Where knowledge is, and where the run is kept: not yet opened."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -57,6 +62,8 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
     ] = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
 ) -> None:
     r"""Do a task in a real browser and say what the result rests on.
 
@@ -66,12 +73,14 @@ def run(
         -i email=demo@spadeworks.example -i password=spadeworks-demo[/]
 
     Inputs the task itself does not take are there for the tasks it calls (signing in).
+    Knowledge, what is learned and the run are in the store that flags or environment name.
     Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed.
     """
     console = Console(stderr=as_json)
     values = _parsed(inputs or [])
     folder = output_folder(out or Path("out") / f"run-{task}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
-    result = asyncio.run(_run(task, values, website, base_url, headed, folder, console))
+    shelves = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
+    result = asyncio.run(_run(task, values, website, base_url, headed, folder, console, shelves))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -90,9 +99,11 @@ async def _run(
     headed: bool | None,
     folder: Path,
     console: Console,
+    shelves: Shelves,
 ) -> RunResult:
+    opening, logbook = shelves
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_chosen())
+        stores = await stack.enter_async_context(opening)
         known = sorted(g.website_id for g in await stores.documents.websites())
         website_id = which_website(website, known)
         browser = await stack.enter_async_context(browser_context(headed=headed))
@@ -107,9 +118,7 @@ async def _run(
         ended = False
         try:
             task = await session.knowledge.task(task_id)
-            log = await stack.enter_async_context(
-                recorded(open_logbook(), session, kind="task", subject=task_id)
-            )
+            log = await stack.enter_async_context(recorded(logbook, session, kind="task", subject=task_id))
             own = {spec.name for spec in task.io_spec.inputs}
             with view:
                 result = await Engine(session).run_task(

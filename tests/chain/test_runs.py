@@ -184,10 +184,12 @@ async def test_runs_past_the_websites_retention_are_forgotten_when_the_next_begi
 
 
 @pytest.mark.mongodb
-def test_with_a_mongodb_configured_runs_are_recorded_and_listed_there(site, tmp_path, mongodb_url):
+def test_with_a_mongodb_named_by_flag_or_environment_runs_are_recorded_and_listed_there(
+    site, tmp_path, mongodb_url
+):
     env = {"PERIPLUS_MONGODB_URL": mongodb_url}
     _load(tmp_path, env=env)
-    done = _run(site, tmp_path, env=env)
+    done = _run(site, tmp_path, "--mongodb-url", mongodb_url)
     assert done.returncode == 0, done.stderr
     run = _shown(tmp_path, env=env)
     assert (run["status"], len(run["steps"]), len(run["artifacts"])) == ("success", 4, 2)

@@ -16,6 +16,7 @@ from kb_store.runs import open_runs
 from loaders import write_folder
 from periplus.cli import main
 from periplus.settings import load_settings
+from periplus.shelves import named
 from tests.kb_store.samples import knowledge_of
 
 PASSWORD = "hunter2"
@@ -149,15 +150,33 @@ def test_no_command_ever_prints_a_password(periplus, folder, tmp_path, monkeypat
                 ("export", "--website", "shop", tmp_path / "out")]  # fmt: skip
     told = [periplus("kb", *command, "--mongodb-url", url) for command in commands]
     told.append(periplus("kb", "copy", "--from", f"embedded:{tmp_path}", "--to", url))
+    others = [("run", "order"), ("runs", "list"), ("runs", "show", "last"), ("mcp",)]
+    told += [periplus(*command, "--mongodb-url", url) for command in others]
     monkeypatch.setenv("PERIPLUS_MONGODB_URL", url)
     told += [periplus("kb", *command) for command in commands]
-    told += [periplus("kb", "--help"), periplus("kb", "load", "--help")]
-    for code, out, error in told[:-2]:
+    told += [periplus(*command) for command in others]
+    pages = [("kb", "load"), ("kb", "copy"), ("run",), ("demo",), ("mcp",), ("runs", "list")]
+    told += [periplus(*page, "--help") for page in pages]
+    for code, out, error in told[: -len(pages)]:
         assert code == 2, (out, error)
     for _, out, error in told:
         assert PASSWORD not in out + error
     logs = tmp_path / "data" / "logs"
     assert not logs.exists() or not any(PASSWORD in file.read_text() for file in logs.iterdir())
+
+
+def test_no_command_ever_prints_the_password_of_an_arangodb(periplus, folder, tmp_path, monkeypatch):
+    url = f"http://user:{PASSWORD}@127.0.0.1:1/kb"
+    there = ("--from", f"embedded:{tmp_path / 'a'}", "--to", f"embedded:{tmp_path / 'b'}")
+    commands = [("kb", "load", folder), ("kb", "status"), ("kb", "init"), ("run", "order"), ("mcp",)]
+    told = [periplus(*command, "--arangodb-url", url) for command in commands]
+    told.append(periplus("kb", "copy", *there, "--to-arangodb-url", url))
+    monkeypatch.setenv("PERIPLUS_ARANGODB_URL", url)
+    told += [periplus(*command) for command in commands]
+    for code, out, error in told:
+        assert code == 2, (out, error)
+        assert PASSWORD not in out + error
+    assert PASSWORD not in repr(named(f"mongodb://user:{PASSWORD}@h/kb", url))
 
 
 def test_settings_show_no_password(monkeypatch):
