@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from mcp_server.reference import listed, renewed
-from periplus.commands.mcp import app
+from periplus.cli import COMMANDS
 from periplus.mcp_settings import McpSettings
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "mcp.md"
@@ -30,10 +32,18 @@ def test_every_tool_and_option_that_the_page_names_exists():
     tools = {tool.name for tool in listed()}
     named = set(re.findall(r"`((?:get|find|list|identify|search)_\w+)`", text))
     assert named <= tools | {"find_your_way"}
-    assert app.registered_callback is not None
-    assert app.registered_callback.callback is not None
-    options = {f"--{name.replace('_', '-')}" for name in app.registered_callback.callback.__annotations__}
-    assert set(re.findall(r"--[a-z-]+", "".join(re.findall(r"periplus mcp --.*|`--.*?`", text)))) <= options
+    options = {option for lazy in COMMANDS.values() for option in options_of(command_of(lazy.module))}
+    named = re.findall(r"^periplus .*|`periplus .*?`|`--.*?`", text, re.MULTILINE)
+    assert set(re.findall(r"--[a-z][a-z-]+", " ".join(named))) <= options
+
+
+def command_of(module):
+    return typer.main.get_command(importlib.import_module(module).app)
+
+
+def options_of(command):
+    found = {option for param in command.params for option in param.opts}
+    return found.union(*(options_of(each) for each in getattr(command, "commands", {}).values()))
 
 
 def test_every_setting_is_on_the_page_and_every_one_on_the_page_there_is():
