@@ -1,164 +1,165 @@
-"""The stores with a large website in them: loading, reading, exporting, and a cold compiled view.
+"""The stores with a large website in them: loading, a cold compiled view, exporting, and the memory each takes.
 
     python -m benchmarks.bench_stores                    10,000 screens, 50,000 transitions, 2,000 tasks
     python -m benchmarks.bench_stores --scale 0.1        a tenth of that
-    python -m benchmarks.bench_stores --mongodb-url URL  not on a mongod of its own
+    python -m benchmarks.bench_stores --mongodb-url URL  on this MongoDB, in a database that it may drop
+    python -m benchmarks.bench_stores --stores arangodb  on the loopback server of the tests
 
-Trust the ratios of one run, not the seconds. Every store is measured in a process of its own, so
-that the peak of memory is that store's.
+Every ratio is to the driver alone writing or reading the same bytes in the same run: trust those,
+not the seconds.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
-from kb_store import load_knowledge, open_stores, read_knowledge
-from loaders import write_folder
-from mcp_server.compiled import compile_view
+import pymongo
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from benchmarks.large_site import sizes
+from tests.support.arango_loopback import loopback
 from tests.support.mongod import Mongod, with_database
 
-SCREENS, WAYS_PER_SCREEN, TASKS = 10_000, 5, 2_000
-WEBSITE = "large"
 ROOT = Path(__file__).parents[1]
+PHASES = ("load", "load again", "cold view", "export", "bare write", "bare read", "bare files")
+DATABASE = "periplus_bench"
 
 
-def large_site(scale: float) -> KnowledgeBase:
-    """Screens with URL patterns and elements, five ways out of each, tasks of four steps, groups."""
-    screens, tasks = max(10, int(SCREENS * scale)), max(2, int(TASKS * scale))
-    documents: list[dict[str, Any]] = [
-        {"type": "website", "website_id": WEBSITE, "name": "Large", "base_url": "https://large.example"}
-    ]
-    documents += [{"type": "screen_group", "group_id": f"g{n}", "name": f"Group {n}"} for n in range(20)]
-    for n in range(screens):
-        elements = [
-            {"element_id": f"e{k}", "type": "button", "selector": f"#s{n}-e{k}"}
-            for k in range(WAYS_PER_SCREEN)
-        ]
-        documents.append(
-            {"type": "screen", "screen_id": f"s{n}", "name": f"Screen {n}", "url_patterns": [f"^/s/{n}$"],
-             "ui_elements": elements}
-        )  # fmt: skip
-        documents.append({"type": "belongs_to", "_from": f"screen/s{n}", "_to": f"screen_group/g{n % 20}"})
-        for k in range(WAYS_PER_SCREEN):
-            target = (n * (k + 2) + 7 * k + 1) % screens
-            documents.append(
-                {"type": "transition", "transition_id": f"t{n}-{k}", "_from": f"screen/s{n}",
-                 "_to": f"screen/s{target}", "cost": {"estimated_ms": 100 + k}, "reliability_score": 0.9,
-                 "triggered_by": {"action_type": "click", "element_id": f"e{k}"}}
-            )  # fmt: skip
-    for n in range(tasks):
-        steps = [{"action": {"action_type": "click", "target": f"#step-{k}"}} for k in range(4)]
-        documents.append({"type": "task", "task_id": f"task{n}", "name": f"Task {n}", "steps": steps})
-    return assemble([Sourced(parse_document(document)) for document in documents])[0]
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what of a phase, and what of a bare one it is held against."""
+
+    name: str
+    of: tuple[str, tuple[str, ...]]
+    bare: tuple[str, str]
 
 
-class Clock:
-    """Named seconds, one after the other."""
+ROWS = (
+    Row("load", ("load", ("load",)), ("bare write", "write")),
+    Row("load again, the old one collected", ("load again", ("load",)), ("bare write", "write")),
+    Row("read", ("cold view", ("read",)), ("bare read", "read")),
+    Row("cold view: read and compile", ("cold view", ("read", "compile")), ("bare read", "read")),
+    Row("export: the files alone", ("export", ("write files",)), ("bare files", "write files")),
+)
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        """How long the block takes, under `name`."""
-        began = time.perf_counter()
-        yield
-        self.seconds[name] = time.perf_counter() - began
+Found = dict[str, Any]
 
 
-async def measure(scale: float, folder: Path, mongodb_url: str | None) -> dict[str, float]:
-    """Seconds by what was done, and the megabytes of memory that it took beyond the site itself."""
-    clock = Clock()
-    with clock.timed("make the site"):
-        knowledge = large_site(scale)
-    before = _peak_mb()
-    async with open_stores(folder / "data", mongodb_url=mongodb_url) as stores:
-        with clock.timed("load"):
-            await load_knowledge(stores.documents, stores.graph, knowledge)
-        peak_load = _peak_mb()
-        with clock.timed("load again"):
-            await load_knowledge(stores.documents, stores.graph, knowledge)
-        del knowledge
-        with clock.timed("read"):
-            read, generation = await read_knowledge(stores.documents, stores.graph, WEBSITE)
-        with clock.timed("compile the view"):
-            view = compile_view(read, str(generation))
-        assert len(view.ways) == len(read.screens)
-        with clock.timed("write files"):
-            await asyncio.to_thread(write_folder, read, folder / "export")
-    seconds = clock.seconds
-    return {
-        "load s": seconds["load"],
-        "load again s": seconds["load again"],
-        "cold view s": seconds["read"] + seconds["compile the view"],
-        "export s": seconds["read"] + seconds["write files"],
-        "site in memory MB": before,
-        "peak of load MB": peak_load,
-        "peak of all MB": _peak_mb(),
-    }
+@contextmanager
+def embedded(_folder: Path, _url: str | None) -> Iterator[list[str]]:
+    """Documents and graph in one SQLite file."""
+    yield []
 
 
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _in_own_process(scale: float, folder: Path, mongodb_url: str | None) -> dict[str, float]:
-    folder.mkdir()
-    command = [sys.executable, "-m", "benchmarks.bench_stores", "--scale", str(scale), "--one", str(folder)]
-    command += ["--mongodb-url", mongodb_url] if mongodb_url else []
-    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, float] = json.loads(told.stdout)
-    print("mongodb:" if mongodb_url else "embedded:", found, file=sys.stderr, flush=True)
-    return found
-
-
-def _print_table(scale: float, found: dict[str, dict[str, float]]) -> None:
-    print(f"{int(SCREENS * scale)} screens, {int(SCREENS * scale) * WAYS_PER_SCREEN} transitions, "
-          f"{int(TASKS * scale)} tasks")  # fmt: skip
-    print(f"{'':<20}" + "".join(f"{name:>12}" for name in found) + f"{'ratio':>10}")
-    first, *_, last = found.values()
-    for row in first:
-        cells = "".join(f"{each[row]:>12.1f}" for each in found.values())
-        print(f"{row:<20}{cells}{last[row] / first[row]:>9.1f}x")
-
-
-def main() -> None:
-    """Every store in turn."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    options.add_argument("--scale", type=float, default=1.0)
-    options.add_argument("--mongodb-url")
-    options.add_argument("--one", type=Path, help=argparse.SUPPRESS)
-    chosen = options.parse_args()
-    if chosen.one:
-        print(json.dumps(asyncio.run(measure(chosen.scale, chosen.one, chosen.mongodb_url))))
-        return
-    folder = Path(tempfile.mkdtemp(prefix="periplus-bench-"))
-    mongod = None if chosen.mongodb_url else Mongod(folder / "mongod")
-    stop: Callable[[], None] = mongod.stop if mongod else lambda: None
+@contextmanager
+def mongodb(folder: Path, url: str | None) -> Iterator[list[str]]:
+    """Documents and graph in a MongoDB: the one named, or one of its own."""
+    mongod = None if url else Mongod(folder / "mongod")
     try:
         if mongod:
             mongod.start()
-        url = chosen.mongodb_url or with_database(mongod.url if mongod else "", "bench")
-        found = {
-            "embedded": _in_own_process(chosen.scale, folder / "embedded", None),
-            "mongodb": _in_own_process(chosen.scale, folder / "mongodb", url),
-        }
-        _print_table(chosen.scale, found)
+        server = url or (mongod.url if mongod else "")
+        with pymongo.MongoClient[dict[str, Any]](server) as client:
+            client.drop_database(DATABASE)
+            yield [with_database(server, DATABASE)]
+            client.drop_database(DATABASE)
     finally:
-        stop()
+        if mongod:
+            mongod.stop()
+
+
+@contextmanager
+def arangodb(_folder: Path, _url: str | None) -> Iterator[list[str]]:
+    """Documents in SQLite, the graph on the loopback server: what the adapter takes, no database."""
+    with loopback() as server:
+        yield ["", server.url()]
+
+
+STORES = {"embedded": embedded, "mongodb": mongodb, "arangodb": arangodb}
+
+
+def measure(name: str, scale: float, folder: Path, urls: list[str]) -> Found:
+    """One phase in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.store_phases", name, str(scale), str(folder), *urls]
+    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    found: Found = json.loads(told.stdout)
+    return found
+
+
+def measure_all(
+    scale: float, stores: list[str], folder: Path, url: str | None
+) -> dict[str, dict[str, Found]]:
+    """Every phase on every store: store -> phase -> what was found."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    found: dict[str, dict[str, Found]] = {}
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        for store in stores:
+            here = folder / store
+            here.mkdir()
+            with STORES[store](here, url) as urls:
+                found[store] = {}
+                for number, name in enumerate(PHASES, 1):
+                    task = progress.add_task(f"{store}: {name} ({number} of {len(PHASES)})", total=1)
+                    found[store][name] = measure(name, scale, here, urls)
+                    progress.advance(task)
+    return found
+
+
+def tell(scale: float, found: dict[str, dict[str, Found]]) -> None:
+    """The tables: ratios by the clock, of the process's own work, and memory."""
+    out = Console(width=110)
+    out.print(f"{sizes(scale)}. Ratios are to the driver alone; in brackets seconds.")
+    for title, clock in (("by the clock", "seconds"), ("CPU of the process, the server's left out", "cpu")):
+        table = _table(title, found)
+        for row in ROWS:
+            table.add_row(row.name, *(_compared(row, phases, clock) for phases in found.values()))
+        out.print(table)
+    memory = _table("MB of the process, before -> at its peak", found)
+    for name in ("load", "load again", "cold view", "export", "bare write", "bare read"):
+        cells = (
+            f"{phases[name]['before_mb']:.0f} -> {phases[name]['peak_mb']:.0f}" for phases in found.values()
+        )
+        memory.add_row(name, *cells)
+    out.print(memory)
+
+
+def _table(title: str, stores: Iterable[str]) -> Table:
+    table = Table("", title=title, title_justify="left")
+    for store in stores:
+        table.add_column(store, justify="right")
+    return table
+
+
+def _compared(row: Row, phases: dict[str, Found], clock: str) -> str:
+    phase, parts = row.of
+    seconds = sum(phases[phase][clock][part] for part in parts)
+    bare, part = row.bare
+    return f"{seconds / phases[bare][clock][part]:.1f}x ({seconds:.1f})"
+
+
+def main() -> None:
+    """Measure, then print."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--scale", type=float, default=1.0)
+    options.add_argument("--stores", nargs="+", choices=STORES, default=["embedded", "mongodb"])
+    options.add_argument("--mongodb-url")
+    chosen = options.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="periplus-bench-"))
+    try:
+        tell(chosen.scale, measure_all(chosen.scale, chosen.stores, folder, chosen.mongodb_url))
+    finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
