@@ -50,9 +50,10 @@ class UrlIndex:
             place, searched = self._place(pattern)
             places[place].append(_Filed(pattern, searched, frozenset(screens)))
         self._places = {place: _Patterns(filed) for place, filed in places.items()}
-        self._lengths = {
-            about: sorted({len(prefix) for each, prefix in places if each == about}) for about, _ in places
-        }
+        lengths: dict[str, set[int]] = defaultdict(set)
+        for about, prefix in places:
+            lengths[about].add(len(prefix))
+        self._lengths = {about: sorted(each) for about, each in lengths.items()}
 
     def matching(self, url: str, base: str) -> tuple[frozenset[str], ...]:
         """For each pattern that matches `url` under the base URL in force, the screens that have it."""
