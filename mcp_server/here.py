@@ -48,8 +48,9 @@ def available_actions(view: View, screen_id: str, detail: Detail = "working") ->
 def where_and_what(view: View, found: Identification, detail: Detail) -> AvailableActions:
     """What can be done on a page that was identified; where it is no known screen, the ways out."""
     if found.screen_id is None:
+        ways_out = found.recovery[:1] if detail == "summary" else found.recovery
         return AvailableActions(
-            website_id=view.website_id, screen_id=None, recovery=found.recovery, hint=found.hint
+            website_id=view.website_id, screen_id=None, recovery=ways_out, hint=found.hint
         )
     answer = available_actions(view, found.screen_id, detail)
     hint = f"also possible: {'; '.join(found.distinguishing)[:200]}" if found.ambiguous else None

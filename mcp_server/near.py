@@ -16,6 +16,8 @@ from mcp_server.paths import find_paths
 
 PAGE = 20
 """Tasks on a page: each that is in reach costs a search for the way."""
+MOST_SEARCHES = 100
+"""Tasks looked at for one page; a page of a site where little can be reached may have fewer on it."""
 
 Related = tuple[TaskRelation, str, str | None]
 """How a task is related, its id, and by which task."""
@@ -37,7 +39,8 @@ def tasks_for_screen(
     for position, (relation, task_id, by) in enumerate(related[begin:], start=begin + 1):
         summary = _told(view, screen_id, relation, task_id, by, facts)
         found += [] if summary is None else [summary]
-        if len(found) == size and position < len(related):
+        full = len(found) == size or position - begin == MOST_SEARCHES
+        if full and position < len(related):
             return TaskList(
                 website_id=view.website_id, tasks=tuple(found), next_cursor=cursors.make(position, question)
             )

@@ -7,7 +7,8 @@ from mcp.server.mcpserver import MCPServer
 INSTRUCTIONS = (
     "A knowledge base of web applications. list_websites first. Give identify_current_screen the page "
     "(url with html, or with text) to learn where you are, get_available_actions what can be done there, "
-    "find_path how to get elsewhere, list_tasks and get_task_definition how whole tasks are done. Lost: "
+    "find_path how to get elsewhere, list_tasks and get_next_step how whole tasks are done, explain_failure why "
+    "something failed. Lost: "
     "identify_current_screen with last_known_screen_id gives the ways out, best first. Levels of detail: "
     "summary to choose by, working to carry out, full everything authored."
 )

@@ -68,9 +68,11 @@ def test_a_page_is_answered_with_what_can_be_done_on_it(view):
 
 
 def test_a_page_that_is_no_known_screen_is_answered_with_the_ways_out(view):
-    answer = here.where_and_what(view, identified(view, pantry.LOST, last_known="jar_new"), "summary")
+    lost = identified(view, pantry.LOST, last_known="jar_new")
+    answer = here.where_and_what(view, lost, "working")
     assert answer.screen_id is None
     assert [option.recovery_id for option in answer.recovery] == ["look_again", "home_again"]
+    assert len(here.where_and_what(view, lost, "summary").recovery) == 1
     assert "unknown screen" in rendering.actions(answer)
 
 
