@@ -1,6 +1,7 @@
 """Discovery on a live page: one look, one ranking per target, one question what leads to them.
 
-Two round trips for any number of targets. Nothing is returned that the page has not confirmed.
+One round trip for any number of targets, two where one of them can only be written down in CSS.
+Nothing is returned that was not seen, or confirmed by the page, to lead to that one element.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from playwright.async_api import Page
 
-from agent.locating.expressing import as_selector, proposals
+from agent.locating.expressing import as_selector, proposals, stands_alone
 from agent.locating.index import IndexedElement, PageIndex
 from agent.locating.looking import lead_to, look_around
 from agent.locating.ranking import MOST_SHOWN, Candidate, rank
@@ -26,8 +27,7 @@ class Discovered:
     wanted: Wanted
     candidate: Candidate
     selector: Selector
-    """Strategies that lead to it and to nothing else, as the page has just confirmed; the one that
-    found it first where it does."""
+    """Strategies that lead to it and to nothing else, the one that found it first where it does."""
 
     @property
     def element(self) -> IndexedElement:
@@ -89,21 +89,34 @@ async def discover_all(
     """Several elements in one look, in the order they were asked for."""
     index = await look_around(page)
     ranked = [rank(index, each, order) for each in wanted]
-    written = [(r.best, proposals(index, r.best)) for r in ranked if r.best is not None]
-    pairs = [
-        (best.element.at, as_selector(index, best.element, (s,))) for best, said in written for s in said
-    ]
-    confirmed = iter(await lead_to(page, index, pairs))
+    ways = await _ways(page, index, [result.best for result in ranked if result.best is not None])
     answers: list[Discovery] = []
     for each, result in zip(wanted, ranked, strict=True):
         if result.best is not None:
-            ways = tuple(way for way in proposals(index, result.best) if next(confirmed))
-            answers.append(_answer(index, each, result.best, ways))
+            answers.append(_answer(index, each, result.best, ways[result.best.element.at]))
         elif result.rivals:
             answers.append(Ambiguous(each, result.rivals, _places(index, result.rivals)))
         else:
             answers.append(NotFound(each, "nothing on the page is called so", result.hints))
     return answers
+
+
+async def _ways(page: Page, index: PageIndex, meant: Sequence[Candidate]) -> dict[int, tuple[Strategy, ...]]:
+    """For each element the strategies that lead to it alone: those the look itself shows to; for an
+    element without any, those the page says do, all asked at once.
+    """
+    known: dict[int, tuple[Strategy, ...]] = {}
+    open_: list[tuple[IndexedElement, Strategy]] = []
+    for each in meant:
+        proposed = [(way, stands_alone(index, each.element, way)) for way in proposals(index, each)]
+        known[each.element.at] = tuple(way for way, alone in proposed if alone)
+        if not known[each.element.at]:
+            open_ += [(each.element, way) for way, alone in proposed if alone is None]
+    asked = [(element.at, as_selector(index, element, (way,))) for element, way in open_]
+    for (element, way), leads in zip(open_, await lead_to(page, index, asked), strict=True):
+        if leads:
+            known[element.at] = (*known[element.at], way)
+    return known
 
 
 def _answer(index: PageIndex, wanted: Wanted, best: Candidate, ways: tuple[Strategy, ...]) -> Discovery:

@@ -19,6 +19,21 @@ Named = Literal["label", "placeholder", "role_name"]
 Css = Literal["relational_css", "shadow_pierce", "fallback_css"]
 _AUTHORED_ID = re.compile(r"[A-Za-z]+\d{0,2}(?:[-_:.]+(?:[A-Za-z]+\d{0,2}|\d{1,2}))*")
 """An id of words and small numbers; what looks generated is not used."""
+_COMPLETE_ROLES = frozenset(
+    [
+        "button",
+        "link",
+        "checkbox",
+        "radio",
+        "switch",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "spinbutton",
+        "slider",
+    ]
+)
+"""Roles of which a look has every element, hidden ones included."""
 _HEADINGS = ":is(h1,h2,h3,h4,h5,h6,legend,summary,caption,label)"
 
 
@@ -37,6 +52,27 @@ def proposals(index: PageIndex, candidate: Candidate) -> tuple[Strategy, ...]:
     """Ways to write the element down: the strategy that found it first, then the others."""
     order = (candidate.strategy, *(name for name in _WRITERS if name != candidate.strategy))
     return tuple(strategy for name in order for strategy in _WRITERS[name](index, candidate))
+
+
+def stands_alone(index: PageIndex, element: IndexedElement, way: Strategy) -> bool | None:
+    """Whether the index itself shows that a way leads to this element only; None where it cannot tell.
+
+    A look has every control of the page and every element with one of the operable roles, so what is
+    named by label, placeholder, or such a role and name needs no second question.
+    """
+    if not isinstance(way, NameStrategy) or (way.type == "role_name" and way.role not in _COMPLETE_ROLES):
+        return None
+    document = index.documents[element.root]
+    same = (e for e in index.elements if index.documents[e.root] == document and _is_named(e, way))
+    twins = [e for e in same if e.visible == element.visible or e.visible]
+    return twins == [element]
+
+
+def _is_named(element: IndexedElement, way: NameStrategy) -> bool:
+    if way.role is not None and element.role != way.role:
+        return False
+    said = {"label": element.label, "placeholder": element.placeholder, "role_name": element.name}[way.type]
+    return " ".join(said.split()) == " ".join(way.name.split())
 
 
 def as_selector(index: PageIndex, element: IndexedElement, strategies: tuple[Strategy, ...]) -> Selector:

@@ -17,6 +17,7 @@ KEPT_ATTRIBUTES = frozenset({
     "autocomplete", "accept", "rel", "role",
 })  # fmt: skip
 MOST_NEIGHBOURS = 12
+MOST_KEYS = 6
 _TELLING = (RegionKind.ROW, RegionKind.ITEM)
 
 
@@ -34,9 +35,10 @@ class Fingerprints:
         return self._made[at]
 
     def _make(self, element: IndexedElement) -> Fingerprint:
-        twins = self._twins[element.role, element.name] if element.at in self._operable else []
+        twins = self._twins[_called(element)] if element.at in self._operable else []
         own = self._context(element.at)
-        others = {words for at in twins if at != element.at for words in self._context(at)}
+        fellows = {*twins, *self._parallel[self._slot(element)]} - {element.at}
+        others = {words for at in fellows for words in self._context(at)}
         near = element.near
         return Fingerprint(
             role=element.role,
@@ -52,13 +54,13 @@ class Fingerprints:
             heading=near.heading or None,
             before=near.before or None,
             after=near.after or None,
-            row=self._row(element),
+            row=self._row(element)[:MOST_NEIGHBOURS],
             column=near.column or None,
             neighbours=self._neighbours(element),
             region=tuple(map(self._region_words, reversed(list(self.index.regions_of(element))))),
             place=self._place(element),
             twins=max(0, len(twins) - 1) if twins else 0,
-            key=next((words for words in own if words not in others), None) if len(twins) > 1 else None,
+            key=tuple(words for words in own if words not in others)[:MOST_KEYS] if fellows else (),
             xpath=self._path(element),
             box=element.box,
         )
@@ -68,18 +70,17 @@ class Fingerprints:
         element = self.index.elements[at]
         near = element.near
         named = [region.name for region in self.index.regions_of(element) if region.name]
-        said = (self._row(element) or "", near.before, *named, near.heading, near.after, near.column)
+        said = (*self._row(element), near.before, *named, near.heading, near.after, near.column)
         return tuple(dict.fromkeys(words for words in said if words))
 
-    def _row(self, element: IndexedElement) -> str | None:
-        """What its row, item or card begins with, other than its own words."""
-        if element.near.row:
-            return element.near.row
+    def _row(self, element: IndexedElement) -> tuple[str, ...]:
+        """What its row, item or card says, other than its own words."""
         own = {element.name, element.text}
         for region in self.index.regions_of(element):
             if region.kind in _TELLING:
-                return next((text for text in region.texts if text not in own), None)
-        return None
+                said = (element.near.row, *region.texts)
+                return tuple(dict.fromkeys(text for text in said if text and text not in own))
+        return (element.near.row,) if element.near.row else ()
 
     def _region_words(self, region: IndexedRegion) -> str:
         attributes = self.index.elements[region.element].attributes
@@ -119,10 +120,29 @@ class Fingerprints:
     def _twins(self) -> dict[tuple[str | None, str], list[int]]:
         found: defaultdict[tuple[str | None, str], list[int]] = defaultdict(list)
         for element in self.index.interactive:
-            found[element.role, element.name].append(element.at)
+            found[_called(element)].append(element.at)
         return found
+
+    @cached_property
+    def _parallel(self) -> dict[object, list[int]]:
+        found: defaultdict[object, list[int]] = defaultdict(list)
+        for element in self.index.interactive:
+            found[self._slot(element)].append(element.at)
+        return found
+
+    def _slot(self, element: IndexedElement) -> object:
+        """Its place in its row or item: the same in others of the table or list are its like."""
+        for region in self.index.regions_of(element):
+            if region.kind in _TELLING:
+                return region.kind, region.parent, element.role, self._place(element)
+        return element.at
 
     def all(self) -> Iterator[tuple[int, Fingerprint]]:
         """Those of everything one can see and operate, with their places."""
         for element in self.index.interactive:
             yield element.at, self.of(element.at)
+
+
+def _called(element: IndexedElement) -> tuple[str | None, str]:
+    """Its role and what a person would call it."""
+    return element.role, element.name or element.label or element.text or element.placeholder

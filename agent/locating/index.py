@@ -87,8 +87,7 @@ class IndexedRegion:
     """What else it could be called: the texts of a row's cells or of an item's parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """The words next to an element. Empty strings where there are none."""
 
     heading: str = ""
@@ -103,9 +102,8 @@ class Neighbours:
     """The header cell of its table column."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedElement:
-    """One element as it was seen."""
+class IndexedElement(NamedTuple):
+    """One element as it was seen. A tuple, since a large page has thousands of them."""
 
     at: int
     """Its position in `PageIndex.elements`, which are in document order, frames where they stand."""
@@ -157,6 +155,12 @@ class IndexedElement:
     def test_ids(self) -> dict[str, str]:
         """Attributes that exist to be found by."""
         return {name: self.attributes[name] for name in TEST_ID_ATTRIBUTES if name in self.attributes}
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """What its author calls it: test ids, id and field name."""
+        get = self.attributes.get
+        return tuple(said for name in (*TEST_ID_ATTRIBUTES, "id", "name") if (said := get(name)))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -215,6 +219,15 @@ class PageIndex:
         while at is not None:
             yield self.regions[at]
             at = self.regions[at].parent
+
+    @cached_property
+    def documents(self) -> tuple[int, ...]:
+        """For each root, the root of the document it belongs to: itself, or what its hosts stand in."""
+        owners: list[int] = []
+        for at, root in enumerate(self.roots):  # outermost first
+            inside = root.kind is RootKind.SHADOW and root.parent is not None
+            owners.append(owners[root.parent] if inside and root.parent is not None else at)
+        return tuple(owners)
 
     def path_of_root(self, root: int) -> tuple[IndexedRoot, ...]:
         """The roots one passes from the page's document to this one, both included."""

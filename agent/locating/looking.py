@@ -23,10 +23,18 @@ from agent.page import library
 from agent.page.probing import PARSED_WITHIN_S
 from kb_schema.selectors import Selector
 
-_VISIBLE, _INTERACTIVE, _ENABLED, _REQUIRED, _TICKABLE, _TICKED, _CLICKABLE, _BY_LABEL = (
-    1 << bit for bit in range(8)
-)
+_TICKABLE, _TICKED = 16, 32
 _ALONE = Neighbours()
+
+
+def _states(flags: int) -> tuple[bool, bool, bool, bool, bool | None, bool, bool]:
+    """The bits of `FLAG` in `js/9_index.js`: visible, interactive, enabled, required, ticked, clickable, by label."""
+    visible, interactive, enabled, required = (bool(flags & 1 << bit) for bit in range(4))
+    ticked = bool(flags & _TICKED) if flags & _TICKABLE else None
+    return visible, interactive, enabled, required, ticked, bool(flags & 64), bool(flags & 128)
+
+
+_STATES = tuple(_states(flags) for flags in range(256))
 
 
 async def look_around(page: Page, *, everything: bool = False) -> PageIndex:
@@ -103,11 +111,5 @@ def _element(at: int, row: list[Any]) -> IndexedElement:
         attributes,
         Neighbours(*near) if near else _ALONE,
         Box(x, y, width, height),
-        bool(flags & _VISIBLE),
-        bool(flags & _INTERACTIVE),
-        bool(flags & _ENABLED),
-        bool(flags & _REQUIRED),
-        bool(flags & _TICKED) if flags & _TICKABLE else None,
-        bool(flags & _CLICKABLE),
-        bool(flags & _BY_LABEL),
+        *_STATES[flags],
     )

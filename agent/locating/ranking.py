@@ -13,7 +13,7 @@ from rapidfuzz import fuzz, process
 
 from agent.locating.index import IndexedElement, PageIndex
 from agent.locating.regions import meant_regions, stands_in
-from agent.locating.roles import ROLE_HINTS, fits_action, prefers
+from agent.locating.roles import ROLE_HINTS, fitting, prefers
 from agent.locating.strategies import DEFAULT_ORDER, STRATEGIES, Fit
 from agent.locating.wanted import Reading, Wanted, readings
 from agent.locating.words import plain
@@ -49,20 +49,21 @@ class Ranked:
 def rank(index: PageIndex, wanted: Wanted, order: Sequence[str] = DEFAULT_ORDER) -> Ranked:
     """The element that is meant. Raises `KeyError` for a strategy there is not."""
     ladder = [STRATEGIES[name] for name in order]
-    fitting = tuple(each for each in index.interactive if fits_action(each, wanted.action))
+    able = fitting(index.interactive, wanted.action)
     found: dict[int, Candidate] = {}
     for reading in readings(wanted):
         regions = meant_regions(index, reading.regions) if reading.regions else frozenset[int]()
         if reading.regions and not regions:
             continue
-        pool = tuple(each for each in fitting if _may_be(index, each, reading, regions))
+        free = reading.roles is None and not regions
+        pool = able if free else tuple(each for each in able if _may_be(index, each, reading, regions))
         for rung in ladder:
             for match in rung.candidates(reading, pool, index):
                 _keep(
                     found,
                     Candidate(match.element, rung.name, rung.confidence, match.fit, match.said, regions),
                 )
-    return _decide(found.values(), wanted) or Ranked(None, (), _hints(fitting, wanted))
+    return _decide(found.values(), wanted) or Ranked(None, (), _hints(able, wanted))
 
 
 def _may_be(index: PageIndex, element: IndexedElement, reading: Reading, regions: frozenset[int]) -> bool:

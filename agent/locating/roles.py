@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agent.locating.index import IndexedElement
 from kb_schema.vocabulary import canonical
 
@@ -40,12 +42,10 @@ _UNTOLD_FIELDS = frozenset({"date", "datetime-local", "month", "time", "week", "
 """Input types that have no role in ARIA."""
 
 
-def fits_action(element: IndexedElement, action: str | None) -> bool:
-    """Whether the action can be done to the element. No action: anything that can be operated."""
-    if action is None:
-        return True
-    kind = _KINDS.get(canonical(action) or action)
-    return True if kind is None else kind(element)
+def fitting(elements: Iterable[IndexedElement], action: str | None) -> tuple[IndexedElement, ...]:
+    """The elements the action can be done to. No action: anything that can be operated."""
+    kind = None if action is None else _KINDS.get(canonical(action) or action)
+    return tuple(elements) if kind is None else tuple(each for each in elements if kind(each))
 
 
 def prefers(element: IndexedElement, action: str | None) -> bool:

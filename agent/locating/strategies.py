@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from agent.locating.index import IndexedElement, PageIndex, RegionKind, RootKind
 from agent.locating.wanted import Reading
-from agent.locating.words import Grade, grade, plain
+from agent.locating.words import Grade, grade
 
 
 class Fit(IntEnum):
@@ -87,14 +87,16 @@ def _by_own(element: IndexedElement, words: str, *texts: str) -> Iterator[Match]
 def by_label(reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex) -> Iterator[Match]:
     """Fields by what labels them (PACTS 5.2)."""
     for element in pool:
-        yield from _by_own(element, reading.words, element.label)
+        if element.label:
+            yield from _by_own(element, reading.words, element.label)
 
 
 @strategy("placeholder", 0.88)
 def by_placeholder(reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex) -> Iterator[Match]:
     """Fields by their placeholder (PACTS 5.3)."""
     for element in pool:
-        yield from _by_own(element, reading.words, element.placeholder)
+        if element.placeholder:
+            yield from _by_own(element, reading.words, element.placeholder)
 
 
 @strategy("role_name", 0.95)
@@ -162,9 +164,8 @@ def by_piercing(reading: Reading, pool: tuple[IndexedElement, ...], index: PageI
 def by_identity(reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex) -> Iterator[Match]:
     """By an id, a test id or a field name that says the words."""
     for element in pool:
-        said = (*element.test_ids.values(), element.id or "", element.attributes.get("name", ""))
-        for text in said:
-            if text and reading.words and plain(text) == reading.words:
+        for text in element.identities:
+            if grade(reading.words, text) is Grade.EXACT:
                 yield Match(element, Fit.IDENTITY, text)
 
 

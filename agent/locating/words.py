@@ -9,6 +9,7 @@ from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NO_WORD = re.compile(r"[\W_\ue000-\uf8ff]+")
+_START = 3
 _SYNONYMS = (("e mail", "email"), ("email address", "email"), ("log in", "login"), ("log out", "logout"))
 """Spellings of one thing. Not among them: what only often means the same, as signing in and up."""
 
@@ -38,12 +39,23 @@ def grade(wanted: str, said: str) -> Grade:
     """How well `said` fits the words. Only whole words count, and only from the beginning."""
     if not said or not wanted:
         return Grade.NOT
-    asked, told = plain(wanted), plain(said)
+    asked = plain(wanted)
+    if _begins_otherwise(asked, said):
+        return Grade.NOT
+    told = plain(said)
     if asked == told or asked.replace(" ", "") == told.replace(" ", ""):
         return Grade.EXACT
     if _singular(asked) == _singular(told):
         return Grade.PLURAL
     return Grade.BEGINS if told.startswith(f"{asked} ") else Grade.NOT
+
+
+def _begins_otherwise(asked: str, said: str) -> bool:
+    """Whatever fits begins alike: this spares most texts of a page a closer look."""
+    start = said[:4]
+    if not (start.isascii() and start.isalpha() and start[1:].islower()) or len(asked) < _START:
+        return False
+    return start[:_START].lower() != asked.replace(" ", "")[:_START]
 
 
 def _singular(words: str) -> str:

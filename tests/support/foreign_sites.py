@@ -106,3 +106,10 @@ def spadeworks() -> Iterator[str]:
     """The base URL of Spadeworks."""
     with spadeworks_site() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def spadeworks_2() -> Iterator[str]:
+    """The base URL of Spadeworks after its redesign."""
+    with spadeworks_site("--ui-version", "2") as url:
+        yield url

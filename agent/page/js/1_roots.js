@@ -87,12 +87,23 @@ function isVisible(el, look) {
   if (frame && !visible(frame, look)) return false;
   const tag = tagOf(el);
   if (tag === "option" || tag === "optgroup") return optionVisible(el, look);
-  if (!el.checkVisibility({ visibilityProperty: true })) {
+  if (!painted(el, look)) {
     return getComputedStyle(el).display === "contents" && contentsVisible(el, look);
   }
-  const box = el.getBoundingClientRect();
+  const box = boxOf(el, look);
   return box.width > 0 && box.height > 0;
 }
+
+/** Something of one look, asked of the browser once per element. */
+function remembered(look, what, el, ask) {
+  const known = look[what] || (look[what] = new Map());
+  let answer = known.get(el);
+  if (answer === undefined) known.set(el, (answer = ask(el)));
+  return answer;
+}
+
+const painted = (el, look) => remembered(look, "painted", el, (each) => each.checkVisibility({ visibilityProperty: true }));
+const boxOf = (el, look) => remembered(look, "boxes", el, (each) => each.getBoundingClientRect());
 
 /** A closed list shows the chosen option only. */
 function optionVisible(el, look) {

@@ -147,13 +147,8 @@ function labelText(el, look) {
 
 /** The accessible name. */
 function nameOf(el, look) {
-  const names = look.names || (look.names = new Map());
-  let name = names.get(el);
-  if (name === undefined) {
-    name = squeeze(alternative(el, look, { seen: new Set(), referred: false, inside: false, hidden: false, depth: 0 }));
-    names.set(el, name);
-  }
-  return name;
+  return remembered(look, "names", el, (each) =>
+    squeeze(alternative(each, look, { seen: new Set(), referred: false, inside: false, hidden: false, depth: 0 })));
 }
 
 /** What an element says where another refers to it; where it is hidden itself, all of it counts. */
@@ -299,20 +294,14 @@ function staysInLine(el, tag) {
 
 /** Painted at all, whatever its size: hidden elements do not name anything. */
 function rendered(el, look) {
-  const known = look.rendered || (look.rendered = new Map());
-  let answer = known.get(el);
-  if (answer === undefined) {
-    answer = isRendered(el, look);
-    known.set(el, answer);
-  }
-  return answer;
+  return remembered(look, "rendered", el, (each) => isRendered(each, look));
 }
 
 function isRendered(el, look) {
   const tag = tagOf(el);
   if (tag === "option" || tag === "optgroup") return el.closest("select, datalist") === null || rendered(el.parentElement, look);
   if (tag === "area") return true;
-  if (el.checkVisibility({ visibilityProperty: true })) return true;
+  if (painted(el, look)) return true;
   const style = getComputedStyle(el);
   if (style.display !== "contents" || style.visibility !== "visible") return false;
   const parent = flatParent(el);

@@ -114,7 +114,7 @@ function addRow(el, tag, role, shown, operable, walk) {
   const at = walk.elements.push(el) - 1;
   if (at >= MOST_ELEMENTS) walk.full = true;
   const seen = shown && visible(el, look);
-  const box = el.getBoundingClientRect();
+  const box = boxOf(el, look);
   const ticked = tickedState(el, role);
   const clickable = !operable && shown && !walk.pointer && (hasAttr(el, "onclick") || showsHand(el));
   if (clickable) walk.pointer = true;

@@ -64,22 +64,34 @@ def true_element(page: Page, truth: str) -> Locator:
     return page.frame_locator(frame).locator(css) if inside else page.locator(truth)
 
 
-async def sign_in_to_spadeworks(context: BrowserContext, base_url: str) -> None:
-    """Give the context a session, and no cookie banner."""
+async def sign_in_with_banner(context: BrowserContext, base_url: str) -> None:
+    """Give the context a session; nobody has answered the cookie banner yet."""
     page = await context.new_page()
     await page.goto(f"{base_url}/login")
     await page.fill("[name=email]", DEMO_EMAIL)
     await page.fill("[name=password]", DEMO_PASSWORD)
     await page.press("[name=password]", "Enter")
     await page.wait_for_url("**/dashboard")
-    decline = page.locator("#cookie-decline")
+    await page.close()
+
+
+async def sign_in_to_spadeworks(context: BrowserContext, base_url: str) -> None:
+    """Give the context a session, and no cookie banner."""
+    await sign_in_with_banner(context, base_url)
+    page = await context.new_page()
+    await page.goto(f"{base_url}/dashboard")
+    decline = page.locator("[data-consent=declined]")
     if await decline.count():
         await decline.click()
         await decline.wait_for(state="detached")
     await page.close()
 
 
-SIGN_IN = {"spadeworks": sign_in_to_spadeworks, "django": sign_in_to_admin}
+SIGN_IN = {
+    "spadeworks": sign_in_to_spadeworks,
+    "spadeworks-2": sign_in_with_banner,
+    "django": sign_in_to_admin,
+}
 SIGNED_OUT = {"/login", "/forgot-password"}
 
 

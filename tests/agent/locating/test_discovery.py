@@ -196,25 +196,25 @@ async def verdict(page, target: Target, answer: Discovery) -> str:
     return "right" if target.truth is not None and await same_element(page, answer, target.truth) else "wrong"
 
 
-def urls_of(spadeworks: str, django_admin: str) -> dict[str, str]:
-    return {"spadeworks": spadeworks, "django": django_admin}
+def urls_of(spadeworks: str, spadeworks_2: str, django_admin: str) -> dict[str, str]:
+    return {"spadeworks": spadeworks, "spadeworks-2": spadeworks_2, "django": django_admin}
 
 
 async def test_a_sample_of_the_lists_is_found_right_and_never_wrong(
-    browser, spadeworks, django_admin, chance
+    browser, spadeworks, spadeworks_2, django_admin, chance
 ):
-    pages = chance.sample(list(target_pages("targets.yaml")), SAMPLE)
-    report = await judge(browser, urls_of(spadeworks, django_admin), pages)
+    pages = chance.sample([*target_pages("targets.yaml"), *target_pages("held_out.yaml")], SAMPLE)
+    report = await judge(browser, urls_of(spadeworks, spadeworks_2, django_admin), pages)
     assert not report["wrong"]
     assert len(report["missed"]) <= 1, report["missed"]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["targets.yaml"])
+@pytest.mark.parametrize("name", ["targets.yaml", "held_out.yaml"])
 async def test_targets_written_down_beforehand_are_found_right_and_never_wrong(
-    browser, spadeworks, django_admin, name
+    browser, spadeworks, spadeworks_2, django_admin, name
 ):
-    report = await judge(browser, urls_of(spadeworks, django_admin), list(target_pages(name)))
+    report = await judge(browser, urls_of(spadeworks, spadeworks_2, django_admin), list(target_pages(name)))
     counted = {kind: len(cases) for kind, cases in report.items()}
     print(name, counted, *report["missed"], sep="\n")  # noqa: T201 - the report
     assert not report["wrong"]

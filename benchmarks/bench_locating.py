@@ -1,0 +1,164 @@
+"""Locating: one look and pure rankings, against the same strategies by sequential Playwright calls."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import statistics
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Locator, Page, async_playwright
+
+from agent.browser.launch import launch
+from agent.locating.discovering import Discovered, discover_all
+from agent.locating.looking import look_around
+from agent.locating.roles import ROLE_HINTS
+from agent.locating.wanted import Wanted
+from agent.page import library
+
+pytestmark = pytest.mark.bench
+
+MANY_AT_500 = 40
+"""Ten targets at 500 elements: at least so many times faster."""
+ONE_AT_5000 = 5
+ROUNDS = 7
+
+
+def page_of(elements: int) -> str:
+    """Forms, tables and links, a label each, about so many elements that can be operated."""
+    fields = "".join(
+        f"<p><label for=f{n}>Field number {n}</label><input id=f{n} placeholder='Hint {n}'></p>"
+        f"<p><button id=b{n}>Press {n}</button> <a id=a{n} href='/go/{n}'>Go to {n}</a></p>"
+        for n in range(elements // 3)
+    )
+    return f"<!doctype html><title>Many</title><main><h1>Many</h1><form>{fields}</form></main>"
+
+
+@asynccontextmanager
+async def showing(elements: int) -> AsyncIterator[Page]:
+    async with async_playwright() as playwright:
+        browser = await launch(playwright)
+        context = await browser.new_context(viewport={"width": 1280, "height": 720})
+        await library.install(context)
+        page = await context.new_page()
+        await page.set_content(page_of(elements))
+        yield page
+        await browser.close()
+
+
+def targets(elements: int, count: int) -> list[Wanted]:
+    """Fields, buttons and links spread over the page; what is clicked is found by no label."""
+    last = elements // 3 - 1
+    places = [last * (n + 1) // count for n in range(count)]
+    kinds = [("Go to {}", "click"), ("Field number {}", "fill"), ("Press {}", "click"), ("Hint {}", "fill")]
+    return [Wanted(kinds[n % 4][0].format(at), kinds[n % 4][1]) for n, at in enumerate(places)]
+
+
+# -- the same, by sequential calls, as PACTS 5 writes it down ------------------------------------------
+
+
+async def selector_of(locator: Locator) -> str | None:
+    """PACTS's way to write the first match down: id, name, aria-label."""
+    for attribute in ("id", "name", "aria-label"):
+        value = await locator.get_attribute(attribute)
+        if value:
+            return f'[{attribute}="{value}"]'
+    return None
+
+
+async def by_label(page: Page, name: re.Pattern[str]) -> bool:
+    """The label with the text, then the field it is for (PACTS 5.2)."""
+    label = page.get_by_text(name).locator("xpath=ancestor-or-self::label[1]")
+    if not await label.count():
+        return False
+    target = await label.first.get_attribute("for")
+    return target is not None and await page.locator(f"css=#{target}").count() == 1
+
+
+async def by_placeholder(page: Page, name: re.Pattern[str]) -> bool:
+    """The first fifty placeholders, one by one (PACTS 5.3)."""
+    fields = page.locator("[placeholder]")
+    for at in range(min(await fields.count(), 50)):
+        said = await fields.nth(at).get_attribute("placeholder")
+        if said and name.search(said):
+            return await selector_of(fields.nth(at)) is not None
+    return False
+
+
+async def by_role(page: Page, name: re.Pattern[str], words: str) -> bool:
+    """The role that the words hint at, else button, link and tab (PACTS 5.4)."""
+    hinted = next((role for word, role in ROLE_HINTS.items() if word in words.lower()), "button")
+    for role in dict.fromkeys([hinted, "button", "link", "tab"]):
+        found = page.get_by_role(role, name=name)  # type: ignore[arg-type] # - a known role
+        if await found.count():
+            return await selector_of(found.first) is not None
+    return False
+
+
+async def by_calls(page: Page, wanted: Wanted) -> bool:
+    """The first three rungs of PACTS's ladder as its document writes them, first match wins."""
+    name = re.compile(re.escape(wanted.words) + "$", re.IGNORECASE)
+    return (
+        await by_label(page, name)
+        or await by_placeholder(page, name)
+        or await by_role(page, name, wanted.words)
+    )
+
+
+async def median_ms(what: Callable[[], Awaitable[object]], rounds: int = ROUNDS) -> float:
+    took = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        await what()
+        took.append((time.perf_counter() - began) * 1000)
+    return statistics.median(took)
+
+
+async def compare(elements: int, count: int) -> float:
+    """How many times faster one look is than sequential calls, on the same page in the same run."""
+    async with showing(elements) as page:
+        wanted = targets(elements, count)
+        found = await discover_all(page, wanted)
+        assert all(isinstance(each, Discovered) for each in found), found
+        assert any([await by_calls(page, each) for each in wanted])
+
+        async def all_by_calls() -> None:
+            for each in wanted:
+                await by_calls(page, each)
+
+        ours = await median_ms(lambda: discover_all(page, wanted))
+        theirs = await median_ms(all_by_calls, 3)
+        print(
+            f"\n{count} targets at {elements}: {ours:.1f} ms, by calls {theirs:.0f} ms: {theirs / ours:.1f} times"
+        )
+        return theirs / ours
+
+
+def test_ten_targets_at_500_elements() -> None:
+    assert asyncio.run(compare(500, 10)) >= MANY_AT_500
+
+
+def test_one_target_at_5000_elements() -> None:
+    assert asyncio.run(compare(5_000, 1)) >= ONE_AT_5000
+
+
+def test_one_look() -> None:
+    async def run() -> None:
+        for elements in (50, 500, 5_000):
+            async with showing(elements) as page:
+                await look_around(page)
+                whole = await median_ms(lambda page=page: look_around(page))  # type: ignore[misc]
+                inside = await median_ms(
+                    lambda page=page: page.evaluate(  # type: ignore[misc]
+                        "window[Symbol.for('periplus.page.1')].index('{\"everything\": false}').length"
+                    )
+                )
+                kept = len((await look_around(page)).elements)
+                print(
+                    f"\none look at {elements}: {whole:.1f} ms, {inside:.1f} of it in the page, {kept} kept"
+                )
+
+    asyncio.run(run())
