@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import lru_cache, singledispatch
 from typing import NamedTuple
 
 from kb_schema.conditions import (
+    MESSAGE_REGIONS,
     BaseCondition,
     Combined,
     CustomCondition,
@@ -60,7 +61,7 @@ class Medium(Enum):
     """A snapshot of a part of the page, or nothing: what is not in it may be there all the same."""
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """Where an anchor is looked for."""
 
     TEXT = "text"
@@ -133,7 +134,7 @@ def _(condition: DomContains, _scope: Scope, medium: Medium) -> Anchors | None:
 
 @_anchors.register
 def _(condition: ShowsMessage, _scope: Scope, medium: Medium) -> Anchors | None:
-    return _saying(condition.text_contains, condition.selector, medium)
+    return _saying(condition.text_contains, condition.selector or MESSAGE_REGIONS, medium)
 
 
 @_anchors.register

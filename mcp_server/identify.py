@@ -102,7 +102,7 @@ def identify(
     accepted = sorted((each for each in judged if each.rejected_by is None), key=lambda each: each.order)
     if accepted:
         return _found(view, accepted, judged)
-    hint = _foreign_hint(view, snapshot.url, base) if foreign else _lost_hint(last_known)
+    hint = _foreign_hint(view, snapshot.url, base) if foreign else _lost_hint(page, last_known)
     known = _signed_in(view, facts, page, prober) if last_known is not None and not foreign else {}
     return Identification(
         website_id=view.website_id,
@@ -266,7 +266,11 @@ def _foreign_hint(view: View, url: str, base: str) -> str:
     )
 
 
-def _lost_hint(last_known: str | None) -> str:
+def _lost_hint(page: StoredPage, last_known: str | None) -> str:
+    if page.outline is not None and not page.outline.complete:
+        return (
+            "no known screen matches what was sent; send the snapshot of the whole page as text, not its file"
+        )
     if last_known is None:
         return "no known screen matches; pass last_known_screen_id, or call find_global_recovery_paths"
     return "no known screen matches; carry out the first recovery option, then identify again"

@@ -41,6 +41,8 @@ _ROLES = SAID_BY_NAME | {
 }  # fmt: skip
 
 _FENCE = re.compile(r"^```[a-z]*\n(.*?)(?:^```|\Z)", re.MULTILINE | re.DOTALL)
+_HEAD = 20_000
+"""Characters in which headers are looked for."""
 _HEADER = re.compile(r"^\W{0,4}Page (URL|Title): *(.*)$", re.MULTILINE)
 _ELSEWHERE = re.compile(r"^- \[Snapshot\]\(", re.MULTILINE)
 """The snapshot was written to a file: only the address and the title are here."""
@@ -132,15 +134,21 @@ class Outline:
 
 def read_outline(text: str) -> Outline | None:
     """A snapshot read, or None where the text is none. Raises `PageRefused` for one beyond limits."""
-    headers = {name: value.strip() for name, value in _HEADER.findall(text[:20_000])}
+    url, title = headers_of(text)
     for block in _blocks(text):
         outline = _read_block(block)
         if outline is not None:
-            outline.url, outline.title = headers.get("URL", ""), headers.get("Title", "")
+            outline.url, outline.title = url, title
             return outline
-    if headers and (_ELSEWHERE.search(text) or not _says_more(text)):
-        return Outline(headers.get("URL", ""), headers.get("Title", ""), complete=False)
+    if (url or title) and (_ELSEWHERE.search(text) or not _says_more(text)):
+        return Outline(url, title, complete=False)
     return None
+
+
+def headers_of(text: str) -> tuple[str, str]:
+    """The URL and the title that head a snapshot; empty where it has none."""
+    found = {name: value.strip() for name, value in _HEADER.findall(text[:_HEAD])}
+    return found.get("URL", ""), found.get("Title", "")
 
 
 def _blocks(text: str) -> Iterator[str]:
