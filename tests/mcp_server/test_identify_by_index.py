@@ -6,7 +6,7 @@ import json
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from kb_schema import KnowledgeBase, parse_document
 from kb_schema.answers import Identification
