@@ -80,10 +80,10 @@ def canonical(document: Document, knowledge: KnowledgeBase) -> dict[str, Any]:
 
 def _write_all(knowledge: KnowledgeBase, folder: Path) -> int:
     count = 0
+    for kind in knowledge.by_kind.keys() & FOLDER_OF.keys():
+        (folder / FOLDER_OF[kind]).mkdir(exist_ok=True)
     for name, document in _named(knowledge):
-        file = folder / name
-        file.parent.mkdir(exist_ok=True)
-        with file.open("w", encoding="utf-8", newline="\n") as stream:
+        with (folder / name).open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(to_yaml(canonical(document, knowledge)))
         count += 1
     return count
