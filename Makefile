@@ -44,6 +44,7 @@ lint: setup ## style, types and the architecture's contracts
 	@$(BIN)/ruff format --check $(STYLED)
 	@$(BIN)/mypy $(addprefix -p ,$(wildcard $(PACKAGES)))
 	@$(BIN)/lint-imports
+	@bash scripts/lint_page_js.sh
 
 format: setup ## let ruff format and mend what it can
 	@$(BIN)/ruff check --fix $(STYLED)

@@ -44,7 +44,8 @@ RACE_DEADLINE_S = 10.0
 def source() -> str:
     """The whole in-page library as one script that does nothing the second time."""
     folder = Path(__file__).parent / "js"
-    parts = [file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.js"))]
+    files = sorted(folder.glob("*.js"))
+    parts = [f"// {file.name}\n{file.read_text(encoding='utf-8')}" for file in files]
     body = "\n".join(parts)
     return f'(() => {{\n"use strict";\nconst KEY = {_KEY};\nif (window[KEY]) return;\n{body}\n}})();'
 

@@ -10,7 +10,6 @@ const STILL_PROPERTIES = new Set([
   "strokeDashoffset", "strokeDasharray", "offset", "computedOffset", "easing", "composite",
 ]);
 
-const failing = (point, evidence) => ({ point, evidence });
 
 /** Judge until everything passes or the time is over. */
 async function gate(selector, policy) {

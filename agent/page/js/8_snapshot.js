@@ -8,7 +8,7 @@ const VOID_TAGS = new Set([
 ]);
 // Elements whose contents nobody asks about, or that say nothing a visitor can see.
 const EMPTIED_TAGS = new Set(["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]);
-const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked", "data-pp-name"]);
+const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked", "data-pp-name", "data-pp-at"]);
 const KEPT_ON_SECRETS = new Set(["id", "class", "name", "type", "role", "for", "data-testid", "data-qa", "data-pp-secret"]);
 const SECRET_AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
 const DATA_URI_LIMIT = 512; // characters; longer embedded pictures are left out
@@ -17,14 +17,20 @@ const escapeText = (text) => text.replace(/[&<>\u00a0]/g, (c) => ({ "&": "&amp;"
 const escapeAttribute = (text) => text.replace(/[&"<>\u00a0]/g, (c) =>
   ({ "&": "&amp;", "\"": "&quot;", "<": "&lt;", ">": "&gt;", "\u00a0": "&nbsp;" })[c]);
 
-function snapshotHtml(secretSelectors) {
+let places = new Map(); // elements of the look that is being written down -> their places in it
+
+/** @param remembered elements (of a look) whose places the HTML is to carry. */
+function snapshotHtml(secretSelectors, remembered = []) {
   const look = newLook();
+  places = new Map(remembered.map((el, at) => [el, at]));
   const secrets = new Set();
   for (const selector of secretSelectors) {
     const scope = scopeOf(selector, true, look);
     for (const [s, index] of inOrder(selector)) for (const el of attempt(s, index, scope).found) secrets.add(el);
   }
-  return rootHtml(document, look, secrets);
+  const html = rootHtml(document, look, secrets);
+  places = new Map();
+  return html;
 }
 
 function rootHtml(root, look, secrets) {
@@ -76,6 +82,7 @@ function openTag(el, look, secret, secrets) {
     const long = value.length > DATA_URI_LIMIT && /^\s*data:/i.test(value);
     parts.push(`${name}="${long ? "data:," : escapeAttribute(value)}"`);
   }
+  if (places.has(el)) parts.push(`data-pp-at="${places.get(el)}"`);
   if (!visible(el, look)) parts.push('data-pp-hidden=""');
   const value = tag === "button" ? null : valueOf(el);
   if (value !== null && isTicked(el)) {

@@ -27,10 +27,16 @@ function pageIndex(everything) {
   };
   walk.roots.push(["document", null, null, null, document.URL]);
   if (document.documentElement) walkElement(document.documentElement, walk);
-  const token = newToken();
-  looks.set(token, walk.elements);
-  while (looks.size > LOOKS_KEPT) looks.delete(looks.keys().next().value);
+  const token = remember(walk.elements);
   return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full };
+}
+
+/** Keep elements as a look that Python can ask about; gives its token. */
+function remember(elements) {
+  const token = newToken();
+  looks.set(token, elements);
+  while (looks.size > LOOKS_KEPT) looks.delete(looks.keys().next().value);
+  return token;
 }
 
 function walkElement(el, walk) {

@@ -27,9 +27,10 @@ const library = Object.freeze({
     });
   },
   gate: async (selectorJson, policyJson) => json(await gate(JSON.parse(selectorJson), JSON.parse(policyJson))),
-  snapshot(secretsJson) {
-    return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson)) });
+  snapshot(secretsJson, token = null) {
+    return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
+  lookAt: (el) => json(remember([el])),
   index: (optionsJson) => json(pageIndex(JSON.parse(optionsJson).everything)),
   pick,
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
@@ -60,8 +61,10 @@ const library = Object.freeze({
 function caretToEnd(el) {
   el.focus();
   try {
-    if (editingHost(el)) getSelection().selectAllChildren(el), getSelection().collapseToEnd();
-    else el.setSelectionRange(el.value.length, el.value.length);
+    if (editingHost(el)) {
+      getSelection().selectAllChildren(el);
+      getSelection().collapseToEnd();
+    } else el.setSelectionRange(el.value.length, el.value.length);
     return json(true);
   } catch {
     return json(false); // email and number fields
