@@ -71,7 +71,7 @@ def _is_native(value: Any, depth: int) -> bool:
             return value in _INT64
         case str():
             return _is_unicode(value)
-        case Mapping():
+        case dict() | Mapping():
             return depth > 0 and all(_is_key(k) and _is_native(v, depth - 1) for k, v in value.items())
         case list() | tuple():
             return depth > 0 and all(_is_native(each, depth - 1) for each in value)
@@ -84,6 +84,8 @@ def _is_key(key: Any) -> bool:
 
 def _is_unicode(text: str) -> bool:
     """Whether it can be written as UTF-8; a lone half of a surrogate pair cannot."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
