@@ -24,6 +24,8 @@ HIDDEN_ATTRIBUTE = "data-pp-hidden"
 VALUE_ATTRIBUTE = "data-pp-value"
 CHECKED_ATTRIBUTE = "data-pp-checked"
 NAME_ATTRIBUTE = "data-pp-name"
+PLACE_ATTRIBUTE = "data-pp-at"
+"""Only while a page is being looked at: an element's place in the agent's index. Never stored."""
 SHADOW_TAG = "pp-shadow-root"
 FRAME_TAG = "pp-frame-document"
 

@@ -63,10 +63,15 @@ async def element_at(page: Page, index: PageIndex, at: int) -> ElementHandle | N
 
 async def lead_to(page: Page, index: PageIndex, pairs: Sequence[tuple[int, Selector]]) -> list[bool]:
     """Whether each selector leads to exactly the element at its place of the index. One round trip."""
+    return await lead_to_those(page, index.token, pairs)
+
+
+async def lead_to_those(page: Page, token: str, pairs: Sequence[tuple[int, Selector]]) -> list[bool]:
+    """The same of the elements the page remembers under the token of a look."""
     if not pairs:
         return []
     asked = json.dumps([[at, selector.model_dump(mode="json")] for at, selector in pairs])
-    answer: list[bool] = await library.call(page, "leadsTo", index.token, asked)
+    answer: list[bool] = await library.call(page, "leadsTo", token, asked)
     return answer
 
 

@@ -14,17 +14,20 @@ from kb_schema.selectors import Selector
 from kb_schema.snapshots import PageSnapshot, Viewport
 
 
-async def take_snapshot(page: Page, secrets: Sequence[Selector] = ()) -> PageSnapshot:
+async def take_snapshot(
+    page: Page, secrets: Sequence[Selector] = (), *, look: str | None = None
+) -> PageSnapshot:
     """The page as it is now, annotated (`kb_schema.snapshots`).
 
     The contents of password fields, of elements marked `data-pp-secret` and of those that match a
-    selector of `secrets` never leave the page. Raises `PageGone`.
+    selector of `secrets` never leave the page. With the token of a `look` at the page, its elements
+    carry their places in it (`PLACE_ATTRIBUTE`). Raises `PageGone`.
     """
     asked = json.dumps([selector.model_dump(mode="json") for selector in secrets])
-    said = await library.call(page, "snapshot", asked)
+    said = await library.call(page, "snapshot", asked, look)
     if said["ready_state"] == "loading":  # half a page is no page: wait until it is parsed
         await library.document_ready(page, PARSED_WITHIN_S)
-        said = await library.call(page, "snapshot", asked)
+        said = await library.call(page, "snapshot", asked, look)
     return PageSnapshot(
         url=said["url"],
         title=said["title"],

@@ -19,10 +19,10 @@ const escapeAttribute = (text) => text.replace(/[&"<>\u00a0]/g, (c) =>
 
 let places = new Map(); // elements of the look that is being written down -> their places in it
 
-/** @param remembered elements (of a look) whose places the HTML is to carry. */
-function snapshotHtml(secretSelectors, remembered = []) {
+/** @param elements those of a look whose places in it the HTML is to carry. */
+function snapshotHtml(secretSelectors, elements = []) {
   const look = newLook();
-  places = new Map(remembered.map((el, at) => [el, at]));
+  places = new Map(elements.map((el, at) => [el, at]));
   const secrets = new Set();
   for (const selector of secretSelectors) {
     const scope = scopeOf(selector, true, look);
