@@ -16,6 +16,7 @@ from agent.locating.index import IndexedElement, PageIndex
 from agent.locating.looking import lead_to, look_around
 from agent.locating.ranking import MOST_SHOWN, Candidate, rank
 from agent.locating.strategies import DEFAULT_ORDER
+from agent.locating.texts import Texts
 from agent.locating.wanted import Wanted
 from kb_schema.selectors import Selector, Strategy
 
@@ -88,7 +89,8 @@ async def discover_all(
 ) -> list[Discovery]:
     """Several elements in one look, in the order they were asked for."""
     index = await look_around(page)
-    ranked = [rank(index, each, order) for each in wanted]
+    texts = Texts(index)
+    ranked = [rank(index, each, order, texts) for each in wanted]
     ways = await _ways(page, index, [result.best for result in ranked if result.best is not None])
     answers: list[Discovery] = []
     for each, result in zip(wanted, ranked, strict=True):

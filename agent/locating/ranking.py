@@ -14,7 +14,8 @@ from rapidfuzz import fuzz, process
 from agent.locating.index import IndexedElement, PageIndex
 from agent.locating.regions import meant_regions, stands_in
 from agent.locating.roles import ROLE_HINTS, fitting, prefers
-from agent.locating.strategies import DEFAULT_ORDER, STRATEGIES, Fit
+from agent.locating.strategies import DEFAULT_ORDER, STRATEGIES, Fit, Pool
+from agent.locating.texts import Texts
 from agent.locating.wanted import Reading, Wanted, readings
 from agent.locating.words import plain
 
@@ -46,19 +47,26 @@ class Ranked:
     hints: tuple[str, ...] = ()
 
 
-def rank(index: PageIndex, wanted: Wanted, order: Sequence[str] = DEFAULT_ORDER) -> Ranked:
-    """The element that is meant. Raises `KeyError` for a strategy there is not."""
+def rank(
+    index: PageIndex, wanted: Wanted, order: Sequence[str] = DEFAULT_ORDER, texts: Texts | None = None
+) -> Ranked:
+    """The element that is meant. `texts` spares sorting them for every question to one look.
+
+    Raises `KeyError` for a strategy there is not.
+    """
     ladder = [STRATEGIES[name] for name in order]
     able = fitting(index.interactive, wanted.action)
+    sorted_ = texts or Texts(index)
     found: dict[int, Candidate] = {}
     for reading in readings(wanted):
         regions = meant_regions(index, reading.regions) if reading.regions else frozenset[int]()
         if reading.regions and not regions:
             continue
-        free = reading.roles is None and not regions
-        pool = able if free else tuple(each for each in able if _may_be(index, each, reading, regions))
+        elements = tuple(each for each in able if _may_be(index, each, reading, regions))
+        among = None if len(elements) == len(index.interactive) else frozenset(each.at for each in elements)
+        pool = Pool(index, sorted_, elements, among)
         for rung in ladder:
-            for match in rung.candidates(reading, pool, index):
+            for match in rung.candidates(reading, pool):
                 _keep(
                     found,
                     Candidate(match.element, rung.name, rung.confidence, match.fit, match.said, regions),

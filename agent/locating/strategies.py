@@ -6,11 +6,12 @@ decided in `ranking`; how an element is written down as a selector in `expressin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
 from agent.locating.index import IndexedElement, PageIndex, RegionKind, RootKind
+from agent.locating.texts import Texts
 from agent.locating.wanted import Reading
 from agent.locating.words import Grade, grade
 
@@ -44,7 +45,18 @@ class Match:
     """The text of the page that fitted."""
 
 
-Ranking = Callable[[Reading, tuple[IndexedElement, ...], PageIndex], Iterator[Match]]
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The elements that may be meant: what the action, the region and the role leave over."""
+
+    index: PageIndex
+    texts: Texts
+    elements: tuple[IndexedElement, ...]
+    among: frozenset[int] | None
+    """Their places; None where nothing was left out."""
+
+
+Ranking = Callable[[Reading, Pool], Iterator[Match]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,11 @@ STRATEGIES: dict[str, DiscoveryStrategy] = {}
 """By name, in PACTS's documented order."""
 
 _FIELD_TAGS = ("input", "select", "textarea")
+_BESIDE = {
+    Grade.EXACT: Fit.NEIGHBOUR,
+    Grade.PLURAL: Fit.NEIGHBOUR_BEGINS,
+    Grade.BEGINS: Fit.NEIGHBOUR_BEGINS,
+}
 _OWN = {Grade.EXACT: Fit.EXACT, Grade.PLURAL: Fit.PLURAL, Grade.BEGINS: Fit.BEGINS}
 
 
@@ -76,97 +93,74 @@ def strategy(name: str, confidence: float) -> Callable[[Ranking], Ranking]:
     return register
 
 
-def _by_own(element: IndexedElement, words: str, *texts: str) -> Iterator[Match]:
-    for text in texts:
-        said = grade(words, text)
-        if said is not Grade.NOT:
-            yield Match(element, _OWN[said], text)
+def _by_text(kind: str, reading: Reading, pool: Pool, fits: Mapping[Grade, Fit] = _OWN) -> Iterator[Match]:
+    for element, text, said in pool.texts.fitting(kind, reading.words, pool.among):
+        if said in fits:
+            yield Match(element, fits[said], text)
 
 
 @strategy("label", 0.92)
-def by_label(reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex) -> Iterator[Match]:
+def by_label(reading: Reading, pool: Pool) -> Iterator[Match]:
     """Fields by what labels them (PACTS 5.2)."""
-    for element in pool:
-        if element.label:
-            yield from _by_own(element, reading.words, element.label)
+    return _by_text("label", reading, pool)
 
 
 @strategy("placeholder", 0.88)
-def by_placeholder(reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex) -> Iterator[Match]:
+def by_placeholder(reading: Reading, pool: Pool) -> Iterator[Match]:
     """Fields by their placeholder (PACTS 5.3)."""
-    for element in pool:
-        if element.placeholder:
-            yield from _by_own(element, reading.words, element.placeholder)
+    return _by_text("placeholder", reading, pool)
 
 
 @strategy("role_name", 0.95)
-def by_role_and_name(
-    reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex
-) -> Iterator[Match]:
+def by_role_and_name(reading: Reading, pool: Pool) -> Iterator[Match]:
     """Anything by its accessible name, its text or its title (PACTS 5.4)."""
-    for element in pool:
-        yield from _by_own(element, reading.words, element.name, element.text)
-        title = element.attributes.get("title", "")
-        if title and grade(reading.words, title) is Grade.EXACT:
-            yield Match(element, Fit.TITLE, title)
+    yield from _by_text("own", reading, pool)
+    yield from _by_text("title", reading, pool, {Grade.EXACT: Fit.TITLE})
 
 
 @strategy("relational_css", 0.85)
-def by_relation(reading: Reading, pool: tuple[IndexedElement, ...], index: PageIndex) -> Iterator[Match]:
+def by_relation(reading: Reading, pool: Pool) -> Iterator[Match]:
     """By what stands beside it: its column, the text before it; or as the only one in a region."""
     if not reading.words:
-        if len(pool) == 1:
-            yield Match(pool[0], Fit.ALONE, "")
+        if len(pool.elements) == 1:
+            yield Match(pool.elements[0], Fit.ALONE, "")
         return
-    for element in pool:
-        if element.label or element.tag not in _FIELD_TAGS:
-            continue  # it says itself what it is
-        beside = (element.near.column, element.near.before, element.near.after if _ticked(element) else "")
-        for text in beside:
-            said = grade(reading.words, text)
-            if said is Grade.EXACT:
-                yield Match(element, Fit.NEIGHBOUR, text)
-            elif said is not Grade.NOT:
-                yield Match(element, Fit.NEIGHBOUR_BEGINS, text)
-    yield from _alone_in_region(reading, pool, index)
+    for match in _by_text("beside", reading, pool, _BESIDE):
+        if match.element.tag in _FIELD_TAGS and not match.element.label:  # else it says itself what it is
+            yield match
+    yield from _alone_in_region(reading, pool)
 
 
-def _ticked(element: IndexedElement) -> bool:
-    return element.checked is not None
-
-
-def _alone_in_region(reading: Reading, pool: tuple[IndexedElement, ...], index: PageIndex) -> Iterator[Match]:
+def _alone_in_region(reading: Reading, pool: Pool) -> Iterator[Match]:
     """A nameless field in a region the words name: the list below a heading, the box in a row."""
     by_region: dict[int, list[IndexedElement]] = {}
-    for element in pool:
-        if element.region is not None and not element.name and element.tag in _FIELD_TAGS:
+    for element in pool.elements:
+        if not element.name and element.region is not None and element.tag in _FIELD_TAGS:
             by_region.setdefault(element.region, []).append(element)
     for at, fields in by_region.items():
-        region = index.regions[at]
-        names = (
-            (region.name, *region.texts)
-            if region.kind in (RegionKind.ROW, RegionKind.ITEM)
-            else (region.name,)
-        )
-        if len(fields) == 1 and any(grade(reading.words, name) is Grade.EXACT for name in names):
+        region = pool.index.regions[at]
+        held = region.texts if region.kind in (RegionKind.ROW, RegionKind.ITEM) else ()
+        if len(fields) == 1 and any(
+            grade(reading.words, name) is Grade.EXACT for name in (region.name, *held)
+        ):
             yield Match(fields[0], Fit.ALONE, region.name)
 
 
 @strategy("shadow_pierce", 0.80)
-def by_piercing(reading: Reading, pool: tuple[IndexedElement, ...], index: PageIndex) -> Iterator[Match]:
+def by_piercing(reading: Reading, pool: Pool) -> Iterator[Match]:
     """What stands in shadow roots, by whatever it says."""
-    for element in pool:
-        if index.roots[element.root].kind is RootKind.SHADOW:
-            yield from _by_own(element, reading.words, element.name, element.text, element.label)
+    roots = pool.index.roots
+    if any(root.kind is RootKind.SHADOW for root in roots):
+        for kind in ("own", "label"):
+            for match in _by_text(kind, reading, pool):
+                if roots[match.element.root].kind is RootKind.SHADOW:
+                    yield match
 
 
 @strategy("fallback_css", 0.70)
-def by_identity(reading: Reading, pool: tuple[IndexedElement, ...], _index: PageIndex) -> Iterator[Match]:
+def by_identity(reading: Reading, pool: Pool) -> Iterator[Match]:
     """By an id, a test id or a field name that says the words."""
-    for element in pool:
-        for text in element.identities:
-            if grade(reading.words, text) is Grade.EXACT:
-                yield Match(element, Fit.IDENTITY, text)
+    return _by_text("identity", reading, pool, {Grade.EXACT: Fit.IDENTITY})
 
 
 DEFAULT_ORDER = tuple(STRATEGIES)

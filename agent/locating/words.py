@@ -10,6 +10,7 @@ from functools import lru_cache
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NO_WORD = re.compile(r"[\W_\ue000-\uf8ff]+")
 _START = 3
+"""Letters by which texts are sorted."""
 _SYNONYMS = (("e mail", "email"), ("email address", "email"), ("log in", "login"), ("log out", "logout"))
 """Spellings of one thing. Not among them: what only often means the same, as signing in and up."""
 
@@ -40,8 +41,6 @@ def grade(wanted: str, said: str) -> Grade:
     if not said or not wanted:
         return Grade.NOT
     asked = plain(wanted)
-    if _begins_otherwise(asked, said):
-        return Grade.NOT
     told = plain(said)
     if asked == told or asked.replace(" ", "") == told.replace(" ", ""):
         return Grade.EXACT
@@ -50,12 +49,13 @@ def grade(wanted: str, said: str) -> Grade:
     return Grade.BEGINS if told.startswith(f"{asked} ") else Grade.NOT
 
 
-def _begins_otherwise(asked: str, said: str) -> bool:
-    """Whatever fits begins alike: this spares most texts of a page a closer look."""
-    start = said[:4]
-    if not (start.isascii() and start.isalpha() and start[1:].islower()) or len(asked) < _START:
-        return False
-    return start[:_START].lower() != asked.replace(" ", "")[:_START]
+def begins(text: str) -> str:
+    """How the words of a text begin, the same for all texts that can fit each other; empty where only
+    a closer look can tell.
+    """
+    start = text[:_START]
+    plainly = len(start) == _START and start.isascii() and start.isalpha() and start[1:].islower()
+    return start.lower() if plainly else ""
 
 
 def _singular(words: str) -> str:
