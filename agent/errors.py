@@ -13,9 +13,16 @@ AgentError
 
 from __future__ import annotations
 
-from agent.page.errors import ActionMisused, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable
+from agent.page.errors import (
+    ActionMisused,
+    ElementChanged,
+    GateFailed,
+    OriginRefused,
+    SelectorNotFilled,
+    SelectorUnusable,
+)
 
-UNTOUCHED = (ActionMisused, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable)
+UNTOUCHED = (ActionMisused, ElementChanged, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable)
 """Errors of the page layer that come before anything is done."""
 
 

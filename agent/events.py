@@ -111,6 +111,23 @@ class OverlayDismissed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class HealTried(Event):
+    """One round of bringing an element back (PACTS `heal_events`)."""
+
+    element: str
+    """`screen.element`, or the selector in short."""
+    round: int
+    actions: tuple[str, ...]
+    """What was done: `scrolled`, `dismissed Close`, `waited for idle`, `compared 34 elements`, ..."""
+    outcome: str
+    """`healed`, `ambiguous`, `not_found`, `rejected`."""
+    score: float | None
+    """How alike the element found and the one known are."""
+    duration_ms: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class InputResolved(Event):
     """An input has its value; never the value itself."""
 

@@ -95,11 +95,11 @@ def called_alike(known: Fingerprint, seen: Fingerprint) -> float | None:
     """How alike the words are that two elements are called by: the best pair of them."""
     if not known.words or not seen.words:
         return None
-    if known.name and seen.name:  # the accessible name goes first: the rest are parts of it, or hints
-        own = meaning_likeness(known.name, seen.name)
-        if own >= ALIKE_WORDS:
-            return own
-    return max(meaning_likeness(ours, theirs) for ours in known.words for theirs in seen.words)
+    if not known.name or not seen.name:
+        return max(meaning_likeness(ours, theirs) for ours in known.words for theirs in seen.words)
+    # What is named is called so: `Delete` on every button is not what tells `Delete message 7`.
+    pairs = [(known.name, theirs) for theirs in seen.words] + [(ours, seen.name) for ours in known.words]
+    return max(meaning_likeness(ours, theirs) for ours, theirs in pairs)
 
 
 def _anchors(known: Fingerprint, seen: Fingerprint, alike: Similarity, called: float | None) -> Iterator[str]:
@@ -199,10 +199,10 @@ def _another_verb(
 
 
 def _another_place(
-    known: Fingerprint, seen: Fingerprint, called: float | None, anchors: tuple[str, ...]
+    known: Fingerprint, seen: Fingerprint, _called: float | None, anchors: tuple[str, ...]
 ) -> str | None:
     """What told it from its twins is not beside it."""
-    if not known.key or (not known.twins and called == 1.0):
+    if not known.key or (not known.twins and known.name is not None and known.name == seen.name):
         return None
     if "key" in anchors:
         return None

@@ -131,10 +131,12 @@ async def perform(
     timeout_s: float = 5.0,
     allowed_origins: frozenset[str] = frozenset(),
     policy: GatePolicy | None = None,
+    inspect: Callable[[Gated], Awaitable[None]] | None = None,
 ) -> Performed:
     """Do one action, by its canonical name or an alias, and say what was done.
 
-    `timeout_s` is the gate's. Raises `GateFailed` (nothing was done), `ActionFailed` (look before
+    `timeout_s` is the gate's. `inspect` is shown the element between gate and action, and may raise:
+    then nothing was done. Raises `GateFailed` (nothing was done), `ActionFailed` (look before
     repeating), `OriginRefused`, `NavigationFailed`, `ActionMisused`, `PageGone`.
     """
     kind = action_type(action)
@@ -154,6 +156,8 @@ async def perform(
             target = await pass_gate(
                 page, selector, timeout_s=timeout_s, editable=doer.editable, policy=policy
             )
+            if inspect is not None:
+                await inspect(target)
         order = Order(page, kind.name, target, value, url, pace or Pace(), allowed_origins)
         try:
             content = await doer.run(order)

@@ -5,6 +5,7 @@
     |-- SelectorUnusable    a selector names no element, or cannot be parsed (the caller's mistake)
     |-- ActionMisused       an action without what it takes              (the caller's mistake)
     |-- GateFailed          the element may not be acted on now           (heal, or wait and retry)
+    |-- ElementChanged      the selector leads to something else now    (heal; never act on it)
     |-- ActionFailed        the browser refused an action                 (may have happened: look)
     |-- OriginRefused       a URL outside the allowed origins             (final)
     |-- ScriptFailed        the in-page library could not run            (a defect, ours or the page's)
@@ -65,6 +66,17 @@ class GateFailed(PageError):
     def __init__(self, point: Point, evidence: str, selector: str, *, waited_s: float = 0.0) -> None:
         self.point, self.evidence, self.selector, self.waited_s = point, evidence, selector, waited_s
         super().__init__(f"{point}: {evidence} ({selector}, after {waited_s:.1f} s)")
+
+
+class ElementChanged(PageError):
+    """A selector still leads somewhere, but not to the element it is known for. Nothing was done."""
+
+    def __init__(
+        self, selector: str, reason: str, differing: tuple[str, ...] = (), *, score: float = 0.0
+    ) -> None:
+        self.selector, self.reason, self.differing, self.score = selector, reason, differing, score
+        fields = f"; it differs in {', '.join(differing)}" if differing else ""
+        super().__init__(f"{selector} leads to another element now: {reason}{fields}")
 
 
 class ActionFailed(PageError):

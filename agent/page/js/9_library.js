@@ -33,6 +33,8 @@ const library = Object.freeze({
   lookAt: (el) => json(remember([el])),
   index: (optionsJson) => json(pageIndex(JSON.parse(optionsJson).everything)),
   pick,
+  lookFrom: (el, everything) => json(lookFrom(el, everything)),
+  revealPart: async (n) => json(await revealPart(n)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   text(selectorJson) {
     const look = newLook();

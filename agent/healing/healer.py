@@ -1,0 +1,296 @@
+"""Brings an element back: reveal, reprobe, stabilise, at most three rounds (PACTS 4.5).
+
+A candidate is acted on only if it is judged to be the element, leads over every other, does not
+contradict what the step is for, and passes the gate. Two that are close are nobody's guess.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+from urllib.parse import urljoin
+
+from playwright.async_api import Page
+
+from agent.errors import PersonNeeded
+from agent.events import Event, HealTried
+from agent.healing.identity import Inspect, Sighting, check, sight
+from agent.healing.judging import leads_to
+from agent.healing.matching import USUAL, Candidate, Demand, Match, Outcome, find_again
+from agent.healing.reveal import dismiss_dialogs, parts, wait_for_idle
+from agent.locating.fingerprints import Fingerprints
+from agent.locating.index import PageIndex
+from agent.locating.looking import lead_to, look_around
+from agent.locating.selecting import selectors_at
+from agent.page.acting import Performed
+from agent.page.errors import ElementChanged, GateFailed, Point
+from agent.page.gate import Gated
+from agent.page.locating import summary
+from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.probes import Facts, Scope, Status
+from kb_schema.selectors import Selector
+from kb_schema.wording import is_destructive
+
+Act = Callable[[Selector, Inspect, float], Awaitable[Performed]]
+"""Does the step's action by a selector, showing the gated element first; the gate's time in seconds."""
+_ELSEWHERE = frozenset({Point.NOT_FOUND, Point.NOT_UNIQUE})
+
+
+@dataclass(frozen=True, slots=True)
+class HealPolicy:
+    """How far healing goes."""
+
+    max_rounds: int = 3
+    """`PERIPLUS_MAX_HEAL_ROUNDS`; 0 heals nothing."""
+    gate_s: float = 5.0
+    """The gate's time at first (the page layer's own)."""
+    healed_gate_s: float = 1.0
+    """The gate's time for a candidate, and as much more every round (PACTS: base + 1 s a round)."""
+    usual: Demand = USUAL
+
+
+class Decider(Protocol):
+    """Chooses among elements that are too close to call: a person, or an inferencer."""
+
+    async def choose(self, known: Fingerprint, candidates: Sequence[Fingerprint]) -> int | None:
+        """The number of the one that is meant; None where one cannot tell."""
+
+
+@dataclass(frozen=True)
+class Meant:
+    """The element an action is meant for, and what is known of it."""
+
+    name: str
+    """`screen.element`, for events and errors."""
+    selector: Selector
+    known: Fingerprint | None = None
+    others: tuple[Fingerprint, ...] = ()
+    """The other known elements of the screen."""
+    idempotent: bool = False
+    expecting: tuple[BaseCondition, ...] = ()
+    """The step's postconditions."""
+    facts: Facts = field(default_factory=Facts)
+    scope: Scope | None = None
+
+    @property
+    def demand_is_strict(self) -> bool:
+        """Whether more is asked of a candidate: what is done cannot be taken back (DESIGN 6)."""
+        return self.known is not None and any(map(is_destructive, self.known.words))
+
+
+@dataclass(frozen=True)
+class Healed:
+    """How an element was brought back."""
+
+    selector: Selector
+    score: float
+    lead: float
+    round: int
+    reason: str
+    moved: bool
+    """Whether another selector was needed: one that was only covered is no news about the knowledge."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """An action that was done, on what, and how that was found."""
+
+    performed: Performed
+    sighting: Sighting | None
+    healed: Healed | None = None
+
+
+@dataclass(frozen=True)
+class _Found:
+    selector: Selector
+    known: Fingerprint | None
+    score: float
+    lead: float
+    reason: str
+    moved: bool
+
+
+class Healer:
+    """Acts on elements that are proven to be the ones meant, healing where they are not reached."""
+
+    def __init__(
+        self,
+        page: Page,
+        tell: Callable[[Event], None],
+        *,
+        policy: HealPolicy | None = None,
+        dismiss: Callable[[], Awaitable[bool]] | None = None,
+        decider: Decider | None = None,
+    ) -> None:
+        self._page, self._tell, self._dismiss, self._decider = page, tell, dismiss, decider
+        self.policy = policy or HealPolicy()
+
+    async def act(self, meant: Meant, act: Act) -> Done:
+        """Do the action. Raises what the action raises, `ElementChanged`, and `PersonNeeded` where two
+        elements are too close to call.
+        """
+        try:
+            return await self._once(meant.selector, meant.known, act, self.policy.gate_s)
+        except (GateFailed, ElementChanged) as exc:
+            first: GateFailed | ElementChanged = exc
+        failure = first
+        close: Match | None = None
+        # Without anything known beside the selector, a second look could only find the same.
+        rounds = self.policy.max_rounds if meant.known is not None else min(1, self.policy.max_rounds)
+        for number in range(1, rounds + 1):
+            began = time.monotonic()
+            did: list[str] = []
+            found = await self._find(meant, failure, number, did)
+            if isinstance(found, Match):
+                close = found if found.outcome is Outcome.AMBIGUOUS else close
+                self._told(meant, number, did, found.outcome.value, found.best, began, found.reason)
+                continue
+            try:
+                gate_s = self.policy.healed_gate_s * (1 + number)
+                done = await self._once(found.selector, found.known, act, gate_s)
+            except (GateFailed, ElementChanged) as exc:
+                failure = exc
+                self._told(meant, number, did, "rejected", None, began, str(exc))
+                continue
+            healed = Healed(found.selector, found.score, found.lead, number, found.reason, found.moved)
+            self._told(meant, number, did, "healed", None, began, found.reason, found.score)
+            return replace(done, healed=healed)
+        if close is not None:
+            raise PersonNeeded(
+                f"{meant.name} may be {' or '.join(_shown(each) for each in (close.best, *close.rivals[:1]) if each)}",
+                hint="say which one is meant, or correct the element's selector",
+            )
+        raise first
+
+    async def _once(self, selector: Selector, known: Fingerprint | None, act: Act, gate_s: float) -> Done:
+        seen: list[Sighting | None] = []
+
+        async def inspect(gated: Gated) -> None:
+            seen[:] = [await sight(self._page, gated.element)]
+            if known is not None:
+                check(known, seen[0].fingerprint if seen[0] else None, summary(selector))
+
+        performed = await act(selector, inspect, gate_s)
+        return Done(performed, seen[0] if seen else None)
+
+    # -- one round ---------------------------------------------------------------------------------
+
+    async def _find(
+        self, meant: Meant, failure: GateFailed | ElementChanged, number: int, did: list[str]
+    ) -> _Found | Match:
+        """Reveal, then look for it. Notes what was done in `did`."""
+        index = await self._reveal(failure, number, did)
+        reached = isinstance(failure, GateFailed) and failure.point not in _ELSEWHERE
+        if reached and number == 1:
+            did.append("gate again")
+            return _Found(
+                meant.selector, meant.known, 1.0, 1.0, "it could be reached after that", moved=False
+            )
+        if meant.known is None:
+            return Match(Outcome.NOT_FOUND, None, (), "nothing is known of it beside its selector")
+        match = await self._reprobe(meant, meant.known, index, did)
+        if match.outcome is Outcome.NOT_FOUND and number > 1:
+            async for index in parts(self._page):
+                match = await self._reprobe(meant, meant.known, index, did)
+                if match.outcome is not Outcome.NOT_FOUND:
+                    break
+            did.append("scrolled through")
+        if match.outcome is Outcome.AMBIGUOUS and self._decider is not None:
+            match = await self._decided(meant.known, match, did)
+        if match.outcome is not Outcome.FOUND or match.best is None:
+            return match
+        return await self._expressed(meant, index, match, match.best)
+
+    async def _reveal(self, failure: GateFailed | ElementChanged, number: int, did: list[str]) -> PageIndex:
+        if isinstance(failure, GateFailed) and failure.point is Point.NOT_SCOPED:
+            if self._dismiss is not None and await self._dismiss():
+                did.append("dismissed known overlay")
+            did += [
+                f"dismissed {each}"
+                for each in await dismiss_dialogs(self._page, await look_around(self._page))
+            ]
+        if await wait_for_idle(self._page, float(number)):
+            did.append("waited for idle")
+        return await look_around(self._page)
+
+    async def _reprobe(self, meant: Meant, known: Fingerprint, index: PageIndex, did: list[str]) -> Match:
+        prints = Fingerprints(index)
+        candidates = list(prints.all())
+        if known.place is None:  # it is read, not operated
+            candidates = [(each.at, prints.of(each.at)) for each in index.elements if each.tag == known.tag]
+        did.append(f"compared {len(candidates)} elements")
+        demand = self.policy.usual.stricter if meant.demand_is_strict else self.policy.usual
+        match = find_again(known, candidates, demand, others=meant.others)
+        if match.outcome is Outcome.FOUND and match.best is not None:
+            astray = leads_astray(match.best.seen, index.url, meant)
+            if astray is not None:
+                return Match(Outcome.NOT_FOUND, match.best, match.rivals, astray)
+        return match
+
+    async def _decided(self, known: Fingerprint, match: Match, did: list[str]) -> Match:
+        assert self._decider is not None  # noqa: S101 - asked by the caller
+        assert match.best is not None  # noqa: S101 - ambiguous ones have one
+        close = (match.best, *match.rivals)
+        chosen = await self._decider.choose(known, [each.seen for each in close])
+        did.append("asked which one")
+        if chosen is None or not 0 <= chosen < len(close):
+            return match
+        return Match(Outcome.FOUND, close[chosen], match.rivals, "somebody chose it", match.lead)
+
+    async def _expressed(
+        self, meant: Meant, index: PageIndex, match: Match, best: Candidate
+    ) -> _Found | Match:
+        """The strategies known before that lead to it, then its own stable ones."""
+        old = [Selector(strategies=(each,), frame=meant.selector.frame) for each in meant.selector.ordered]
+        leads = await lead_to(self._page, index, [(best.at, each) for each in old])
+        kept = [each.strategies[0] for each, there in zip(old, leads, strict=True) if there]
+        choice = (await selectors_at(self._page, index, [best.at]))[0]
+        new = list(choice.selector.strategies) if choice.selector is not None else []
+        frame = choice.selector.frame if choice.selector is not None else meant.selector.frame
+        if kept and frame != meant.selector.frame:
+            kept = []
+        strategies = tuple({each.model_dump_json(): each for each in [*kept, *new]}.values())
+        if not strategies:
+            return Match(Outcome.NOT_FOUND, best, match.rivals, "no selector leads to it alone")
+        selector = Selector(strategies=strategies, frame=frame)
+        return _Found(selector, best.seen, best.score, match.lead, match.reason, moved=True)
+
+    def _told(
+        self,
+        meant: Meant,
+        number: int,
+        did: Sequence[str],
+        outcome: str,
+        best: Candidate | None,
+        began: float,
+        reason: str,
+        score: float | None = None,
+    ) -> None:
+        duration_ms = (time.monotonic() - began) * 1000
+        score = best.score if best is not None and score is None else score
+        self._tell(
+            HealTried(meant.name, number, tuple(dict.fromkeys(did)), outcome, score, duration_ms, reason)
+        )
+
+
+def leads_astray(seen: Fingerprint, page_url: str, meant: Meant) -> str | None:
+    """Why a link cannot be what the step is for: it leads where the step must not end."""
+    target = leads_to(seen)
+    if target is None or meant.scope is None:
+        return None
+    facts = replace(meant.facts, url=urljoin(page_url, target))
+    for condition in meant.expecting:
+        if isinstance(condition, UrlMatches | UrlContains) and condition.success is not False:
+            verdict = condition.judge(facts, meant.scope)
+            if verdict.status is Status.NOT_HELD:
+                return f"it leads elsewhere than the step: {verdict.evidence}"
+    return None
+
+
+def _shown(candidate: Candidate) -> str:
+    seen = candidate.seen
+    where = next(iter(seen.key or seen.row), seen.heading) or ""
+    return f"{seen.role or seen.tag} {(seen.name or seen.text or '')[:60]!r}{f' beside {where[:40]!r}' if where else ''}"

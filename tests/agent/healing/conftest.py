@@ -1,0 +1,74 @@
+"""A page with the in-page library, and hands that record a step and carry it out on another version."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.events import Event
+from agent.healing.healer import Done, Healer, HealPolicy, Meant
+from agent.page import library
+from agent.page.acting import Performed, perform
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.selectors import Selector, css
+from tests.support.pages import show
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Page
+
+LOG = "<script>window.clicks=[];addEventListener('click',e=>{const b=e.target.closest('button,a,input');" \
+      "if(b){e.preventDefault();clicks.push(b.dataset.truth||b.id||b.textContent.trim())}},true)</script>"  # fmt: skip
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    await library.install(context)
+    return await context.new_page()
+
+
+class Hands:
+    """Records elements by CSS and clicks what is meant; `clicks` are what was really clicked."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.events: list[Any] = []
+
+    async def show(self, html: str) -> None:
+        await self.page.unroute_all()
+        await show(self.page, f"<!doctype html><title>t</title>{LOG}{html}")
+
+    def healer(self, **how: Any) -> Healer:
+        how.setdefault("policy", HealPolicy(gate_s=0.3, healed_gate_s=0.3))
+        return Healer(self.page, self._hear, **how)
+
+    def _hear(self, event: Event) -> None:
+        self.events.append(event)
+
+    def act(self, action: str = "click", value: str | None = None) -> Callable[..., Awaitable[Performed]]:
+        async def do(selector: Selector, inspect: Any, gate_s: float) -> Performed:
+            return await perform(
+                self.page, action, selector=selector, value=value, timeout_s=gate_s, inspect=inspect
+            )
+
+        return do
+
+    async def record(self, where: str) -> Fingerprint:
+        """What is known of an element after it was used once."""
+        done = await self.healer().act(Meant("once", css(where)), self.act("hover"))
+        assert done.sighting is not None
+        return done.sighting.fingerprint
+
+    async def click(self, where: str, known: Fingerprint, *others: Fingerprint, **how: Any) -> Done:
+        healer = self.healer(**{key: how.pop(key) for key in ("decider", "policy", "dismiss") if key in how})
+        return await healer.act(Meant("screen.it", css(where), known, others, **how), self.act())
+
+    async def clicks(self) -> list[str]:
+        said: list[str] = await self.page.evaluate("window.clicks")
+        return said
+
+
+@pytest.fixture
+def hands(page: Page) -> Hands:
+    return Hands(page)
