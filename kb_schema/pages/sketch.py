@@ -9,12 +9,12 @@ Not here: which sign tells which pages apart (`candidates`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kb_schema.conditions import Condition, DomContains, DomElement, ElementVisible, TitleContains
 from kb_schema.pages.names import is_control, label_text, name_of, role_of
+from kb_schema.pages.selecting.made_up import looks_made_up
 from kb_schema.pages.stored import StoredPage
 from kb_schema.pages.texts import squeeze, text_of
 from kb_schema.pages.tree import Element
@@ -41,9 +41,6 @@ _PASSING_ROLES = frozenset({
     "dialog", "alertdialog", "alert", "status", "log", "tooltip", "menu", "listbox", "cell", "gridcell",
 })  # fmt: skip
 """What is in these comes and goes, or is data: a banner, a message, the rows of a table."""
-_MADE_UP = re.compile(
-    r"\d{4,}|[0-9a-f]{8}-?[0-9a-f]{4}|^:|:$|(?:[a-z]+\d+){2,}|(?:\d+[a-z]+){2,}", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +144,6 @@ def sketch(page: StoredPage) -> Sketch:
         passing=frozenset(passing - steady),
         said={key: tuple(sorted(texts)) for key, texts in said.items()},
     )
-
-
-def looks_made_up(name: str) -> bool:
-    """Whether an id looks like a program made it up: other tomorrow (`:r1:`, `css-1x2y3z`, `row-10021`)."""
-    return _MADE_UP.search(name) is not None
 
 
 def _is_a_name(text: str) -> bool:

@@ -37,23 +37,29 @@ _CHANGING_DATA = re.compile(
 )
 _STATE_CLASS = re.compile(
     r"^(?:is-|has-|Mui-|ng-|js-(?:is|has)-|--)|"
-    r"(?:^|[-_])(?:active|selected|current|open|opened|closed|shown?|hidden|visible|invisible|collapsed|collapsing|"
+    r"(?:^|[-_])(?:active|selected|current|open|opened|closed|shown|hidden|visible|invisible|collapsed|collapsing|"
     r"expanded|disabled|enabled|checked|focus|focused|focus-visible|hover|hovered|pressed|loading|loaded|busy|dirty|"
-    r"pristine|touched|valid|invalid|error|errors|has-error|warning|success|danger|unread|read|new|first|last|odd|even|"
-    r"fade|in|out|entering|entered|leaving|animated|sorted|ascending|descending|sticky|dragging|dragover)$",
+    r"pristine|touched|valid|invalid|unread|entering|entered|leaving|animated|sorted|ascending|descending|sticky|"
+    r"dragging|dragover)$|"
+    r"^(?:show|fade|in|out|on|off|new|read|first|last|odd|even|error|errors|success|warning|danger)$",
     re.IGNORECASE,
 )
+_SIZES = r"(?:\d+|xs|sm|md|lg|xl|xxl|\d?xl|auto|full|screen|fit|px|none|start|end|center|between|around|evenly|stretch)"
 _LOOKS_CLASS = re.compile(
     r"[:/\[\]().%!@&]|^-?[a-z]{1,3}(?:-[a-z]{1,2})?-?\d+(?:px|rem|em|xl)?$|"
-    r"^(?:col|row|g|gap|order|offset|w|h|m[trblxy]?|p[trblxy]?|d|z|fs|fw|lh|text|bg|border|rounded|shadow|flex|grid|justify|"
-    r"items|align|self|content|float|font|leading|tracking|space|inset|top|left|right|bottom|min|max|overflow|opacity|"
-    r"transition|duration|ease|cursor|select|tint|color|size|span)(?:-[a-z0-9]+)*$|"
+    r"^(?:col|row|g|gap|order|offset|w|h|m[trblxy]?|p[trblxy]?|d|fs|fw|lh|text|bg|border|rounded|shadow|flex|grid|justify|"
+    r"justify-content|align-items|items|align|self|float|font|leading|tracking|space|inset|top|left|right|bottom|min|max|overflow|opacity|tint|size)"
+    r"(?:-[a-z]{1,2})?-(?:"
+    + _SIZES
+    + r"|flex|block|inline|row|col|column|wrap|nowrap|reverse|left|right|hidden|scroll|"
+    r"bold|italic|muted|white|black|gray|grey|red|green|blue|primary|secondary|uppercase|truncate)(?:-\d+)?$|"
     r"^(?:flex|grid|block|inline|inline-block|hidden|container|clearfix|row|col|left|right|center|small|large|big|tiny|"
-    r"bold|italic|muted|relative|absolute|fixed|static|truncate|uppercase|lowercase|capitalize|underline|antialiased)$"
+    r"bold|italic|muted|relative|absolute|fixed|static|truncate|uppercase|lowercase|capitalize|underline|antialiased|"
+    r"rounded|border|shadow)$"
 )
 _CHANGING_WORDS = re.compile(
-    r"\d{4,}|\d[.,:/]\d|\d\s*%|[$€£¥₹]\s*\d|\d\s*[$€£¥₹]|[(\[]\s*\d+\+?\s*[)\]]|^\+?\d+\+?\s+[^\W\d]|\d\s+of\s+\d|"
-    r"\b(?:today|yesterday|tomorrow|just now|ago)\b|\d{1,2}\.?\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
+    r"\d[.,:/]\d|\d\s*%|[$€£¥₹]\s*\d|\d\s*[$€£¥₹]|[(\[]\s*\d+\+?\s*[)\]]|^\+?\d+\+?\s+[^\W\d]|\d\s+of\s+\d|"
+    r"\b(?:today|yesterday|tomorrow)\b\W*\w|\b(?:just now|ago)\b|\d{1,2}\.?\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d|\b\d+\s*(?:s|sec|min|h|hrs?|d|days?|kb|mb|gb)\b",
     re.IGNORECASE,
 )

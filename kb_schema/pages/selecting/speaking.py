@@ -65,11 +65,39 @@ def own_words(page: PageTerms, element: Element) -> tuple[Term | None, Flaw]:
     label = _label_for(page, element)
     if label is not None:
         return label, Flaw.ABSENT
+    if element.tag not in _SILENT:
+        piece = _main_piece(page, element)
+        if piece is not None:
+            return piece, Flaw.ABSENT
     said = None if element.tag in _SILENT else page.said(element)
     if said is None:
         return None, Flaw.ABSENT if element.tag in _SILENT else Flaw.TOO_LONG
     flaw = words_flaw(said)
     return (None, flaw) if flaw is not None else (Says(said), Flaw.ABSENT)
+
+
+def _main_piece(page: PageTerms, element: Element) -> Term | None:
+    """The longest of several pieces of text, such as a name beside initials; None where it says one thing."""
+    if any(map(_is_words, element.children)):
+        return None
+    pieces = [node for node in _some(element) if any(map(_is_words, node.children))]
+    if len(pieces) < 2:
+        return None
+    shown = [node for node in pieces if not _is_ornament(node, element)]
+    said = ((page.said(node) or "", node.tag) for node in shown)
+    usable = [(text, tag) for text, tag in said if words_flaw(text) is None]
+    text, tag = max(usable, key=lambda each: len(each[0]), default=("", ""))
+    return Holds(tag, text) if sum(map(str.isalpha, text)) > 1 else None
+
+
+def _is_ornament(node: Element, within: Element) -> bool:
+    """Whether it is there for the eye only."""
+    for each in (node, *node.ancestors()):
+        if each.get("aria-hidden") == "true":
+            return True
+        if each is within:
+            break
+    return False
 
 
 def _label_for(page: PageTerms, element: Element) -> Term | None:
@@ -150,8 +178,8 @@ def _row_words(page: PageTerms, row: Element, inner: Element) -> Iterator[Holds]
             continue
         if any(up is inner for up in node.ancestors()) or any(up is node for up in inner.ancestors()):
             continue
-        said = page.said(node)
-        if said and said not in spoken and words_flaw(said) is None and any(map(str.isalpha, said)):
+        said = None if _is_ornament(node, row) else page.said(node)
+        if said and said not in spoken and words_flaw(said) is None and sum(map(str.isalpha, said)) > 1:
             spoken.add(said)
             yield Holds(node.tag, said)
 

@@ -11,7 +11,8 @@ from kb_schema import parse_document
 from kb_schema.conditions import Combined, Condition, DomContains, DomElement
 from kb_schema.pages.candidates import SketchBook, as_line, plain
 from kb_schema.pages.evaluating import evaluate
-from kb_schema.pages.sketch import KINDS, Sign, Sketch, looks_made_up, sketch
+from kb_schema.pages.selecting.made_up import looks_made_up
+from kb_schema.pages.sketch import KINDS, Sign, Sketch, sketch
 from kb_schema.pages.stored import StoredPage
 from kb_schema.screens import Signature
 from kb_schema.snapshots import PageSnapshot
