@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from pymongo import ReplaceOne
+from pymongo import InsertOne, ReplaceOne
+from pymongo.errors import BulkWriteError
 
 from kb_store.mongodb.bodies import check_size, pack
 from kb_store.mongodb.connection import Connection, Database, Document, DocumentRefused, Session
@@ -18,6 +19,16 @@ PAGE = 500
 
 First = Callable[[Database, Session], Awaitable[None]]
 """What a transaction does before it writes records."""
+
+
+_Request = InsertOne[Document] | ReplaceOne[Document]
+
+_DUPLICATE = 11000
+"""The server's code for a record that is there already."""
+
+
+class _ThereAlready(Exception):
+    """A batch is sent again: its answer was lost the first time."""
 
 
 async def _nothing(_database: Database, _session: Session) -> None:
@@ -45,32 +56,50 @@ class RecordCollections:
         `RecordTooLarge`, and whatever `first` raises.
         """
         try:
-            await self._put(self._requests(website_id, generation, records), first)
+            await self._put(self._documents(website_id, generation, records), first)
         except DocumentRefused:
-            await self._put(self._requests(website_id, generation, records, as_text=True), first)
+            await self._put(self._documents(website_id, generation, records, as_text=True), first)
 
-    async def _put(self, requests: Mapping[str, Sequence[ReplaceOne[Document]]], first: First) -> None:
+    async def _put(self, documents: Mapping[str, Sequence[Document]], first: First) -> None:
+        """Insert them, which is nearly always right and takes half the time; else replace what is there."""
+        try:
+            await self._write(
+                {k: [InsertOne(each) for each in those] for k, those in documents.items()}, first
+            )
+        except _ThereAlready:
+            replacing = {
+                kind: [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in those]
+                for kind, those in documents.items()
+            }
+            await self._write(replacing, first)
+
+    async def _write(self, requests: Mapping[str, Sequence[_Request]], first: First) -> None:
         async def work(database: Database, session: Session) -> None:
             await first(database, session)
-            for kind, each in requests.items():
-                await database[self.names[kind]].bulk_write(each, session=session)
+            try:
+                for kind, each in requests.items():
+                    await database[self.names[kind]].bulk_write(each, session=session)
+            except BulkWriteError as exc:
+                if any(error.get("code") == _DUPLICATE for error in exc.details["writeErrors"]):
+                    raise _ThereAlready from exc
+                raise
 
         await self._connection.transaction(work)
 
-    def _requests(
+    def _documents(
         self,
         website_id: str,
         generation: int,
         records: Sequence[Record | EdgeRecord],
         *,
         as_text: bool = False,
-    ) -> dict[str, list[ReplaceOne[Document]]]:
-        found: dict[str, list[ReplaceOne[Document]]] = {}
+    ) -> dict[str, list[Document]]:
+        found: dict[str, list[Document]] = {}
         for record in records:
             key = {"website_id": website_id, "generation": generation, "local_id": record.local_id}
             document = {"_id": key, **_ends(record), **pack(record.body, as_text=as_text)}
             check_size(self._connection.address, f"{record.kind}/{record.local_id}", document)
-            found.setdefault(record.kind, []).append(ReplaceOne({"_id": key}, document, upsert=True))
+            found.setdefault(record.kind, []).append(document)
         return found
 
     async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, Document]]:

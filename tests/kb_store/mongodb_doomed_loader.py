@@ -22,7 +22,16 @@ from kb_store import load_knowledge, open_stores
 from tests.kb_store.killing import Stage
 from tests.kb_store.samples import knowledge_of
 
-LOAD_COMMANDS = {"update", "commitTransaction", "findAndModify", "delete", "aggregate", "find", "distinct"}
+LOAD_COMMANDS = {
+    "insert",
+    "update",
+    "commitTransaction",
+    "findAndModify",
+    "delete",
+    "aggregate",
+    "find",
+    "distinct",
+}
 
 
 class Doom(monitoring.CommandListener):
