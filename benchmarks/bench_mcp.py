@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the servers of stdio and HTTP are processes that run this file
 
 from benchmarks import tokens  # noqa: E402
-from benchmarks.bench_desk import page, synthetic  # noqa: E402
+from benchmarks.shop import page, synthetic  # noqa: E402
 from mcp_server.security.door import Door, http_app  # noqa: E402
 from mcp_server.security.rates import Rate  # noqa: E402
 from mcp_server.server import create_server  # noqa: E402

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kb_schema import urls
-from kb_schema.pages.names import is_control, label_text, name_of, role_of
+from kb_schema.pages.names import is_control, label_text
 from kb_schema.pages.outline import Outline
 from kb_schema.pages.outline_answers import CONTROL_ROLES
 from kb_schema.pages.stored import StoredPage
@@ -95,7 +95,7 @@ def _visible(page: StoredPage, _where: str) -> str:
 
 
 def _names(page: StoredPage, role: str) -> str:
-    return _joined(fold(name_of(each)) for each in _elements(page) if role_of(each) == role)
+    return _joined(fold(name) for name in page.called(role))
 
 
 def _labels(page: StoredPage, _where: str) -> str:

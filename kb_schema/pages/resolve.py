@@ -34,6 +34,24 @@ class Queries:
 
     css: CssQueries = field(default_factory=CssQueries)
     xpath: XPathQueries = field(default_factory=XPathQueries)
+    _roles: dict[int, dict[str | None, list[Element]]] = field(default_factory=dict)
+    _called: dict[tuple[int, str], tuple[tuple[Element, str], ...]] = field(default_factory=dict)
+
+    def called(self, root: Root, role: str) -> tuple[tuple[Element, str], ...]:
+        """The elements of a root with a role, in document order, and what each is called."""
+        if (id(root), role) not in self._called:
+            if id(root) not in self._roles:
+                self._roles[id(root)] = _by_role(root)
+            elements = self._roles[id(root)].get(role, ())
+            self._called[id(root), role] = tuple((element, calling_name(element)) for element in elements)
+        return self._called[id(root), role]
+
+
+def _by_role(root: Root) -> dict[str | None, list[Element]]:
+    found: dict[str | None, list[Element]] = {}
+    for element in root.elements:
+        found.setdefault(role_of(element), []).append(element)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +191,8 @@ def _by_placeholder(strategy: NameStrategy, where: _Where) -> list[Element]:
 
 @_finder("role_name")
 def _by_role_and_name(strategy: NameStrategy, where: _Where) -> list[Element]:
-    return [e for e in where.every() if role_of(e) == strategy.role and _named(strategy, calling_name(e), e)]
+    called = (each for root in where.roots for each in where.queries.called(root, strategy.role or ""))
+    return [element for element, name in called if _named(strategy, name, element)]
 
 
 def _named(strategy: NameStrategy, text: str, element: Element) -> bool:

@@ -6,7 +6,7 @@ an accessibility snapshot answers what roles, names and states tell, and plain t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from kb_schema.pages import outline_answers, probing
@@ -71,6 +71,10 @@ class StoredPage:
             seen = int(wanted in self.text if wanted else bool(self.text))
             return ProbeAnswer(present=seen, visible=seen)
         return ProbeAnswer(error="the client sent no HTML")
+
+    def called(self, role: str) -> Iterator[str]:
+        """What the elements with a role are called, one by one; of HTML only."""
+        return (name for root in self.roots for _, name in self._queries.called(root, role))
 
     def resolve(self, selector: Selector) -> Resolved:
         """What a selector finds, by the same rules as on a live page."""

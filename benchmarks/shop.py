@@ -1,27 +1,15 @@
-"""The desk: one identification against baselines in the same run. Calls over MCP are in `bench_mcp`."""
+"""A made-up shop: screens with addresses of their own, transitions between them, and their pages."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from benchmarks.timing import median_ms, row
 from kb_schema import KnowledgeBase, parse_document
-from kb_schema.pages.stored import answer_probes
-from kb_schema.probes import Facts
 from kb_schema.snapshots import PageSnapshot
 from kb_schema.websites import Website
-from mcp_server.compiled import View, compile_view
-from mcp_server.identify import identify, judge_all
-
-pytestmark = pytest.mark.bench
 
 BASE = "https://shop.example"
-SCREENS = 1_000
-TRANSITIONS = 5_000
 
 
 def synthetic(screens: int, transitions: int) -> KnowledgeBase:
@@ -65,37 +53,7 @@ def synthetic(screens: int, transitions: int) -> KnowledgeBase:
 
 
 def page(n: int) -> PageSnapshot:
+    """A page of screen n with about 600 elements."""
     rows = "".join(f"<tr><td>Row {i}</td><td><a href=/r/{i}>open</a></td></tr>" for i in range(150))
     body = f"<h1>Heading {n}</h1><p id=mark-{n % 20}>here</p><table>{rows}</table>"
     return PageSnapshot(url=f"{BASE}/area{n % 50}/page{n // 2}/3", html=f"<body>{body}</body>", title="Shop")
-
-
-@pytest.fixture(scope="module")
-def view() -> View:
-    return compile_view(synthetic(SCREENS, TRANSITIONS), "1")
-
-
-def test_one_identification_against_judging_every_signature(view: View) -> None:
-    snapshot = page(456)
-    facts = Facts(url=snapshot.url, title="Shop", path_base=BASE, authored_base=BASE)
-
-    def probing_all() -> str:
-        """Every signature's probes are put to the page, whatever the URL."""
-        probes = {key: probe for each in view.signatures.values() for key, probe in each.probes.items()}
-        answers = answer_probes(snapshot, tuple(probes.values()))
-        judged = judge_all(
-            view.signatures.values(), replace(facts, answers=answers), snapshot, lambda *_: answers
-        )
-        return next(each.signature.screen_id for each in judged if each.rejected_by is None)
-
-    def scanning() -> str:
-        """Every signature's URL patterns are tried in turn, and the page is probed for the rest."""
-        judged = judge_all(view.signatures.values(), facts, snapshot, answer_probes)
-        return next(each.signature.screen_id for each in judged if each.rejected_by is None)
-
-    assert identify(view, snapshot, answer_probes).screen_id == probing_all() == scanning() == "s456"
-    ours = median_ms(lambda: identify(view, snapshot, answer_probes), 50)
-    what = f"one identification, {SCREENS} screens known"
-    print()
-    row(what, ours, "a linear scan, URLs first", median_ms(scanning, 10))
-    row(what, ours, "a linear scan, everything probed", median_ms(probing_all, 3))
