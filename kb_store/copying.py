@@ -149,11 +149,11 @@ async def copy_proposals(
     proposals, changed = await old.proposals(website_id), 0
     for done, proposal in enumerate(proposals, 1):
         there = await new.proposal(website_id, proposal.proposal_id)
-        await new.support(proposal.model_copy(update={"supports": ()}), None)
+        undecided = {"supports": (), "status": "proposed", "decided_at": None}
+        await new.support(proposal.model_copy(update=undecided), None)
         for support in proposal.supports:
             await new.support(proposal, support)
-        decided = proposal.status != "proposed" and proposal.decided_at is not None
-        if decided and there is not None and there.status == "proposed" and proposal.decided_at is not None:
+        if proposal.decided_at is not None and (there is None or there.status == "proposed"):
             await new.decide(website_id, proposal.proposal_id, proposal.status, proposal.decided_at)
         if there is None or await new.proposal(website_id, proposal.proposal_id) != there:
             changed += 1

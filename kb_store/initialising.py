@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from kb_store.ports import DocumentStore, GraphStore
-
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -27,7 +25,14 @@ class Initialisable(Protocol):
         """As `prepare`, but looks at everything there is. Safe to repeat."""
 
 
-async def initialise(store: DocumentStore | GraphStore) -> Sequence[Prepared]:
+class Preparable(Protocol):
+    """Any store."""
+
+    async def prepare(self) -> None:
+        """Create what is missing. Safe to repeat."""
+
+
+async def initialise(store: Preparable) -> Sequence[Prepared]:
     """Make what `store` lacks; nothing to tell of one that does not say. Raises `StoreUnavailable`."""
     if isinstance(store, Initialisable):
         return await store.initialise()

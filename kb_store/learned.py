@@ -28,6 +28,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
 from kb_schema.learned import ElementStats, ElementUse, Observed, Outcome, RecoveryStats, TransitionStats
+from kb_store.ports import Health
 
 HALF_LIFE_DAYS = 30.0
 """After how many days an outcome counts half."""
@@ -155,8 +156,15 @@ class LearnedStore(Protocol):
     whose weights follow), and `kb_store.learned_memory`.
     """
 
+    @property
+    def address(self) -> str:
+        """Where the store is, for messages: never with credentials."""
+
     async def prepare(self) -> None:
         """Create what is missing. Safe to repeat."""
+
+    async def health(self) -> Health:
+        """Whether the store answers. Raises nothing."""
 
     async def record(self, outcomes: Sequence[Outcome]) -> Recorded:
         """Count outcomes. Safe to repeat: what was counted is not counted again."""

@@ -31,6 +31,7 @@ from kb_store.learned import (
 )
 from kb_store.learned_marks import Mark
 from kb_store.learned_shares import with_shares
+from kb_store.ports import Health
 
 
 class MemoryLearnedStore:
@@ -44,8 +45,17 @@ class MemoryLearnedStore:
         self._revisions: dict[str, int] = {}
         self._forgotten: dict[str, int] = {}
 
+    @property
+    def address(self) -> str:
+        """Nowhere."""
+        return "memory"
+
     async def prepare(self) -> None:
         """Nothing is missing."""
+
+    async def health(self) -> Health:
+        """It is there."""
+        return Health(self.address, ok=True)
 
     async def record(self, outcomes: Iterable[Outcome]) -> Recorded:
         """See `LearnedStore`."""

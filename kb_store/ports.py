@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from kb_store.errors import StoreError, StoreUnavailable
 from kb_store.records import EdgeRecord, Record
 
 Counts = Mapping[str, int]
@@ -85,7 +86,13 @@ class Health:
     """Where it is, without credentials."""
     ok: bool
     detail: str = ""
-    """Version and settings when it answers, else why it does not."""
+    """Version and settings when it answers, else why it does not and what to do."""
+
+    @classmethod
+    def down(cls, address: str, error: StoreError) -> Health:
+        """Of a store that does not answer: what its error says, its address once."""
+        reason = error.reason if isinstance(error, StoreUnavailable) else error.message
+        return cls(address, ok=False, detail=f"{reason} -> {error.fix}")
 
 
 class DocumentStore(Protocol):

@@ -179,28 +179,31 @@ async def open_runs(data_dir: Path, mongodb_url: str | None = None) -> AsyncIter
 
     Raises `StoreUnavailable` where it does not answer.
     """
-    if mongodb_url is not None:
-        try:
-            from kb_store.mongodb.runs import open_mongodb_runs  # noqa: PLC0415 - an optional extra
-        except ImportError as exc:
-            raise StoreUnavailable(
-                "mongodb://...",
-                f"its driver is not installed ({exc.name})",
-                fix="pip install 'periplus[mongo-arango]'",
-            ) from exc
-
-        async with open_mongodb_runs(mongodb_url) as served:
-            yield served
-        return
-    from kb_store.embedded.database import Database  # noqa: PLC0415 - the adapters import this module
-    from kb_store.embedded.runs import EmbeddedRunStore  # noqa: PLC0415
-
-    store = EmbeddedRunStore(Database(data_dir / "knowledge.sqlite3"))
+    store = choose_runs(data_dir, mongodb_url)
     try:
         await store.prepare()
         yield store
     finally:
         await store.close()
+
+
+def choose_runs(data_dir: Path, mongodb_url: str | None = None) -> RunStore:
+    """As `open_runs`, not yet made ready; the caller closes it."""
+    if mongodb_url is None:
+        from kb_store.embedded.database import Database  # noqa: PLC0415 - the adapters import this module
+        from kb_store.embedded.runs import EmbeddedRunStore  # noqa: PLC0415
+
+        return EmbeddedRunStore(Database(data_dir / "knowledge.sqlite3"))
+    try:
+        from kb_store.mongodb.connection import Connection  # noqa: PLC0415 - an optional extra
+        from kb_store.mongodb.runs import MongoRunStore  # noqa: PLC0415
+    except ImportError as exc:
+        raise StoreUnavailable(
+            "mongodb://...",
+            f"its driver is not installed ({exc.name})",
+            fix="pip install 'periplus[mongo-arango]'",
+        ) from exc
+    return MongoRunStore(Connection(mongodb_url))
 
 
 # -- rates ---------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from kb_schema.base import SCHEMA_VERSION
 from kb_store.errors import StoreCorrupt
@@ -27,29 +29,46 @@ class WebsiteStatus:
     """A load that is under way."""
 
 
+class Checkable(Protocol):
+    """Any store that can say how it is."""
+
+    async def health(self) -> Health:
+        """Whether the store answers. Raises nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """Both stores."""
+    """All stores."""
 
     documents: Health
     graph: Health
     schema_version: int
     """The version this program writes."""
     websites: tuple[WebsiteStatus, ...]
+    beside: Mapping[str, Health] = field(default_factory=dict)
+    """Stores that hold no knowledge, by what they hold."""
+
+    @property
+    def stores(self) -> Mapping[str, Health]:
+        """Every store by what it holds."""
+        return {"documents": self.documents, "graph": self.graph, **self.beside}
 
     @property
     def healthy(self) -> bool:
-        """Whether both stores answer and every website is whole."""
-        return self.documents.ok and self.graph.ok and all(w.whole for w in self.websites)
+        """Whether all stores answer and every website is whole."""
+        return all(health.ok for health in self.stores.values()) and all(w.whole for w in self.websites)
 
 
-async def store_status(documents: DocumentStore, graph: GraphStore) -> StoreStatus:
+async def store_status(
+    documents: DocumentStore, graph: GraphStore, beside: Mapping[str, Checkable] | None = None
+) -> StoreStatus:
     """The state of the stores. A store that is down is told, not raised."""
     health = await documents.health(), await graph.health()
+    others = {name: await store.health() for name, store in (beside or {}).items()}
     websites: list[WebsiteStatus] = []
     if all(h.ok for h in health):
         websites = [await _website(documents, graph, active) for active in await documents.websites()]
-    return StoreStatus(*health, SCHEMA_VERSION, tuple(websites))
+    return StoreStatus(*health, SCHEMA_VERSION, tuple(websites), others)
 
 
 async def _website(documents: DocumentStore, graph: GraphStore, active: Generation) -> WebsiteStatus:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agent.run_log import RunLog, ending_of_error, run_of
 from kb_schema.runs import RunEnding, RunKind
 from kb_store import StoreError
-from kb_store.runs import RunStore, open_runs
+from kb_store.runs import RunStore, choose_runs, open_runs
 from periplus.settings import load_settings
 
 if TYPE_CHECKING:
@@ -26,6 +26,18 @@ def open_logbook(
     settings = load_settings(mongodb_url=mongodb_url)
     url = settings.mongodb_url
     return open_runs(data_dir or settings.data_dir, url.get_secret_value() if url else None)
+
+
+@asynccontextmanager
+async def unprepared_logbook(mongodb_url: str | None = None) -> AsyncIterator[RunStore]:
+    """As `open_logbook`, but nothing is made that is missing."""
+    settings = load_settings(mongodb_url=mongodb_url)
+    url = settings.mongodb_url
+    store = choose_runs(settings.data_dir, url.get_secret_value() if url else None)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from kb_schema.learned import ElementStats, ElementUse, Observed, Outcome, Recov
 from kb_store.arangodb import aql
 from kb_store.arangodb.connection import Connection, query
 from kb_store.arangodb.keys import lasting_key, learned_key, sort_key
-from kb_store.arangodb.setup import create_missing
+from kb_store.arangodb.setup import create_missing, health_of
 from kb_store.arangodb.weighing import READ_TO_WEIGH, WEIGHED, weigh
 from kb_store.errors import StoreCorrupt
 from kb_store.learned import (
@@ -52,6 +52,7 @@ from kb_store.learned import (
 )
 from kb_store.learned_marks import TICKET_SECONDS, Mark, settled
 from kb_store.learned_shares import from_json, to_json, with_shares
+from kb_store.ports import Health
 
 T = TypeVar("T")
 
@@ -79,9 +80,18 @@ class ArangoLearnedStore:
         self._policy = policy
         self._now = now
 
+    @property
+    def address(self) -> str:
+        """The host and the database."""
+        return self._connection.address
+
     async def prepare(self) -> None:
         """Collections, validators and indexes, the graph's with them."""
         await create_missing(self._connection)
+
+    async def health(self) -> Health:
+        """Whether the server answers, and its version."""
+        return await health_of(self._connection)
 
     async def record(self, outcomes: Sequence[Outcome]) -> Recorded:
         """Each in a transaction of its own: what was counted before an error stays counted, once."""

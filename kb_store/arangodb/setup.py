@@ -11,6 +11,8 @@ from arango.exceptions import ArangoServerError
 
 from kb_store.arangodb.connection import NO_SUCH_DATABASE, Connection
 from kb_store.arangodb.layout import COLLECTIONS, GRAPHS
+from kb_store.errors import StoreError
+from kb_store.ports import Health
 
 DUPLICATE_NAME, DUPLICATE_GRAPH = 1207, 1925
 """What creating something again is answered with."""
@@ -25,6 +27,22 @@ async def create_missing(connection: Connection) -> None:
         name = connection.where.database
         await connection.run(lambda _: _unless_there(connection.system().create_database, name))
     await connection.run(_create_missing)
+
+
+async def health_of(connection: Connection) -> Health:
+    """Whether the server answers, its version, and whether what is created there is there."""
+    try:
+        version = await connection.run(lambda db: str(db.version()))
+        if not await connection.run(database_exists):
+            return Health(connection.address, ok=False, detail="no such database; run `periplus kb init`")
+        present = await connection.run(lambda db: {str(each["name"]) for each in _list(db.collections())})
+    except StoreError as exc:
+        return Health.down(connection.address, exc)
+    missing = sorted({each.name for each in COLLECTIONS} - present)
+    if missing:
+        detail = f"ArangoDB {version}, collections missing: {', '.join(missing)}; run `periplus kb init`"
+        return Health(connection.address, ok=False, detail=detail)
+    return Health(connection.address, ok=True, detail=f"ArangoDB {version}")
 
 
 def database_exists(db: StandardDatabase) -> bool:

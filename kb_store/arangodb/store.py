@@ -13,9 +13,8 @@ from kb_store.arangodb.address import ArangoAddress
 from kb_store.arangodb.connection import Connection, query
 from kb_store.arangodb.keys import COLLECTION_OF_EDGE, COLLECTION_OF_VERTEX, id_of, key_of
 from kb_store.arangodb.rows import Row, edge_row, to_edge, to_record, vertex_row
-from kb_store.arangodb.setup import create_missing, database_exists
+from kb_store.arangodb.setup import create_missing, health_of
 from kb_store.arangodb.weighing import READ_TO_WEIGH, WEIGHED, weigh
-from kb_store.errors import StoreError
 from kb_store.ports import Counts, Health
 from kb_store.records import EdgeRecord, Record
 
@@ -44,13 +43,7 @@ class ArangoGraphStore:
 
     async def health(self) -> Health:
         """Whether the server answers, and its version."""
-        try:
-            version = await self.connection.run(lambda db: str(db.version()))
-            if not await self.connection.run(database_exists):
-                return Health(self.address, ok=False, detail="no such database; run `periplus kb init`")
-        except StoreError as exc:
-            return Health(self.address, ok=False, detail=str(exc))
-        return Health(self.address, ok=True, detail=f"ArangoDB {version}")
+        return await health_of(self.connection)
 
     # -- writing
 

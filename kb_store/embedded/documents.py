@@ -220,7 +220,7 @@ async def health_of(database: Database) -> Health:
     try:
         detail = await database.read(_engine)
     except StoreError as exc:
-        return Health(database.address, ok=False, detail=exc.message)
+        return Health.down(database.address, exc)
     return Health(database.address, ok=True, detail=detail)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from kb_schema.learned import ElementStats, ElementUse, Observed, Outcome, RecoveryStats, TransitionStats
 from kb_store.embedded.database import Database, to_text
+from kb_store.embedded.documents import health_of
 from kb_store.learned import (
     DEFAULT_POLICY,
     KINDS,
@@ -38,6 +39,7 @@ from kb_store.learned import (
 )
 from kb_store.learned_marks import Mark
 from kb_store.learned_shares import from_json, to_json, with_shares
+from kb_store.ports import Health
 
 PAGE = 500
 """Rows fetched at a time by iterators."""
@@ -134,11 +136,20 @@ class EmbeddedLearnedStore:
         self._now = now
         self._ready = False
 
+    @property
+    def address(self) -> str:
+        """The file."""
+        return self._database.address
+
     async def prepare(self) -> None:
         """Create the tables. Called by every method, so that a store may be used as it is made."""
         if not self._ready:
             await self._database.write(_create)
             self._ready = True
+
+    async def health(self) -> Health:
+        """Whether the file can be read."""
+        return await health_of(self._database)
 
     async def record(self, outcomes: Sequence[Outcome]) -> Recorded:
         """All of them in one transaction."""

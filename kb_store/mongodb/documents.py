@@ -22,6 +22,7 @@ from kb_store.mongodb.layout import (
     DOCUMENTS,
     GENERATIONS,
     PINS,
+    CollectionPlan,
     document_plans,
     missing_indexes,
     prepare,
@@ -29,6 +30,9 @@ from kb_store.mongodb.layout import (
 from kb_store.mongodb.records import RecordCollections, local_id
 from kb_store.ports import Counts, Generation, Health, Lease, Owner, Pin
 from kb_store.records import Record
+
+NAMED = 3
+"""How many missing indexes are named."""
 
 _NOT_OVER = {"$expr": {"$gte": ["$expires", "$$NOW"]}}
 
@@ -59,12 +63,7 @@ class MongoDocumentStore:
 
     async def health(self) -> Health:
         """Whether the primary answers, and whether the indexes are there."""
-        try:
-            detail = await server_version(self.connection)
-            missing = await missing_indexes(self.connection, document_plans())
-        except StoreError as exc:
-            return Health(self.address, ok=False, detail=exc.message)
-        return Health(self.address, ok=True, detail=with_missing(detail, missing))
+        return await health_of(self.connection, document_plans())
 
     # -- what is active
 
@@ -233,6 +232,16 @@ class MongoDocumentStore:
         await self._records.drop(website_id, generations)
 
 
+async def health_of(connection: Connection, plans: Sequence[CollectionPlan]) -> Health:
+    """Whether the primary answers, and whether the indexes of these collections are there."""
+    try:
+        detail = await server_version(connection)
+        missing = await missing_indexes(connection, plans)
+    except StoreError as exc:
+        return Health.down(connection.address, exc)
+    return Health(connection.address, ok=True, detail=with_missing(detail, missing))
+
+
 async def server_version(connection: Connection) -> str:
     """Version and replica set of the server that answers."""
     async with connection.asking() as database:
@@ -247,7 +256,8 @@ def with_missing(detail: str, missing: Sequence[str]) -> str:
     """`detail`, and which indexes are not there."""
     if not missing:
         return f"{detail}, indexes complete"
-    return f"{detail}, indexes missing: {', '.join(missing)} (`periplus kb init` makes them)"
+    named = ", ".join(missing[:NAMED]) + (f" and {len(missing) - NAMED} more" if len(missing) > NAMED else "")
+    return f"{detail}, indexes missing: {named} (`periplus kb init` makes them)"
 
 
 async def _held(database: Database, website_id: str) -> Lease | None:

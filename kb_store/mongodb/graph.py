@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
-from kb_store.errors import StoreError
 from kb_store.initialising import Prepared
 from kb_store.mongodb.bodies import unpack
 from kb_store.mongodb.connection import Connection
-from kb_store.mongodb.documents import server_version, with_missing
-from kb_store.mongodb.layout import EDGES, VERTICES, graph_plans, missing_indexes, prepare
+from kb_store.mongodb.documents import health_of
+from kb_store.mongodb.layout import EDGES, VERTICES, graph_plans, prepare
 from kb_store.mongodb.records import RecordCollections, local_id
 from kb_store.ports import Counts, Health
 from kb_store.records import EdgeRecord, Node, Record
@@ -43,12 +42,7 @@ class MongoGraphStore:
 
     async def health(self) -> Health:
         """Whether the primary answers, and whether the indexes are there."""
-        try:
-            detail = await server_version(self.connection)
-            missing = await missing_indexes(self.connection, graph_plans())
-        except StoreError as exc:
-            return Health(self.address, ok=False, detail=exc.message)
-        return Health(self.address, ok=True, detail=with_missing(detail, missing))
+        return await health_of(self.connection, graph_plans())
 
     async def put_vertices(self, website_id: str, generation: int, records: Sequence[Record]) -> None:
         """One transaction."""

@@ -93,6 +93,25 @@ def graph_plans() -> tuple[CollectionPlan, ...]:
     return (*nodes, group, *edges)
 
 
+def plans_of(
+    indexes: Mapping[str, Sequence[IndexModel]], validators: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[CollectionPlan, ...]:
+    """Collections given by name as their indexes, and their `$jsonSchema` where they have one."""
+    return tuple(
+        CollectionPlan(
+            name,
+            {model.document["name"]: _arguments(model) for model in models},
+            {"$jsonSchema": validators[name]} if validators and name in validators else {},
+        )
+        for name, models in indexes.items()
+    )
+
+
+def _arguments(model: IndexModel) -> dict[str, Any]:
+    options = {name: value for name, value in model.document.items() if name not in ("key", "name")}
+    return {"keys": list(model.document["key"].items()), **options}
+
+
 def _record_indexes(kind: str, *, graph: bool = False) -> dict[str, dict[str, Any]]:
     indexes: dict[str, dict[str, Any]] = {
         "record": {"keys": [(key, 1) for key in RECORD_KEY], "unique": True}

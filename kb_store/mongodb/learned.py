@@ -17,9 +17,10 @@ from datetime import datetime
 from typing import Any
 
 from pymongo import ASCENDING, IndexModel, ReplaceOne, ReturnDocument
-from pymongo.errors import BulkWriteError, CollectionInvalid, OperationFailure
+from pymongo.errors import BulkWriteError
 
 from kb_schema.learned import ElementStats, ElementUse, Observed, Outcome, RecoveryStats, TransitionStats
+from kb_store.initialising import Prepared
 from kb_store.learned import (
     DEFAULT_POLICY,
     CountedId,
@@ -46,14 +47,14 @@ from kb_store.learned import (
 from kb_store.learned_marks import TICKET_SECONDS, Mark, settled
 from kb_store.learned_shares import from_json, to_json, with_shares
 from kb_store.mongodb.connection import Connection, Database, Session
+from kb_store.mongodb.documents import health_of
+from kb_store.mongodb.layout import plans_of, prepare
+from kb_store.ports import Health
 
 NUMBERS, OUTCOMES, REVISIONS = "learned", "learned_outcomes", "learned_revisions"
 
 PAGE = 500
 """Documents fetched at a time by iterators."""
-
-_EXISTS = 48
-"""The server's code where somebody else was quicker to create a collection."""
 
 _DUPLICATE = 11000
 
@@ -86,18 +87,25 @@ class MongoLearnedStore:
         self._ready = False
         self._turn = asyncio.Lock()
 
+    @property
+    def address(self) -> str:
+        """Hosts and database, without credentials."""
+        return self._connection.address
+
     async def prepare(self) -> None:
         """Create collections and indexes. Called before writing: transactions need both."""
-        if self._ready:
-            return
-        async with self._connection.asking() as database:
-            there = await database.list_collection_names(filter={"name": {"$in": list(_INDEXES)}})
-            for name, indexes in _INDEXES.items():
-                if name not in there:
-                    await _create(database, name)
-                if indexes:
-                    await database[name].create_indexes(indexes)
+        if not self._ready:
+            await self.initialise()
+
+    async def initialise(self) -> list[Prepared]:
+        """The same, looking again; says what was made or found."""
+        done = await prepare(self._connection, plans_of(_INDEXES), thorough=True)
         self._ready = True
+        return done
+
+    async def health(self) -> Health:
+        """Whether the server answers, and whether the indexes are there."""
+        return await health_of(self._connection, plans_of(_INDEXES))
 
     async def record(self, outcomes: Sequence[Outcome]) -> Recorded:
         """Each in a transaction of its own: what was counted before an error stays counted, once."""
@@ -312,16 +320,6 @@ class _Ticket:
 
     number: int
     used: bool = False
-
-
-async def _create(database: Database, name: str) -> None:
-    try:
-        await database.create_collection(name)
-    except CollectionInvalid:
-        return
-    except OperationFailure as exc:
-        if exc.code != _EXISTS:
-            raise
 
 
 def _key(website_id: str, subject: Subject) -> dict[str, str]:

@@ -7,13 +7,12 @@ every read asks for the time as well. Once-only is held by unique indexes, never
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel, ReturnDocument
-from pymongo.errors import BulkWriteError, CollectionInvalid, DuplicateKeyError, OperationFailure
+from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from kb_schema.base import Model
 from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
@@ -32,8 +31,11 @@ from kb_schema.storage import (
     TooManyCheckpoints,
 )
 from kb_store.errors import StoreError
+from kb_store.initialising import Prepared
 from kb_store.mongodb.bodies import check_size as check_document_size
-from kb_store.mongodb.connection import Connection, Database, Document
+from kb_store.mongodb.connection import Connection, Document
+from kb_store.mongodb.documents import health_of
+from kb_store.mongodb.layout import plans_of, prepare
 from kb_store.ports import Health
 from kb_store.runs import (
     LAST_CHARACTER,
@@ -54,7 +56,6 @@ _SWEEP_BATCH = 200
 """Runs deleted at a time."""
 
 _DUPLICATE = 11000
-_NAMESPACE_EXISTS = 48
 
 
 def _index(*names: str, unique: bool = False, newest: bool = False) -> IndexModel:
@@ -116,28 +117,20 @@ class MongoRunStore:
         return self._connection.address
 
     async def prepare(self) -> None:
-        """Collections and indexes that are missing."""
-        async with self._connection.asking() as database:
-            there = set(await database.list_collection_names())
-        for name, indexes in INDEXES.items():
-            async with self._connection.asking() as database:
-                if name not in there:
-                    validator = {"$jsonSchema": VALIDATORS[name]} if name in VALIDATORS else None
-                    await _create(database, name, validator)
-                await database[name].create_indexes(list(indexes))
+        """Collections and indexes that are missing: what may be there once is held by indexes."""
+        await self.initialise()
+
+    async def initialise(self) -> list[Prepared]:
+        """The same; says what was made or found."""
+        return await prepare(self._connection, plans_of(INDEXES, VALIDATORS), thorough=True)
 
     async def close(self) -> None:
         """Give the connections back."""
         await self._connection.close()
 
     async def health(self) -> Health:
-        """Whether the server answers."""
-        try:
-            async with self._connection.asking() as database:
-                info = await database.command("buildInfo")
-        except StoreError as exc:
-            return Health(self.address, ok=False, detail=exc.message)
-        return Health(self.address, ok=True, detail=f"MongoDB {info['version']}")
+        """Whether the server answers, and whether the indexes are there."""
+        return await health_of(self._connection, plans_of(INDEXES))
 
     # -- runs
 
@@ -450,28 +443,3 @@ class MongoRunStore:
         async with self._connection.asking() as database:
             cursor = database[name].find(wanted).sort(order).limit(limit)
             return [unflat(kind, document) async for document in cursor]
-
-
-async def _create(database: Database, name: str, validator: Document | None) -> None:
-    """Made meanwhile by somebody else is as good."""
-    try:
-        if validator is None:
-            await database.create_collection(name)
-        else:
-            await database.create_collection(name, validator=validator)
-    except CollectionInvalid:
-        return
-    except OperationFailure as exc:
-        if exc.code != _NAMESPACE_EXISTS:
-            raise
-
-
-@asynccontextmanager
-async def open_mongodb_runs(url: str) -> AsyncIterator[MongoRunStore]:
-    """The run store of a MongoDB, made ready, closed at the end. Raises `StoreUnavailable`."""
-    store = MongoRunStore(Connection(url))
-    try:
-        await store.prepare()
-        yield store
-    finally:
-        await store.close()

@@ -32,12 +32,15 @@ from kb_store import (
     store_status,
 )
 from kb_store.changing import Keeping
+from kb_store.runs import RunStore
+from kb_store.status import Checkable
 from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
 from loaders.diff import Added, Changed, Removed
 from periplus.commands import kb_check, kb_migrate, kb_proposals, kb_stores
-from periplus.commands.changes import change_line
+from periplus.commands.changes import change_line, print_tree
 from periplus.errors import EXIT_USER, UserError, print_problems
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
+from periplus.logbook import unprepared_logbook
+from periplus.shelves import ArangoUrl, MongoUrl, open_chosen, unprepared
 
 app = typer.Typer(
     help="Knowledge bases: check, load, export and compare them.",
@@ -175,7 +178,7 @@ def status(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_j
 
     Example: [cyan]periplus kb status[/]
     """
-    found = asyncio.run(_status(open_chosen(mongodb_url, arangodb_url)))
+    found = asyncio.run(_status(unprepared(mongodb_url, arangodb_url), unprepared_logbook(mongodb_url)))
     if as_json:
         _print_json(_status_json(found))
     else:
@@ -235,7 +238,7 @@ def diff_(
     elif not found:
         out.print(f"[green]no difference[/]: the store has this knowledge of [bold]{escape(website_id)}[/]")
     else:
-        out.print(_diff_tree(website_id, found, new_website=old is None), soft_wrap=True, highlight=False)
+        print_tree(out, _diff_tree(website_id, found, new_website=old is None))
 
 
 # -- the stores ----------------------------------------------------------------------------------
@@ -259,9 +262,10 @@ async def _read(website_id: str, opening: Opening) -> tuple[KnowledgeBase, int]:
         return await read_knowledge(stores.documents, stores.graph, website_id)
 
 
-async def _status(opening: Opening) -> StoreStatus:
-    async with opening as stores:
-        return await store_status(stores.documents, stores.graph)
+async def _status(opening: Opening, logbook: AbstractAsyncContextManager[RunStore]) -> StoreStatus:
+    async with opening as stores, logbook as runs:
+        beside: dict[str, Checkable] = {"learned": stores.learned, "runs": runs}
+        return await store_status(stores.documents, stores.graph, beside)
 
 
 @contextmanager
@@ -335,7 +339,7 @@ def _status_json(status: StoreStatus) -> dict[str, Any]:
         "schema_version": status.schema_version,
         "stores": {
             name: {"address": health.address, "ok": health.ok, "detail": health.detail}
-            for name, health in (("documents", status.documents), ("graph", status.graph))
+            for name, health in status.stores.items()
         },
         "websites": [
             {
@@ -356,7 +360,7 @@ def _status_json(status: StoreStatus) -> dict[str, Any]:
 
 
 def _print_status(status: StoreStatus) -> None:
-    for name, health in (("documents", status.documents), ("graph", status.graph)):
+    for name, health in status.stores.items():
         state = "[green]ok[/]  " if health.ok else "[red]down[/]"
         out.print(
             f"{state} {name:<9} {escape(health.address)}  [dim]{escape(health.detail)}[/]",

@@ -24,7 +24,7 @@ from loaders.migrate import (
     plan_folder,
     plan_store,
 )
-from periplus.commands.changes import change_line
+from periplus.commands.changes import change_line, print_tree
 from periplus.errors import UserError
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
@@ -95,7 +95,7 @@ def _show(plans: Sequence[FolderPlan | StorePlan], *, dry_run: bool, as_json: bo
         return
     for plan in plans:
         if plan:
-            out.print(_tree(_name(plan), plan.documents), soft_wrap=True, highlight=False)
+            print_tree(out, _tree(_name(plan), plan.documents))
     changed = sum(len(plan.documents) for plan in plans)
     if not changed:
         out.print(f"[green]up to date[/]: everything is of schema version {SCHEMA_VERSION}", highlight=False)

@@ -17,8 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from kb_store import Stores
 from kb_store.copying import CopyProgress, RunsCopied, WebsiteCopied, copy_runs, copy_website
-from kb_store.initialising import Prepared, initialise
+from kb_store.initialising import Preparable, Prepared, initialise
 from periplus.errors import UserError
+from periplus.logbook import unprepared_logbook
 from periplus.shelves import ArangoUrl, MongoUrl, Place, named, unprepared
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
@@ -149,11 +150,15 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[str, CopyProgress], None]]:
 async def _init(
     mongodb_url: str | None, arangodb_url: str | None
 ) -> list[tuple[str, str, Sequence[Prepared]]]:
-    async with unprepared(mongodb_url, arangodb_url) as stores:
-        return [
-            (name, store.address, await initialise(store))
-            for name, store in (("documents", stores.documents), ("graph", stores.graph))
+    async with unprepared(mongodb_url, arangodb_url) as stores, unprepared_logbook(mongodb_url) as runs:
+        wanted: list[tuple[str, str, Preparable]] = [
+            ("documents", stores.documents.address, stores.documents),
+            ("graph", stores.graph.address, stores.graph),
+            ("learned", stores.learned.address, stores.learned),
+            ("proposals", stores.documents.address, stores.proposals),
+            ("runs", runs.address, runs),
         ]
+        return [(name, address, await initialise(store)) for name, address, store in wanted]
 
 
 async def _copy(

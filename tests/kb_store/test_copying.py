@@ -99,6 +99,8 @@ async def furnish(house):
     await house.stores.proposals.support(
         PROPOSAL, Support.model_validate({"run_id": "r1", "succeeded": True, "at": NOW})
     )
+    await house.stores.proposals.support(PROPOSAL.model_copy(update={"proposal_id": "p2"}), None)
+    await house.stores.proposals.decide("shop", "p2", "rejected", NOW.replace(microsecond=0))
     for run_id, site in (("r1", "shop"), ("r2", "shop"), ("x1", "bakery")):
         await house.runs.begin_run(run_of(run_id, website_id=site))
         for index in range(3):
@@ -157,7 +159,7 @@ async def test_everything_goes_there_and_back(house, by):
     await furnish(start)
     there = await contents(start)
     website, runs = await copy(start, middle)
-    assert (website.loaded, website.numbers, website.outcomes, website.proposals) == (True, 4, 15, 1)
+    assert (website.loaded, website.numbers, website.outcomes, website.proposals) == (True, 4, 15, 2)
     assert runs == RunsCopied(copied=3, known=0)
     assert await contents(middle) == there
     await copy(middle, end)

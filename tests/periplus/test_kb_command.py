@@ -145,10 +145,11 @@ def test_an_export_does_not_overwrite_what_it_did_not_write(periplus, folder, tm
 def test_a_store_that_cannot_be_opened_is_named(periplus, data_dir):
     data_dir.parent.mkdir(exist_ok=True)
     data_dir.write_text("a file")
-    code, _, err = periplus("kb", "status")
-    assert code == 2
-    assert str(data_dir) in err
-    assert "PERIPLUS_DATA_DIR" in err
+    for command in ("status", "init"):
+        code, out, err = periplus("kb", command)
+        assert code == 2
+        assert str(data_dir) in out + err
+        assert "PERIPLUS_DATA_DIR" in out + err
 
 
 def test_a_defect_is_one_short_message_and_a_log(periplus, data_dir, monkeypatch):

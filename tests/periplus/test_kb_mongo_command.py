@@ -65,6 +65,55 @@ def test_everything_works_on_mongodb_as_it_does_on_files(periplus, mongodb, fold
 
 
 @pytest.mark.mongodb
+def test_status_makes_nothing_and_says_what_is_missing_until_init_makes_all_of_it(periplus, mongodb):
+    def collections():
+        with pymongo.MongoClient(mongodb) as client:
+            return set(client.get_default_database().list_collection_names())
+
+    code, out, _ = periplus("kb", "status")
+    assert (code, collections()) == (0, set())
+    assert out.count("indexes missing: ") == 4
+    assert "nothing is loaded yet" in out
+    code, out, _ = periplus("kb", "init")
+    assert {"screens", "transitions", "learned", "learned_outcomes", "runs", "run_steps", "artifacts", "metrics",
+            "locators", "heal_counters", "checkpoints", "rates"} <= collections()  # fmt: skip
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("ready")] == [
+        "documents", "graph", "learned", "proposals", "runs",
+    ]  # fmt: skip
+    assert periplus("kb", "status")[1].count("indexes complete") == 4
+    with pymongo.MongoClient(mongodb) as client:
+        client.get_default_database().locators.drop_index("expires_at_1")
+    assert (
+        "indexes missing: locators.expires_at_1 (`periplus kb init` makes them)"
+        in periplus("kb", "status")[1]
+    )
+    assert "mended locators  2 indexes" in periplus("kb", "init")[1]
+    assert periplus("kb", "status")[1].count("indexes complete") == 4
+
+
+@pytest.mark.mongodb
+def test_a_difference_is_shown_whole_and_from_where_it_begins(periplus, mongodb, folder):
+    periplus("kb", "load", folder)
+    long = "An order is " + "long and " * 60
+    change = {
+        "name: old": "name: a name that does not fit into eighty columns beside its path in the tree END"
+    }
+    for old, new in change.items():
+        file = folder / "tasks/order.yaml"
+        file.write_text(file.read_text().replace(old, new))
+    assert (
+        '-> "a name that does not fit into eighty columns beside its path in the tree END"\n'
+        in (periplus("kb", "diff", folder)[1])
+    )
+    (folder / "tasks/order.yaml").write_text(file.read_text() + f"description: {long}slow\n")
+    periplus("kb", "load", folder)
+    (folder / "tasks/order.yaml").write_text(file.read_text().replace("slow", "quick"))
+    (line,) = [each for each in periplus("kb", "diff", folder)[1].splitlines() if "description" in each]
+    assert 'slow" -> …' in line
+    assert line.endswith('quick"')
+
+
+@pytest.mark.mongodb
 def test_a_flag_goes_before_the_environment(periplus, mongodb_url, folder, monkeypatch):
     monkeypatch.setenv("PERIPLUS_MONGODB_URL", "mongodb://127.0.0.1:1/nowhere")
     assert periplus("kb", "load", "--mongodb-url", mongodb_url, folder)[0] == 0
