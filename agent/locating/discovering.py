@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from playwright.async_api import Page
 
-from agent.locating.expressing import as_selector, proposals, stands_alone
+from agent.locating.expressing import Namesakes, as_selector, proposals
 from agent.locating.index import IndexedElement, PageIndex
 from agent.locating.looking import lead_to, look_around
 from agent.locating.ranking import MOST_SHOWN, Candidate, rank
@@ -107,10 +107,11 @@ async def _ways(page: Page, index: PageIndex, meant: Sequence[Candidate]) -> dic
     """For each element the strategies that lead to it alone: those the look itself shows to; for an
     element without any, those the page says do, all asked at once.
     """
+    namesakes = Namesakes(index)
     known: dict[int, tuple[Strategy, ...]] = {}
     open_: list[tuple[IndexedElement, Strategy]] = []
     for each in meant:
-        proposed = [(way, stands_alone(index, each.element, way)) for way in proposals(index, each)]
+        proposed = [(way, namesakes.alone(each.element, way)) for way in proposals(index, each)]
         known[each.element.at] = tuple(way for way, alone in proposed if alone)
         if not known[each.element.at]:
             open_ += [(each.element, way) for way, alone in proposed if alone is None]

@@ -54,25 +54,35 @@ def proposals(index: PageIndex, candidate: Candidate) -> tuple[Strategy, ...]:
     return tuple(strategy for name in order for strategy in _WRITERS[name](index, candidate))
 
 
-def stands_alone(index: PageIndex, element: IndexedElement, way: Strategy) -> bool | None:
-    """Whether the index itself shows that a way leads to this element only; None where it cannot tell.
+class Namesakes:
+    """Which elements of a look share a name: shows without a question that a way leads to one only.
 
     A look has every control of the page and every element with one of the operable roles, so what is
-    named by label, placeholder, or such a role and name needs no second question.
+    named by label, placeholder, or such a role and name needs no second look.
     """
-    if not isinstance(way, NameStrategy) or (way.type == "role_name" and way.role not in _COMPLETE_ROLES):
-        return None
-    document = index.documents[element.root]
-    same = (e for e in index.elements if index.documents[e.root] == document and _is_named(e, way))
-    twins = [e for e in same if e.visible == element.visible or e.visible]
-    return twins == [element]
 
+    def __init__(self, index: PageIndex) -> None:
+        self._index = index
+        self._places: dict[tuple[str, int, str | None, str], list[IndexedElement]] = {}
+        for element in index.elements:
+            for kind, said in (
+                ("label", element.label),
+                ("placeholder", element.placeholder),
+                ("role_name", element.name),
+            ):
+                if said:
+                    self._places.setdefault(self._key(kind, element, said), []).append(element)
 
-def _is_named(element: IndexedElement, way: NameStrategy) -> bool:
-    if way.role is not None and element.role != way.role:
-        return False
-    said = {"label": element.label, "placeholder": element.placeholder, "role_name": element.name}[way.type]
-    return " ".join(said.split()) == " ".join(way.name.split())
+    def alone(self, element: IndexedElement, way: Strategy) -> bool | None:
+        """Whether the way leads to this element only; None where the look cannot tell."""
+        if not isinstance(way, NameStrategy) or (way.type == "role_name" and way.role not in _COMPLETE_ROLES):
+            return None
+        same = self._places.get(self._key(way.type, element, way.name), [])
+        return [each for each in same if each.visible or not element.visible] == [element]
+
+    def _key(self, kind: str, element: IndexedElement, said: str) -> tuple[str, int, str | None, str]:
+        role = None if kind == "placeholder" else element.role
+        return kind, self._index.documents[element.root], role, " ".join(said.split())
 
 
 def as_selector(index: PageIndex, element: IndexedElement, strategies: tuple[Strategy, ...]) -> Selector:

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NO_WORD = re.compile(r"[\W_\ue000-\uf8ff]+")
+_PLURAL_GROWTH = 2
+"""Letters by which a plural is longer, at most: categor-y, categor-ies."""
 _START = 3
 """Letters by which texts are sorted."""
 _SYNONYMS = (("e mail", "email"), ("email address", "email"), ("log in", "login"), ("log out", "logout"))
@@ -44,9 +46,10 @@ def grade(wanted: str, said: str) -> Grade:
     told = plain(said)
     if asked == told or asked.replace(" ", "") == told.replace(" ", ""):
         return Grade.EXACT
-    if _singular(asked) == _singular(told):
-        return Grade.PLURAL
-    return Grade.BEGINS if told.startswith(f"{asked} ") else Grade.NOT
+    if told.startswith(f"{asked} "):
+        return Grade.BEGINS
+    alike = abs(len(asked) - len(told)) <= _PLURAL_GROWTH and _singular(asked) == _singular(told)
+    return Grade.PLURAL if alike else Grade.NOT
 
 
 def begins(text: str) -> str:
