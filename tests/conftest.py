@@ -11,7 +11,14 @@ from playwright.async_api import async_playwright
 
 from agent.browser.launch import BrowserMissing, find_chromium, launch
 from tests.support import rotation
-from tests.support.mongod import _stoppable, mongodb_server, mongodb_url, own_mongod  # noqa: F401 - fixtures
+from tests.support.mongod import (  # noqa: F401 - fixtures
+    _reused,
+    _stoppable,
+    emptied_mongodb_url,
+    mongodb_server,
+    mongodb_url,
+    own_mongod,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -21,7 +21,7 @@ STORES: dict[str, Opener] = {
     "arangodb-loopback": arango_stores.on_loopback,
     "embedded": lambda _, folder: open_stores(folder),
     "mongodb": lambda request, folder: open_stores(
-        folder, mongodb_url=request.getfixturevalue("mongodb_url")
+        folder, mongodb_url=request.getfixturevalue("emptied_mongodb_url")
     ),
 }
 """Name -> what opens an empty pair of stores, given the test's request and a folder of its own."""

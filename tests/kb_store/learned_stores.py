@@ -36,7 +36,7 @@ async def opened(
         yield EmbeddedLearnedStore(database, **options)
         await database.close()
     elif name == "mongodb":
-        connection = Connection(request.getfixturevalue("mongodb_url"))
+        connection = Connection(request.getfixturevalue("emptied_mongodb_url"))
         yield MongoLearnedStore(connection, **options)
         await connection.close()
     else:

@@ -61,7 +61,7 @@ async def store(request, tmp_path, clock):
         async with embedded(tmp_path, now=clock) as opened:
             yield opened
     else:
-        async with mongodb(request.getfixturevalue("mongodb_url"), now=clock) as opened:
+        async with mongodb(request.getfixturevalue("emptied_mongodb_url"), now=clock) as opened:
             yield opened
 
 

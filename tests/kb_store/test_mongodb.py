@@ -39,15 +39,15 @@ pytestmark = pytest.mark.mongodb
 
 
 @pytest.fixture
-async def stores(mongodb_url, tmp_path) -> AsyncIterator[Stores]:
-    async with open_stores(tmp_path, mongodb_url=mongodb_url) as opened:
+async def stores(emptied_mongodb_url, tmp_path) -> AsyncIterator[Stores]:
+    async with open_stores(tmp_path, mongodb_url=emptied_mongodb_url) as opened:
         yield opened
 
 
 @pytest.fixture
-async def raw(mongodb_url):
+async def raw(emptied_mongodb_url):
     """The database, as somebody with a shell sees it."""
-    async with pymongo.AsyncMongoClient(mongodb_url) as client:
+    async with pymongo.AsyncMongoClient(emptied_mongodb_url) as client:
         yield client.get_default_database()
 
 
@@ -170,12 +170,14 @@ async def test_documents_that_were_deleted_by_hand_are_told_and_the_rest_is_serv
 # -- making and finding
 
 
-async def test_initialising_says_what_it_made_and_then_that_it_found_it(mongodb_url, tmp_path, raw):
+async def test_initialising_says_what_it_made_and_then_that_it_found_it(mongodb_url, tmp_path):
     stores = choose_stores(tmp_path, mongodb_url=mongodb_url)
     made = [*await initialise(stores.documents), *await initialise(stores.graph)]
     assert {each.outcome for each in made} == {"made"}
     expected = {*DOCUMENTS.values(), *VERTICES.values(), *EDGES.values(), GENERATIONS, PINS}
-    assert {each.name for each in made} == expected == set(await raw.list_collection_names())
+    async with pymongo.AsyncMongoClient(mongodb_url) as client:
+        there = set(await client.get_default_database().list_collection_names())
+    assert {each.name for each in made} == expected == there
     again = [*await initialise(stores.documents), *await initialise(stores.graph)]
     assert {each.outcome for each in again} == {"found"}
     await stores.close()
@@ -356,8 +358,8 @@ async def test_a_commit_is_told_by_the_change_stream_within_a_second(stores):
     await told.aclose()
 
 
-async def test_readers_see_what_another_client_loaded_at_once(mongodb_url, tmp_path, stores):
-    async with open_stores(tmp_path, mongodb_url=mongodb_url) as theirs:
+async def test_readers_see_what_another_client_loaded_at_once(emptied_mongodb_url, tmp_path, stores):
+    async with open_stores(tmp_path, mongodb_url=emptied_mongodb_url) as theirs:
         for version in ("old", "new"):
             await load_knowledge(stores.documents, stores.graph, knowledge_of(version=version))
             assert version_of((await read_knowledge(theirs.documents, theirs.graph, "shop"))[0]) == version

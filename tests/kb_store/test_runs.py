@@ -77,7 +77,7 @@ async def _opened(name: str, clock: Clock, request: pytest.FixtureRequest) -> As
         folder: Path = request.getfixturevalue("tmp_path")
         store = EmbeddedRunStore(Database(folder / "knowledge.sqlite3"), now=clock, **limits)
     else:
-        url = request.getfixturevalue("mongodb_url")
+        url = request.getfixturevalue("emptied_mongodb_url")
         store = MongoRunStore(Connection(url), now=clock, **limits)
     try:
         await store.prepare()

@@ -164,9 +164,29 @@ def with_database(url: str, name: str) -> str:
     return f"{scheme}://{rest.split('/', 1)[0]}/{name}{mark}{options}"
 
 
+@pytest.fixture(scope="session")
+def _reused(mongodb_server: str) -> Iterator[pymongo.MongoClient[dict[str, Any]]]:
+    client: pymongo.MongoClient[dict[str, Any]]
+    with pymongo.MongoClient(with_database(mongodb_server, f"test_{uuid.uuid4().hex[:12]}")) as client:
+        yield client
+        client.drop_database(client.get_default_database().name)
+
+
+@pytest.fixture
+def emptied_mongodb_url(mongodb_server: str, _reused: pymongo.MongoClient[dict[str, Any]]) -> str:
+    """The URL of a database without documents, whose collections and indexes earlier tests may have made.
+
+    Making those takes longer than most tests do: `mongodb_url` is for tests of the making.
+    """
+    database = _reused.get_default_database()
+    for name in database.list_collection_names():
+        database[name].delete_many({})
+    return with_database(mongodb_server, database.name)
+
+
 @pytest.fixture
 def mongodb_url(mongodb_server: str) -> Iterator[str]:
-    """The URL of an empty database of the test's own."""
+    """The URL of a new database of the test's own."""
     name = f"test_{uuid.uuid4().hex[:12]}"
     yield with_database(mongodb_server, name)
     client: pymongo.MongoClient[dict[str, Any]] = pymongo.MongoClient(mongodb_server)
