@@ -107,7 +107,7 @@ def attribute_flaw(element: Element, name: str) -> Flaw | None:
     if value is None:
         return Flaw.ABSENT
     if name in _WORDS:
-        return words_flaw(value)
+        return words_flaw(value) or (name_flaw(value) if " " not in value.strip() else None)
     if name in _ADDRESSES:
         return _address_flaw(value)
     if name == "value":
@@ -121,7 +121,8 @@ def _address_flaw(value: str) -> Flaw | None:
         return Flaw.ABSENT
     if len(text) > LONGEST:
         return Flaw.TOO_LONG
-    return Flaw.MADE_UP if any(map(looks_made_up, re.split(r"[/?&=#.:]", text))) else None
+    pieces = re.split(r"[/?&=#]", re.sub(r"^[a-z]+:", "", text))
+    return Flaw.MADE_UP if any(map(looks_made_up, pieces)) else None
 
 
 def _has_fixed_value(element: Element) -> bool:

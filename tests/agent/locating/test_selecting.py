@@ -1,0 +1,178 @@
+"""Selectors on live pages: the page confirms each, and a stored snapshot gives the very same ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from agent.locating.index import IndexedElement
+from agent.locating.looking import look_around
+from agent.locating.selecting import GONE, selectors_at, selectors_of
+from agent.page import library
+from agent.page.locating import locate
+from agent.page.snapshot import take_snapshot
+from kb_schema.pages.selecting.choosing import ELSEWHERE, Choice, PageSelectors
+from kb_schema.pages.stored import StoredPage
+from kb_schema.selectors import Selector
+from kb_schema.snapshots import PLACE_ATTRIBUTE
+from tests.agent.locating.targets import SIGNED_OUT, opened
+from tests.support.pages import show
+from tests.support.rotation import dice
+
+SPADEWORKS = ("/login", "/forgot-password", "/dashboard", "/agent", "/agent/create", "/contacts", "/contacts/import",
+              "/campaigns", "/inbox", "/settings")  # fmt: skip
+ADMIN = ("/admin/", "/admin/library/book/", "/admin/library/author/add/", "/admin/library/tag/", "/admin/password_change/",
+         "/admin/auth/user/", "/admin/auth/user/add/")  # fmt: skip
+MINIWOB_SAMPLE = 6
+
+
+async def judged(page) -> list[tuple[IndexedElement, Choice]]:
+    """What can be operated on the page, with its selectors, after all that must hold was checked."""
+    index = await look_around(page)
+    wanted = index.interactive
+    chosen = await selectors_at(page, index, [each.at for each in wanted])
+    stored = StoredPage(await take_snapshot(page, look=index.token))
+    places = {e.get(PLACE_ATTRIBUTE): e for root in stored.roots for e in root.elements}
+    offline = PageSelectors(StoredPage(await take_snapshot(page)))
+    twins = {
+        (at, e.order): twin
+        for at, (root, other) in enumerate(zip(stored.roots, offline.page.roots, strict=True))
+        for e, twin in zip(root.elements, other.elements, strict=True)
+    }
+    for element, choice in zip(wanted, chosen, strict=True):
+        marked = places[str(element.at)]
+        twin = twins[stored.roots.index(marked.root), marked.order]
+        assert choice == offline.of(twin), f"live and stored differ for {element}"
+        assert choice.selector is not None, (element, choice.skipped)
+        assert len(choice.selector.strategies) >= 2, (element, choice.skipped)
+        assert ELSEWHERE not in choice.skipped.values(), (element, choice.skipped)
+    return list(zip(wanted, chosen, strict=True))
+
+
+async def test_on_every_page_of_the_sample_site_everything_has_two_ways_confirmed_live_and_stored(
+    browser, spadeworks
+):
+    counted: Counter[str] = Counter()
+    for path in SPADEWORKS:
+        async with opened(browser, "spadeworks", spadeworks, signed_out=path in SIGNED_OUT) as page:
+            await page.goto(spadeworks + path, wait_until="networkidle")
+            for _, choice in await judged(page):
+                assert choice.selector is not None
+                counted.update(s.type for s in choice.selector.strategies if not s.fallback)
+                counted["elements"] += 1
+                counted["told"] += sum(not s.fallback for s in choice.selector.strategies) >= 2
+    assert counted["elements"] > 100
+    assert counted["told"] / counted["elements"] > 0.9, counted
+
+
+async def test_on_the_admin_of_django_likewise(browser, django_admin):
+    elements = 0
+    async with opened(browser, "django", django_admin) as page:
+        for path in dice("selecting-admin").sample(ADMIN, 3):
+            await page.goto(django_admin + path)
+            elements += len(await judged(page))
+    assert elements > 50
+
+
+async def test_on_pages_of_miniwob_likewise(page, miniwob_pages):
+    for file in dice("selecting-miniwob").sample(miniwob_pages, MINIWOB_SAMPLE):
+        await page.goto(file.as_uri())
+        await page.evaluate("() => { if (window.core) clearTimeout(core.EP_TIMER); }")
+        await judged(page)
+
+
+HARD = """<!doctype html><title>t</title>
+<style>.gone{display:none}</style>
+<div id=":r1:"><label for=":r2:">Name</label><input id=":r2:" class="css-1a2b3c"></div>
+<button class="gone">Save</button><button>Save</button><pre>
+<button>In   a
+pre</button></pre><p><div><button>Torn</button></div></p>
+<table><tr><td>Bob</td><td><button>Delete</button></td></tr><tr><td>O'Brien "B"</td><td><button>Delete</button></td></tr></table>
+<my-card id=one></my-card><my-card></my-card>
+<iframe id=inner srcdoc="<button id=deep>Deep</button><button>a</button><button>a</button>"></iframe><iframe srcdoc="<button id=deep>Deep</button>"></iframe>
+<svg width=9 height=9><a href="#x"><rect width=9 height=9></rect></a></svg><fb:like tabindex=0>like</fb:like>
+<button>a&nbsp;b</button><button>  a  b </button><textarea>typed</textarea><select><option>One<option>Two</select>
+<button><script>1</script>Scripted</button><button title="c\\d &quot;q&quot; 'x'"></button><div contenteditable>edit</div>
+<script>for (const card of document.querySelectorAll('my-card')) {
+  card.attachShadow({mode: 'open'}).innerHTML = '<button class="go">Go <slot></slot></button><slot name=x></slot>';
+}
+const odd = document.createElement('p'); odd.innerHTML = 'x<button>Late</button>'; document.querySelector('pre').append(odd);
+</script>"""
+
+
+async def test_hard_pages_give_the_same_selectors_live_and_stored(page):
+    await show(page, HARD)
+    for element, choice in await judged(page):
+        assert choice.selector is not None
+        for strategy in choice.selector.strategies:
+            found = await locate(page, Selector(strategies=(strategy,), frame=choice.selector.frame))
+            assert found.resolved, (element, strategy)
+            assert (found.role, found.name) == (element.role, element.name)
+
+
+async def test_an_element_in_hand_has_the_selectors_it_has_in_a_look(page):
+    await show(page, "<button id=a>One</button><p><button class=two>Two</button></p>")
+    handle = await page.query_selector(".two")
+    choice = await selectors_of(page, handle)
+    index = await look_around(page)
+    at = next(each.at for each in index.elements if each.name == "Two")
+    assert choice == (await selectors_at(page, index, [at]))[0]
+    assert choice.selector is not None
+    assert [s.type for s in choice.selector.strategies] == ["xpath-text", "xpath-class", "css"]
+
+
+async def test_an_element_in_hand_is_answered_without_the_library_installed(browser):
+    context = await browser.new_context()
+    page = await context.new_page()
+    await show(page, "<button id=a>One</button>")
+    choice = await selectors_of(page, await page.query_selector("button"))
+    assert choice.selector is not None
+    assert choice.selector.strategies[0].type == "id"
+    await context.close()
+
+
+async def test_an_element_that_is_gone_has_no_selector_and_the_reason_says_so(page):
+    await show(page, "<button id=a>One</button><button id=b>Two</button>")
+    index = await look_around(page)
+    gone, there = [each.at for each in index.elements if each.tag == "button"]
+    await page.evaluate("() => document.querySelector('#a').remove()")
+    first, second = await selectors_at(page, index, [gone, there])
+    assert first.selector is None
+    assert set(first.skipped.values()) == {GONE}
+    assert second.selector is not None
+
+
+async def test_secrets_are_in_no_selector(page):
+    await show(
+        page,
+        "<p data-pp-secret title=hush>hush</p><button class=x><b id=s>hush</b> now</button><input type=password value=hush title=code>",
+    )
+    index = await look_around(page, everything=True)
+    secrets: Sequence[Selector] = [Selector.model_validate("#s")]
+    chosen = await selectors_at(page, index, [each.at for each in index.elements], secrets=secrets)
+    assert "hush" not in "".join(map(str, chosen))
+
+
+async def test_marks_of_a_look_are_in_no_other_snapshot_and_not_in_the_page(page):
+    await show(page, f"<button {PLACE_ATTRIBUTE}=7>One</button>")
+    index = await look_around(page)
+    await selectors_at(page, index, [0])
+    assert PLACE_ATTRIBUTE not in (await take_snapshot(page)).html
+    assert (
+        await page.evaluate("() => document.querySelectorAll('[data-pp-at]').length") == 1
+    )  # the page's own
+
+
+async def test_nothing_asked_is_nothing_answered(page):
+    await show(page, "<p>x</p>")
+    assert await selectors_at(page, await look_around(page), []) == []
+    assert library.source().count("function remember(") == 1
+
+
+@pytest.mark.nightly
+async def test_on_all_pages_of_miniwob(page, miniwob_pages):
+    for file in miniwob_pages:
+        await page.goto(file.as_uri())
+        await judged(page)
