@@ -336,3 +336,13 @@ def test_a_screen_has_one_active_signature():
     signature = {"required_indicators": [{"type": "title_contains", "value": "Other"}]}
     assert "more than one active" in _problems(_with(bare={"state_signature": signature}))[0].message
     assert _problems(_with(bare={"state_signature": {**signature, "active": False}})) == []
+
+
+def test_a_name_that_is_missing_in_many_places_is_told_in_each_with_the_same_suggestion():
+    edges = [
+        {"type": "belongs_to", "_from": f"screen/screen_{n}", "_to": "groups/al", "metadata": {"n": n}}
+        for n in range(4)
+    ]
+    found = [p for p in _problems(_with(*edges), "references") if p.path == "$._to"]
+    assert len({p.source for p in found}) == len(edges)
+    assert {p.fix for p in found} == {'did you mean "all"?'}

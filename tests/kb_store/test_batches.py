@@ -1,0 +1,56 @@
+"""What a load and a read keep in memory beside the knowledge itself: one batch."""
+
+from __future__ import annotations
+
+from kb_store import load_knowledge, open_stores, read, read_knowledge, records, salvage
+from tests.kb_store.samples import knowledge_of, version_of
+
+BATCH = 6
+
+
+async def test_a_load_makes_its_records_batch_by_batch(tmp_path, monkeypatch):
+    made, most = 0, 0
+    to_body = records.to_body
+
+    def counting(document):
+        nonlocal made
+        made += 1
+        return to_body(document)
+
+    def told(progress):
+        nonlocal most
+        most = max(most, made - progress.written)
+
+    monkeypatch.setattr(records, "to_body", counting)
+    knowledge = knowledge_of(screens=50)
+    async with open_stores(tmp_path) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge, batch=BATCH, on_progress=told)
+    assert made > 10 * BATCH
+    assert most <= BATCH
+
+
+async def test_a_read_parses_each_record_as_it_comes(tmp_path, monkeypatch):
+    waiting: set[int] = set()
+    most = 0
+
+    class Counting(salvage.Parsing):
+        def add(self, record):
+            super().add(record)
+            waiting.discard(id(record))
+
+    monkeypatch.setattr(read, "Parsing", Counting)
+    async with open_stores(tmp_path) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of(version="all", screens=50))
+        give = stores.documents.records
+
+        async def watched(website_id, generation):
+            nonlocal most
+            async for record in give(website_id, generation):
+                waiting.add(id(record))
+                most = max(most, len(waiting))
+                yield record
+
+        monkeypatch.setattr(stores.documents, "records", watched)
+        knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
+    assert version_of(knowledge) == "all"
+    assert most == 1
