@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+LONGEST = 1_000
+"""Characters of one part of a problem that are told."""
+
 
 class Severity(StrEnum):
     """Errors keep knowledge out; warnings are told and let it in."""
@@ -30,9 +33,16 @@ class Problem:
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        where = " ".join(part for part in (self.source, self.document, self.path) if part)
-        text = f"{where}: {self.message}"
-        return f"{text} -> {self.fix}" if self.fix else text
+        """For people: a name of a megabyte is in the fields, and not told back whole."""
+        where = " ".join(_short(part) for part in (self.source, self.document, self.path) if part)
+        text = f"{where}: {_short(self.message)}"
+        return f"{text} -> {_short(self.fix)}" if self.fix else text
+
+
+def _short(text: str) -> str:
+    """The two ends of a text that is longer than anybody reads."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
 
 
 class KnowledgeError(ValueError):
