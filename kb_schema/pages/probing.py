@@ -49,7 +49,7 @@ def _root_visible(root: Root) -> bool:
 
 
 def _answer_element(probe: ElementProbe, roots: list[Root], queries: Queries) -> ProbeAnswer:
-    result = resolve(probe.selector, roots, queries)
+    result = resolve(probe.selector, roots, queries, with_frames=True)
     seen = [element for element in result.found if visible(element)]
     first = next(iter([*seen, *result.found]), None)
     if first is None:

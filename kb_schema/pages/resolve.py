@@ -5,7 +5,7 @@ The live twin is `agent/page/js/4_resolve.js`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kb_schema.pages.css import CssQueries, SelectorError
@@ -76,13 +76,14 @@ class _Where:
         return (element for root in self.roots for element in root.elements)
 
 
-def resolve(selector: Selector, roots: list[Root], queries: Queries) -> Resolved:
+def resolve(selector: Selector, roots: list[Root], queries: Queries, *, with_frames: bool) -> Resolved:
     """Try the strategies in order; the first that finds exactly one visible element wins.
 
-    Else the first that found exactly one; else what the first that found anything found.
+    Else the first that found exactly one; else what the first that found anything found. Actions
+    look into the selector's own document and its shadow roots; probes `with_frames`, too.
     """
     try:
-        where = _Where(_scope(selector, roots, queries), queries)
+        where = _Where(_scope(selector, roots, queries, with_frames=with_frames), queries)
     except SelectorError as error:
         return Resolved(error=f"frame {selector.frame}: {error}")
     here = tuple(s for s in selector.ordered if not isinstance(s, SessionStrategy))
@@ -108,16 +109,22 @@ def resolve(selector: Selector, roots: list[Root], queries: Queries) -> Resolved
     return Resolved(best[1], None, best[0])
 
 
-def _scope(selector: Selector, roots: list[Root], queries: Queries) -> tuple[Root, ...]:
+def _scope(selector: Selector, roots: list[Root], queries: Queries, *, with_frames: bool) -> tuple[Root, ...]:
     if selector.frame is None:
-        return tuple(roots)
+        return tuple(roots if with_frames else roots_within(roots, roots[:1]))
     frames = [e for root in roots for e in queries.css.select(root, selector.frame)]
-    inside = {id(frame.frame_document) for frame in frames if frame.frame_document is not None}
-    kept: list[Root] = []
-    for root in roots:  # outermost first, so a root's own host comes before it
-        if id(root) in inside or (root.host is not None and any(root.host.root is each for each in kept)):
-            kept.append(root)
-    return tuple(kept)
+    inside = [frame.frame_document for frame in frames if frame.frame_document is not None]
+    return tuple(roots_within(roots, inside, with_frames=with_frames))
+
+
+def roots_within(roots: Iterable[Root], start: Sequence[Root], *, with_frames: bool = False) -> list[Root]:
+    """Some roots and the shadow roots in them, and, on wish, the frames; `roots` come outermost first."""
+    kept: dict[int, Root] = {}
+    for root in roots:
+        around = root.host is not None and id(root.host.root) in kept
+        if any(root is each for each in start) or (around and (with_frames or root.kind == "shadow")):
+            kept[id(root)] = root
+    return [*kept.values()]
 
 
 _Finder = Callable[..., list[Element]]

@@ -77,10 +77,10 @@ class StoredPage:
         return (name for root in self.roots for _, name in self._queries.called(root, role))
 
     def resolve(self, selector: Selector) -> Resolved:
-        """What a selector finds, by the same rules as on a live page."""
+        """What a selector leads actions to, by the same rules as on a live page."""
         if not self.snapshot.html:
             return Resolved(error="the client sent no HTML")
-        return resolve(selector, self.roots, self._queries)
+        return resolve(selector, self.roots, self._queries, with_frames=False)
 
 
 def answer_probes(

@@ -9,11 +9,12 @@ snapshots of a live page these are the selectors of the live page, since the cod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from kb_schema.pages.names import role_of
+from kb_schema.pages.resolve import Queries, resolve, roots_within
 from kb_schema.pages.selecting.lasting import Flaw, attribute_flaw
 from kb_schema.pages.selecting.page_terms import PageTerms
 from kb_schema.pages.selecting.speaking import (
@@ -27,7 +28,7 @@ from kb_schema.pages.selecting.specialising import by_position, specialised
 from kb_schema.pages.selecting.terms import Path, Step, Term, step_of
 from kb_schema.pages.stored import StoredPage
 from kb_schema.pages.tree import Element, Root
-from kb_schema.selectors import Selector, Strategy, ValueStrategy
+from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
 
 Kind = Literal["data-qa", "data-testid", "id", "aria", "xpath-text", "xpath-class", "css", "shadow_pierce"]
 ORDER: tuple[Kind, ...] = (
@@ -47,6 +48,7 @@ ENOUGH = 2
 NOT_UNIQUE = "not unique"
 COUNTS = "only its position or its tag tells it from others, and other strategies do without"
 IN_SHADOW = "XPath does not look into shadow roots"
+FRAME_UNKNOWN = "its frame cannot be told from others"
 ELSEWHERE = "leads elsewhere when it is resolved"
 
 
@@ -97,50 +99,46 @@ class PageSelectors:
 
     def __init__(self, page: StoredPage) -> None:
         self.page = page
-        self._terms: dict[tuple[int | None, bool], PageTerms] = {}
+        self._terms: dict[tuple[int, bool, bool], PageTerms] = {}
         self._frames: dict[int, str | None] = {}
+        self._queries = Queries()
 
     def of(self, element: Element) -> Choice:
         """The strategies that lead to an element alone, and why there are no others."""
-        frame_root = _frame_of(element)
-        frame = None if frame_root is None else self._frame_css(frame_root)
-        if frame_root is not None and frame is None:
-            why = "its frame cannot be told from others"
-            return Choice(None, tuple(Considered(kind, None, why) for kind in ORDER))
-        return _Choosing(self, element, frame_root, frame).choice()
+        root = _document_of(element)
+        frame = self._frame_css(root) if root.kind == "frame" else None
+        if root.kind == "frame" and frame is None:
+            return Choice(None, tuple(Considered(kind, None, FRAME_UNKNOWN) for kind in ORDER))
+        return _Choosing(self, element, root, frame).choice()
 
-    def terms(self, frame: Root | None, *, shadows: bool) -> PageTerms:
-        """What can be said of the roots in which a selector with that frame looks."""
-        key = (None if frame is None else id(frame), shadows)
+    def terms(self, start: Root, *, shadows: bool = True, frames: bool = False) -> PageTerms:
+        """What can be said of a root and of those in it."""
+        key = (id(start), shadows, frames)
         if key not in self._terms:
-            self._terms[key] = PageTerms(_in_scope(self.page.roots, frame, shadows=shadows))
-        return self._terms[key]
-
-    def below(self, shadow: Root) -> PageTerms:
-        """The same of a shadow root and those within it."""
-        key = (id(shadow), True)
-        if key not in self._terms:
-            self._terms[key] = PageTerms(_in_scope(self.page.roots, shadow, shadows=True))
+            roots = roots_within(self.page.roots, [start], with_frames=frames)
+            self._terms[key] = PageTerms(root for root in roots if shadows or root.kind != "shadow")
         return self._terms[key]
 
     def _frame_css(self, root: Root) -> str | None:
         """CSS that finds the frame's element and no other, wherever it is looked for."""
         if id(root) not in self._frames:
-            host = root.host
-            self._frames[id(root)] = None if host is None else self._css_anywhere(host)
+            self._frames[id(root)] = None if root.host is None else self._css_anywhere(root.host)
         return self._frames[id(root)]
 
     def _css_anywhere(self, host: Element) -> str | None:
-        terms = self.terms(None, shadows=True)
-        for path in css_paths(terms, host):
-            css = path.css
-            if css is not None and self.leads(ValueStrategy(type="css", value=css), host, None):
-                return css
+        for path in css_paths(self.terms(self.page.roots[0], frames=True), host):
+            if path.css is not None:
+                everywhere = resolve(css(path.css), self.page.roots, self._queries, with_frames=True)
+                if everywhere.found == (host,):
+                    return path.css
         return None
 
-    def leads(self, strategy: Strategy, element: Element, frame: str | None) -> bool:
-        """Whether a strategy finds the element and no other, hidden ones included."""
-        return self.page.resolve(Selector(strategies=(strategy,), frame=frame)).found == (element,)
+    def flaw(self, strategy: Strategy, element: Element, frame: str | None) -> str | None:
+        """Why a strategy does not find the element and no other, hidden ones included; None where it does."""
+        found = self.page.resolve(Selector(strategies=(strategy,), frame=frame)).found
+        if found == (element,):
+            return None
+        return NOT_UNIQUE if element in found else ELSEWHERE
 
 
 def css_paths(terms: PageTerms, element: Element, but: frozenset[str] = frozenset()) -> Iterable[Path]:
@@ -151,32 +149,19 @@ def css_paths(terms: PageTerms, element: Element, but: frozenset[str] = frozense
     yield by_position(terms, element, plain_anchors)
 
 
-def _frame_of(element: Element) -> Root | None:
+def _document_of(element: Element) -> Root:
+    """The document or frame document that it is in, through shadow roots."""
     root = element.root
     while root.kind == "shadow" and root.host is not None:
         root = root.host.root
-    return root if root.kind == "frame" else None
-
-
-def _in_scope(roots: Sequence[Root], start: Root | None, *, shadows: bool) -> list[Root]:
-    """All roots, or one with the shadow roots in it: as `resolve` does."""
-    kept: list[Root] = []
-    for root in roots:  # outermost first
-        inside = start is None or root is start
-        if root.kind == "shadow":
-            inside = inside or (root.host is not None and any(root.host.root is each for each in kept))
-        if inside:
-            kept.append(root)
-    return [root for root in kept if shadows or root.kind != "shadow"]
+    return root
 
 
 class _Choosing:
     """Choosing for one element."""
 
-    def __init__(
-        self, selectors: PageSelectors, element: Element, root: Root | None, frame: str | None
-    ) -> None:
-        self.selectors, self.element, self.frame_root, self.frame = selectors, element, root, frame
+    def __init__(self, selectors: PageSelectors, element: Element, root: Root, frame: str | None) -> None:
+        self.selectors, self.element, self.document, self.frame = selectors, element, root, frame
         self.used: frozenset[str] = frozenset()
         """Attributes that lead to the element by themselves: further ways do without them."""
         self.found: list[Considered] = []
@@ -201,8 +186,9 @@ class _Choosing:
         strategy = ValueStrategy.model_validate(
             {"type": kind, "value": self.element.attributes[name], "role": role}
         )
-        if not self._leads(strategy):
-            return Considered(kind, None, NOT_UNIQUE)
+        wrong = self._flaw(strategy)
+        if wrong is not None:
+            return Considered(kind, None, wrong)
         self.used |= {name}
         return Considered(kind, strategy)
 
@@ -210,7 +196,7 @@ class _Choosing:
         """By what a person reads: its own text, or its label's; with the row or section it stands in."""
         if self.element.root.kind == "shadow":
             return Considered(kind, None, IN_SHADOW)
-        terms = self.selectors.terms(self.frame_root, shadows=False)
+        terms = self.selectors.terms(self.document, shadows=False)
         term, flaw = own_words(terms, self.element)
         around = label_around(terms, self.element)
         if term is None and around is None:
@@ -238,14 +224,14 @@ class _Choosing:
         """By classes and attributes in XPath."""
         if self.element.root.kind == "shadow":
             return Considered(kind, None, IN_SHADOW)
-        terms = self.selectors.terms(self.frame_root, shadows=False)
+        terms = self.selectors.terms(self.document, shadows=False)
         own = own_terms(self.element, but=self.used, classes_first=True)
         path = specialised(terms, self.element, own, plain_anchors)
         return self._made(kind, path or by_position(terms, self.element, plain_anchors))
 
     def css(self, kind: Kind) -> Considered:
         """By attributes and classes in CSS."""
-        terms = self.selectors.terms(self.frame_root, shadows=True)
+        terms = self.selectors.terms(self.document)
         made = Considered(kind, None, NOT_UNIQUE)
         for path in css_paths(terms, self.element, self.used):
             made = self._made(kind, path)
@@ -259,19 +245,14 @@ class _Choosing:
         counts = False
         element: Element | None = self.element
         while element is not None:
-            shadowed = element.root.kind == "shadow"
-            terms = (
-                self.selectors.below(element.root)
-                if shadowed
-                else self.selectors.terms(self.frame_root, shadows=True)
-            )
+            terms = self.selectors.terms(element.root if element.root.kind == "shadow" else self.document)
             but = self.used if element is self.element else frozenset()
             path = next((path for path in css_paths(terms, element, but) if path.css is not None), None)
             if path is None or path.css is None:
                 return Considered(kind, None, NOT_UNIQUE)
             counts = counts or not path.telling
             steps.insert(0, path.css)
-            element = element.root.host if shadowed else None
+            element = element.root.host if element.root.kind == "shadow" else None
         return self._checked(kind, " >>> ".join(steps), counts=counts)
 
     def _made(self, kind: Kind, path: Path | None) -> Considered:
@@ -284,12 +265,13 @@ class _Choosing:
         if counts and sum(each.strategy is not None for each in self.found) >= ENOUGH:
             return Considered(kind, None, COUNTS)
         strategy = ValueStrategy.model_validate({"type": kind, "value": value, "fallback": counts})
-        if not self._leads(strategy):
-            return Considered(kind, None, ELSEWHERE)
+        wrong = self._flaw(strategy)
+        if wrong is not None:
+            return Considered(kind, None, wrong)
         return Considered(kind, strategy, "by position or tag" if counts else "")
 
-    def _leads(self, strategy: Strategy) -> bool:
-        return self.selectors.leads(strategy, self.element, self.frame)
+    def _flaw(self, strategy: Strategy) -> str | None:
+        return self.selectors.flaw(strategy, self.element, self.frame)
 
 
 _MAKERS: dict[Kind, Callable[[_Choosing, Kind], Considered]] = {
