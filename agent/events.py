@@ -128,6 +128,24 @@ class HealTried(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ElementUsed(Event):
+    """An element of a screen was acted on, and its step came out."""
+
+    screen_id: str
+    element_id: str
+    strategy: str
+    """Which of the selector's strategies led to it."""
+    succeeded: bool
+    """False: what the step was to bring about was contradicted after a heal."""
+    fingerprint: dict[str, Any]
+    """`kb_schema.fingerprints.Fingerprint` as JSON; empty where it is not to be learned."""
+    healed_selector: dict[str, Any]
+    """Another selector that was needed; empty where the known one led to it."""
+    score: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class InputResolved(Event):
     """An input has its value; never the value itself."""
 

@@ -15,6 +15,8 @@ from playwright.async_api import Page
 
 from agent.context import Context
 from agent.events import Bus, ScreenSeen
+from agent.healing.healer import Decider, HealPolicy
+from agent.healing.memory import ElementMemory
 from agent.knowledge import Knowledge
 from agent.page.acting import Pace
 from agent.page.changing import wait_for_change
@@ -82,6 +84,10 @@ class Session:
     pace: Pace = field(default_factory=Pace)
     secret_fields: list[Selector] = field(default_factory=list)
     """Fields that were given a secret: their values are left out of snapshots."""
+    healing: HealPolicy = field(default_factory=HealPolicy)
+    decider: Decider | None = None
+    """Chooses where two elements are too close to call; None: a person is needed then."""
+    memory: ElementMemory = field(default_factory=ElementMemory)
     last_known: str | None = None
     """The last screen that was recognised: where recovery starts."""
     current: Identification | None = None

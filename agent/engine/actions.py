@@ -15,15 +15,18 @@ from agent.engine.calls import bind, fill_call, fill_conditions
 from agent.engine.companion import Companion
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.events import ActionDone
-from agent.page.acting import perform
+from agent.healing.healer import Healer, Meant
+from agent.healing.identity import Inspect, without_values
+from agent.page.acting import Performed, perform
 from agent.page.errors import GateFailed, PageError, Point
-from agent.page.locating import fill_selector_parameters
+from agent.page.locating import beginning_with, fill_selector_parameters, summary
 from agent.page.waiting import Armed, arm
 from agent.session import Session
 from kb_schema import vocabulary
 from kb_schema.actions import Action
 from kb_schema.calls import ActionCall, ExecutionStep
 from kb_schema.conditions import BaseCondition
+from kb_schema.probes import Facts
 from kb_schema.rules.references import looks_like_css
 from kb_schema.selectors import Selector, css
 from kb_schema.templates import as_text, fill_value
@@ -43,6 +46,17 @@ class Actions:
 
     def __init__(self, session: Session, engine: Engine, companion: Companion) -> None:
         self._session, self._engine, self._companion = session, engine, companion
+        self._expecting: tuple[BaseCondition, ...] = ()
+
+    def expect(self, conditions: tuple[BaseCondition, ...]) -> None:
+        """What the step that begins is to bring about."""
+        self._expecting = conditions
+        self._session.memory.begin()
+
+    async def settle(self, held: bool | None) -> None:
+        """Whether it did; None where nothing can tell. What was learned of elements rests on it."""
+        self._expecting = ()
+        await self._session.memory.settle(held, self._session.bus.tell)
 
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """The call; its fallback actions in order where it failed without touching the page.
@@ -227,14 +241,44 @@ class Actions:
         url = None
         if call.url is not None:
             url = resolve(call.url, authored_base=session.website.base_url, base=session.base_url)
-        await perform(
-            session.page,
-            name,
-            selector=selector,
-            value=self._value(name, call),
-            url=url,
-            pace=self._companion.pace(call, session.pace),
-            allowed_origins=session.allowed_origins,
+        value, pace = self._value(name, call), self._companion.pace(call, session.pace)
+
+        async def act(selector: Selector | None, inspect: Inspect | None, gate_s: float) -> Performed:
+            return await perform(
+                session.page, name, selector=selector, value=value, url=url, pace=pace, timeout_s=gate_s,
+                allowed_origins=session.allowed_origins, inspect=inspect,
+            )  # fmt: skip
+
+        if selector is None or call.target is None:
+            await act(selector, None, session.healing.gate_s)
+            return
+        healer = Healer(
+            session.page, session.bus.tell, policy=session.healing, decider=session.decider,
+            dismiss=self._engine.dismiss_overlays,
+        )  # fmt: skip
+        elements = await session.elements()
+        screen_id, element_id = session.screen_id, call.target
+        if screen_id is None or not isinstance(element_id, str) or element_id not in elements:
+            await healer.act(Meant(summary(selector), selector), act)
+            return
+        url_before, memory = session.page.url, session.memory
+        parameterized = elements[element_id].selector.parameterized
+        known = memory.known(screen_id, elements[element_id])
+        if parameterized and known is not None:
+            known = without_values(known, call.parameters)
+        cached = None if parameterized else await memory.cached((screen_id, element_id), url_before)
+        meant = Meant(
+            name=f"{screen_id}.{element_id}",
+            selector=selector if cached is None else beginning_with(cached, selector),
+            known=known,
+            others=memory.others(screen_id, elements, element_id),
+            expecting=self._expecting,
+            facts=Facts(path_base=session.base_url, authored_base=session.website.base_url),
+            scope=await session.scope(),
+        )
+        done = await healer.act(meant, act)
+        memory.used(
+            (screen_id, element_id), done, url_before, parameterized=parameterized, values=call.parameters
         )
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:

@@ -294,14 +294,21 @@ class Engine:
         document = await self.session.knowledge.action(step.action.action_type)
         if not is_idempotent(step.action, document):
             run.proven = False  # what held before says nothing of what is done now
+        conditions = step.postconditions + ((step.validation,) if step.validation else ())
+        self.actions.expect(fill_conditions(conditions, run.values))
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(self, run.task, run.values, run.depth)
         elif step.action.canonical_type == "run_task" and step.action.task_id:
             await self._call_task(run, step)
         else:
             await self.actions.perform(step.action, run.values)
-        conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        return await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
+        try:
+            verdicts = await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
+        except StepFailed:
+            await self.actions.settle(held=False)
+            raise
+        await self.actions.settle(held=True if verdicts else None)
+        return verdicts
 
     async def _call_task(self, run: _Run, step: TaskStep) -> None:
         inputs = fill_call(step.action, run.values).inputs

@@ -100,6 +100,10 @@ class Done:
 
     performed: Performed
     sighting: Sighting | None
+    recognised: bool = False
+    """It was compared with what is known of it, and is it."""
+    agreeing: int = 0
+    """Strategies of the selector that lead to it alone; only counted where nothing else can prove it."""
     healed: Healed | None = None
 
 
@@ -133,17 +137,24 @@ class Healer:
         elements are too close to call.
         """
         try:
-            return await self._once(meant.selector, meant.known, act, self.policy.gate_s)
+            return await self._once(
+                meant.selector, meant.known, act, self.policy.gate_s, count=not meant.expecting
+            )
         except (GateFailed, ElementChanged) as exc:
             first: GateFailed | ElementChanged = exc
         failure = first
         close: Match | None = None
+        before: PageIndex | None = None
         # Without anything known beside the selector, a second look could only find the same.
         rounds = self.policy.max_rounds if meant.known is not None else min(1, self.policy.max_rounds)
         for number in range(1, rounds + 1):
             began = time.monotonic()
             did: list[str] = []
-            found = await self._find(meant, failure, number, did)
+            index = await self._reveal(failure, number, did)
+            if number > 2 and before is not None and before.elements == index.elements:
+                break  # nothing came or went: another round would say the same
+            before = index
+            found = await self._find(meant, failure, number, index, did)
             if isinstance(found, Match):
                 close = found if found.outcome is Outcome.AMBIGUOUS else close
                 self._told(meant, number, did, found.outcome.value, found.best, began, found.reason)
@@ -165,24 +176,36 @@ class Healer:
             )
         raise first
 
-    async def _once(self, selector: Selector, known: Fingerprint | None, act: Act, gate_s: float) -> Done:
+    async def _once(
+        self, selector: Selector, known: Fingerprint | None, act: Act, gate_s: float, *, count: bool = False
+    ) -> Done:
         seen: list[Sighting | None] = []
+        agreeing: list[int] = []
 
         async def inspect(gated: Gated) -> None:
             seen[:] = [await sight(self._page, gated.element)]
             if known is not None:
                 check(known, seen[0].fingerprint if seen[0] else None, summary(selector))
+            elif count and seen[0] is not None:
+                ways = [Selector(strategies=(each,), frame=selector.frame) for each in selector.strategies]
+                agreeing.append(
+                    sum(await lead_to(self._page, seen[0].index, [(seen[0].at, w) for w in ways]))
+                )
 
         performed = await act(selector, inspect, gate_s)
-        return Done(performed, seen[0] if seen else None)
+        return Done(performed, seen[0] if seen else None, known is not None, agreeing[-1] if agreeing else 0)
 
     # -- one round ---------------------------------------------------------------------------------
 
     async def _find(
-        self, meant: Meant, failure: GateFailed | ElementChanged, number: int, did: list[str]
+        self,
+        meant: Meant,
+        failure: GateFailed | ElementChanged,
+        number: int,
+        index: PageIndex,
+        did: list[str],
     ) -> _Found | Match:
-        """Reveal, then look for it. Notes what was done in `did`."""
-        index = await self._reveal(failure, number, did)
+        """Look for it. Notes what was done in `did`."""
         reached = isinstance(failure, GateFailed) and failure.point not in _ELSEWHERE
         if reached and number == 1:
             did.append("gate again")
@@ -192,9 +215,9 @@ class Healer:
         if meant.known is None:
             return Match(Outcome.NOT_FOUND, None, (), "nothing is known of it beside its selector")
         match = await self._reprobe(meant, meant.known, index, did)
-        if match.outcome is Outcome.NOT_FOUND and number > 1:
-            async for index in parts(self._page):
-                match = await self._reprobe(meant, meant.known, index, did)
+        if match.outcome is Outcome.NOT_FOUND and number == 2:
+            async for part in parts(self._page):
+                index, match = part, await self._reprobe(meant, meant.known, part, did)
                 if match.outcome is not Outcome.NOT_FOUND:
                     break
             did.append("scrolled through")

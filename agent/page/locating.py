@@ -82,6 +82,15 @@ def _filled(strategy: Strategy, values: Mapping[str, Any]) -> Strategy:
     return strategy
 
 
+def beginning_with(first: Selector, then: Selector) -> Selector:
+    """The strategies of one selector before those of another; in different frames only the first ones."""
+    if first.frame != then.frame:
+        return first
+    ahead = [each.model_copy(update={"fallback": False}) for each in first.ordered]
+    behind = [each for each in then.strategies if each not in first.strategies]
+    return Selector(strategies=(*ahead, *behind), frame=first.frame)
+
+
 async def locate(page: Page, selector: Selector) -> Found:
     """What the selector leads to on the page now. Raises nothing for an element that is not there."""
     said = await library.call(page, "resolve", selector.model_dump_json())

@@ -1,0 +1,136 @@
+"""What a session knows of elements: fingerprints, and where they were found lately.
+
+Fingerprints come with the knowledge (`UIElement.fingerprint`) and from this session's own steps. Nothing
+is remembered before its step proved itself; what then is worth telling the desk goes onto the bus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from agent.events import ElementUsed, Event
+from agent.healing.healer import Done
+from agent.healing.identity import without_values
+from agent.ports import Locators
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.screens import UIElement
+from kb_schema.selectors import Selector
+from kb_schema.storage import Locator
+
+AGREEING = 2
+"""Strategies that must lead to an element of a step that nothing proves (DESIGN 6)."""
+_NUMBERED = re.compile(
+    r"(?<=/)(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z]{1,6}[-_]\d+|[0-9a-f]{16,})(?=/|$)", re.IGNORECASE
+)
+
+Key = tuple[str, str]
+"""Screen and element."""
+
+
+@dataclass
+class _Used:
+    key: Key
+    done: Done
+    template: str
+    parameterized: bool
+    values: Mapping[str, object]
+
+
+@dataclass
+class ElementMemory:
+    """One per session; tabs of a session share it."""
+
+    website_id: str = ""
+    locators: Locators | None = None
+    """The locator cache (PACTS 9.2); None: none is kept."""
+    _known: dict[Key, Fingerprint] = field(default_factory=dict)
+    _pending: list[_Used] = field(default_factory=list)
+
+    def known(self, screen_id: str, element: UIElement) -> Fingerprint | None:
+        """The newest that is known of an element."""
+        return self._known.get((screen_id, element.element_id), element.fingerprint)
+
+    def others(self, screen_id: str, elements: Mapping[str, UIElement], but: str) -> tuple[Fingerprint, ...]:
+        """What is known of the other elements of a screen."""
+        found = (self.known(screen_id, each) for name, each in elements.items() if name != but)
+        return tuple(each for each in found if each is not None)
+
+    async def cached(self, key: Key, url: str) -> Selector | None:
+        """Where the element was found lately on such a page."""
+        if self.locators is None:
+            return None
+        kept = await self.locators.locator(self.website_id, url_template(url), _name(key))
+        return None if kept is None else kept.selector
+
+    def used(
+        self, key: Key, done: Done, url: str, *, parameterized: bool, values: Mapping[str, object]
+    ) -> None:
+        """An action was done on an element; `settle` says what came of it."""
+        self._pending.append(_Used(key, done, url_template(url), parameterized, values))
+
+    def begin(self) -> None:
+        """A step begins: what was done in one that broke off proves nothing."""
+        self._pending.clear()
+
+    async def settle(self, held: bool | None, tell: Callable[[Event], None]) -> None:
+        """The step's postconditions held (True), did not (False), or it has none (None)."""
+        pending, self._pending = self._pending, []
+        for each in pending:
+            if held is False:
+                await self._withdraw(each, tell)
+            elif each.done.sighting is not None and (
+                held or each.done.agreeing >= AGREEING or each.done.recognised
+            ):
+                await self._keep(each, tell)
+
+    async def _keep(self, used: _Used, tell: Callable[[Event], None]) -> None:
+        assert used.done.sighting is not None  # noqa: S101 - asked by the caller
+        seen, healed = used.done.sighting.fingerprint, used.done.healed
+        if used.parameterized:
+            seen = without_values(seen, used.values)
+        self._known[used.key] = seen
+        moved = healed.selector if healed is not None and healed.moved else None
+        if moved is not None and self.locators is not None and healed is not None and not used.parameterized:
+            await self.locators.put_locator(
+                Locator(
+                    website_id=self.website_id, url=used.template, element=_name(used.key),
+                    selector=moved, confidence=healed.score,
+                )
+            )  # fmt: skip
+        tell(_event(used, succeeded=True, fingerprint=seen))
+
+    async def _withdraw(self, used: _Used, tell: Callable[[Event], None]) -> None:
+        if used.done.healed is None or not used.done.healed.moved:
+            return
+        self._known.pop(used.key, None)
+        if self.locators is not None:
+            await self.locators.forget_locator(self.website_id, used.template, _name(used.key))
+        tell(_event(used, succeeded=False, fingerprint=None))
+
+
+def _event(used: _Used, *, succeeded: bool, fingerprint: Fingerprint | None) -> ElementUsed:
+    healed = used.done.healed
+    moved = healed is not None and healed.moved and not used.parameterized
+    return ElementUsed(
+        screen_id=used.key[0],
+        element_id=used.key[1],
+        strategy=used.done.performed.strategy or "",
+        succeeded=succeeded,
+        fingerprint={} if fingerprint is None else fingerprint.to_json(),
+        healed_selector=healed.selector.to_json() if healed is not None and moved else {},
+        score=None if healed is None else healed.score,
+        reason="" if healed is None else healed.reason,
+    )
+
+
+def _name(key: Key) -> str:
+    return ".".join(key)
+
+
+def url_template(url: str) -> str:
+    """The address without what names one thing of many: numbers and keys in the path, query, fragment."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}{_NUMBERED.sub('*', parts.path or '/')}"
