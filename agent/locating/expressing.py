@@ -82,7 +82,8 @@ class Namesakes:
 
     def _key(self, kind: str, element: IndexedElement, said: str) -> tuple[str, int, str | None, str]:
         role = None if kind == "placeholder" else element.role
-        return kind, self._index.documents[element.root], role, " ".join(said.split())
+        words = " ".join(said.split()) if kind == "placeholder" else said  # the page has squeezed the others
+        return kind, self._index.documents[element.root], role, words
 
 
 def as_selector(index: PageIndex, element: IndexedElement, strategies: tuple[Strategy, ...]) -> Selector:

@@ -21,7 +21,8 @@ const attr = (el, name) => elementProto.getAttribute.call(el, name);
 const hasAttr = (el, name) => elementProto.hasAttribute.call(el, name);
 const tagOf = (el) => el.localName;
 const isElement = (node) => node.nodeType === 1;
-const squeeze = (text) => text.replace(/[ \t\n\r\f\u00a0]+/g, " ").replace(/^ | $/g, "");
+const UNSQUEEZED = /[\t\n\r\f\u00a0]|^ | $| {2}/;
+const squeeze = (text) => (UNSQUEEZED.test(text) ? text.replace(/[ \t\n\r\f\u00a0]+/g, " ").replace(/^ | $/g, "") : text);
 const fold = (text) => squeeze(text).toLowerCase();
 
 function frameDocument(el) {

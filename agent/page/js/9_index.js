@@ -17,13 +17,14 @@ const CONTAINER_ROLES = new Set([
 ]);
 const TEXT_ROLES = new Set(["paragraph", "emphasis", "strong", "code", "mark", "time", "term", "definition", "blockquote",
   "deletion", "insertion", "subscript", "superscript", "presentation", "caption", "separator", "graphics-symbol"]);
+const DISABLED_TAGS = new Set([...FIELD_TAGS, "option", "optgroup", "fieldset"]);
 const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64, standIn: 128 };
 
 /** @param everything whether elements nobody could mean are taken, too. */
 function pageIndex(everything) {
   const walk = {
     look: newLook(), everything, elements: [], rows: [], regions: [], roots: [], path: [], parent: -1, root: 0,
-    inside: false, pointer: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
+    inside: false, pointer: false, shut: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
   };
   walk.roots.push(["document", null, null, null, document.URL]);
   if (document.documentElement) walkElement(document.documentElement, walk);
@@ -42,10 +43,11 @@ function remember(elements) {
 function walkElement(el, walk) {
   const tag = tagOf(el);
   if (walk.full || EMPTIED_INDEX.has(tag)) return;
-  const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, cell: walk.cell, row: walk.row };
+  const before = { parent: walk.parent, inside: walk.inside, pointer: walk.pointer, shut: walk.shut, cell: walk.cell, row: walk.row };
   const role = roleOf(el);
   const shown = rendered(el, walk.look) || tag === "html";
   const operable = isInteractive(el);
+  walk.shut = walk.shut || hasAttr(el, "inert") || attr(el, "aria-disabled") === "true"; // as disabledBy has it
   const at = wanted(el, tag, role, shown, operable, walk) ? addRow(el, tag, role, shown, operable, walk) : -1;
   const frame = { el, region: -1, sections: [] };
   walk.path.push(frame);
@@ -125,7 +127,7 @@ function addRow(el, tag, role, shown, operable, walk) {
   const clickable = !operable && shown && !walk.pointer && (hasAttr(el, "onclick") || showsHand(el));
   if (clickable) walk.pointer = true;
   const flags = (seen ? FLAG.visible : 0) | (operable ? FLAG.interactive : 0) | (clickable ? FLAG.clickable : 0) |
-    ((operable || clickable) && disabledBy(el) !== null ? 0 : FLAG.enabled) |
+    (walk.shut || (DISABLED_TAGS.has(tag) && el.matches(":disabled")) ? 0 : FLAG.enabled) |
     (el.required || attr(el, "aria-required") === "true" ? FLAG.required : 0) |
     (!seen && operable && visibleStandIn(el, look) ? FLAG.standIn : 0) |
     (ticked === null ? 0 : FLAG.tickable) | (ticked ? FLAG.ticked : 0);
