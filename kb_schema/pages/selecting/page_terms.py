@@ -19,6 +19,12 @@ _LONGEST_RAW = 5 * LONGEST
 """Characters before white space is normalised; longer texts are content and not looked at."""
 
 
+UNTOLD_TAGS = frozenset({
+    "script", "style", "noscript", "template", "iframe", "noembed", "noframes", "textarea", "xmp",
+})  # fmt: skip
+"""Their text is in the page, but not in a snapshot of it: nothing is said of what is around them."""
+
+
 class PageTerms:
     """The elements of some roots, by everything that can be said of them."""
 
@@ -75,9 +81,15 @@ class PageTerms:
 
     @cached_property
     def _texts(self) -> dict[int, str]:
-        """XPath's `normalize-space()` of each element that does not say too much."""
+        """XPath's `normalize-space()` of each element that says neither too much nor anything untold."""
         raw: dict[int, str] = {}
         for element in reversed(self.elements):  # what is below comes first
+            if (
+                element.tag in UNTOLD_TAGS
+                or element.shadow is not None
+                or "data-pp-secret" in element.attributes
+            ):
+                continue
             parts: list[str] = []
             for child in element.children:
                 said = child if isinstance(child, str) else raw.get(id(child))

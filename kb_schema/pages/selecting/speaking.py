@@ -13,7 +13,7 @@ from kb_schema.pages.selecting.lasting import (
     lasting_classes,
     words_flaw,
 )
-from kb_schema.pages.selecting.page_terms import PageTerms, normalized
+from kb_schema.pages.selecting.page_terms import UNTOLD_TAGS, PageTerms, normalized
 from kb_schema.pages.selecting.terms import (
     HasAttribute,
     HasClass,
@@ -38,9 +38,8 @@ _MOST_SAID = 4
 """Texts of a row that are tried."""
 _LOOKED_AT = 60
 """Elements of a row or section that are looked at for them."""
-_SILENT = frozenset(
-    {"textarea", "select", "script", "style", "noscript", "template", "iframe", "svg", "html", "body"}
-)
+_SILENT = UNTOLD_TAGS | {"select", "svg", "html", "body"}
+"""What these say is not what a person calls them."""
 
 
 def own_terms(

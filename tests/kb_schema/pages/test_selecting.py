@@ -262,7 +262,7 @@ def test_on_any_page_every_strategy_leads_to_its_element_alone_and_uses_nothing_
                 )
                 assert not any(
                     made in strategy.value
-                    for made in (":r1:", "css-1a2b3c", "row-10021", "is-open", "data-pp-")
+                    for made in (":r1:", "css-1a2b3c", "row-10021", ".is-open", "data-pp-")
                 )
             if root.kind == "document":
                 assert choice.selector is not None, choice.skipped  # counting always leads somewhere
