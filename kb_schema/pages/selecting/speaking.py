@@ -165,17 +165,18 @@ def row_step(row: Element, held: Term) -> Step:
     return step_of(row, HasAttribute("role", role), held)
 
 
-def row_words(page: PageTerms, row: Element, inner: Element) -> Iterator[Holds]:
+def row_words(page: PageTerms, row: Element, inner: Element | None = None) -> Iterator[Holds]:
     """The first texts of a row, other than those of the element in it that is meant."""
     return islice(_row_words(page, row, inner), _MOST_SAID)
 
 
-def _row_words(page: PageTerms, row: Element, inner: Element) -> Iterator[Holds]:
+def _row_words(page: PageTerms, row: Element, inner: Element | None) -> Iterator[Holds]:
     spoken: set[str] = set()
+    around = set() if inner is None else {id(inner), *map(id, inner.ancestors())}
     for node in _some(row):
-        if node is inner or node.tag in _SILENT or not any(_is_words(child) for child in node.children):
+        if id(node) in around or node.tag in _SILENT or not any(map(_is_words, node.children)):
             continue
-        if any(up is inner for up in node.ancestors()) or any(up is node for up in inner.ancestors()):
+        if inner is not None and any(up is inner for up in node.ancestors()):
             continue
         said = None if _is_ornament(node, row) else page.said(node)
         if said and said not in spoken and words_flaw(said) is None and sum(map(str.isalpha, said)) > 1:
