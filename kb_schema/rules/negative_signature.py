@@ -3,13 +3,16 @@ that tells them apart.
 
 Whether two signatures can both hold is undecidable in general. What is an error: one's positive
 indicators are all among the other's, and no negative or exclusion indicator of the former could
-reject the latter's pages. Found through an index of indicators, never by comparing all pairs.
+reject the latter's pages. Found through an index of indicators, the rarest first, never by comparing all pairs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kb_schema.conditions import BaseCondition
@@ -26,48 +29,73 @@ _NOT_MEANING = {"reason", "weight", "success", "timeout", "hard_dependency", "au
 
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
-    """An error for each screen whose signature also holds wherever another's does."""
-    positives = {
-        screen_id: _keys(signature.positive) | _pattern_key(knowledge, screen_id)
+    """An error for each screen whose signature also holds wherever another's does; of screens that
+    are alike, for each but the last.
+    """
+    said = {
+        screen_id: _Said(_keys(signature.positive) | _pattern_key(knowledge, screen_id), _against(signature))
         for screen_id, signature in knowledge.signatures.items()
     }
-    holders: dict[str, set[str]] = defaultdict(set)
-    for screen_id, keys in positives.items():
-        for key in keys:
-            holders[key].add(screen_id)
-    for screen_id in sorted(positives):
-        keys = positives[screen_id]
-        if not keys:
-            continue
-        rarest = min(keys, key=lambda key: (len(holders[key]), key))
-        for other in sorted(holders[rarest] - {screen_id}):
-            if not keys <= positives[other]:
-                continue
-            if keys == positives[other] and other < screen_id:
-                continue  # told once, from the other side
-            if _separated(knowledge.signatures[screen_id], knowledge.signatures[other], positives[other]):
-                continue
-            if keys == positives[other] and _separated(
-                knowledge.signatures[other], knowledge.signatures[screen_id], keys
-            ):
-                continue
-            yield Problem(
-                f'everything that speaks for "{screen_id}" also holds on "{other}", and no negative '
-                f"indicator tells them apart",
-                path="$.state_signature.negative_indicators",
-                document=f"screen:{screen_id}",
-                fix=f'add a negative indicator for something only "{other}" shows',
-                rule=RULE,
-            )
+    said = {screen_id: said[screen_id] for screen_id in sorted(said) if said[screen_id].positive}
+    alike: dict[_Said, list[str]] = defaultdict(list)
+    for screen_id, own in said.items():
+        alike[own].append(screen_id)
+    holders: dict[tuple[bool, str], list[_Said]] = defaultdict(list)
+    for each in alike:
+        for fact in each.facts:
+            holders[fact].append(each)
+    confused = {own: _also_hold(own, holders) for own in alike}
+    following = {screen: after for same in alike.values() for screen, after in pairwise(same)}
+    for screen_id, own in said.items():
+        others = [alike[other][0] for other in confused[own]]
+        if screen_id in following and own.may_hold_on(own):
+            others.append(following[screen_id])
+        if others:
+            yield _problem(screen_id, min(others), len(others) - 1)
 
 
-def _separated(broad: Signature, narrow: Signature, narrow_positive: frozenset[str]) -> bool:
-    """Whether a negative or exclusion indicator of `broad` could hold on `narrow`'s pages: one
-    that `narrow` itself does not also reject.
+@dataclass(frozen=True)
+class _Said:
+    """What a signature says, compared with what another one says."""
+
+    positive: frozenset[str]
+    against: frozenset[str]
+    """Negative and exclusion indicators."""
+
+    @cached_property
+    def facts(self) -> frozenset[tuple[bool, str]]:
+        """Both, told apart."""
+        return frozenset({*((True, key) for key in self.positive), *((False, key) for key in self.against)})
+
+    def may_hold_on(self, other: _Said) -> bool:
+        """Whether it holds wherever the other does: nothing of what it is against could hold there.
+
+        What the other is against as well does not hold there anyway.
+        """
+        return self.facts <= other.facts and self.against.isdisjoint(other.positive)
+
+
+def _also_hold(own: _Said, holders: Mapping[tuple[bool, str], Sequence[_Said]]) -> list[_Said]:
+    """What others say on whose pages `own` holds as well. Where both are for the same, what the other is
+    against beyond that tells them apart.
     """
-    against = _keys((*broad.negative_indicators, *broad.exclusion_indicators))
-    also_rejected = _keys((*narrow.negative_indicators, *narrow.exclusion_indicators))
-    return bool((against - also_rejected) | (against & narrow_positive))
+    rarest = min(own.facts, key=lambda fact: (len(holders[fact]), fact))
+    return [other for other in holders[rarest] if other.positive != own.positive and own.may_hold_on(other)]
+
+
+def _problem(screen_id: str, other: str, more: int) -> Problem:
+    return Problem(
+        f'everything that speaks for "{screen_id}" also holds on "{other}"'
+        f"{f' (and on {more} more)' if more else ''}, and no negative indicator tells them apart",
+        path="$.state_signature.negative_indicators",
+        document=f"screen:{screen_id}",
+        fix=f'add a negative indicator for something only "{other}" shows',
+        rule=RULE,
+    )
+
+
+def _against(signature: Signature) -> frozenset[str]:
+    return _keys((*signature.negative_indicators, *signature.exclusion_indicators))
 
 
 def _keys(conditions: tuple[BaseCondition, ...]) -> frozenset[str]:

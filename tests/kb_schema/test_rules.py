@@ -5,6 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kb_schema import KnowledgeError, Severity, Sourced, assemble, parse_document
 from tests.kb_store.samples import documents_of
@@ -313,6 +315,34 @@ def test_reasons_and_weights_do_not_tell_screens_apart():
     documents = _screens()
     documents[-1]["state_signature"]["required_indicators"][0] |= {"reason": "because", "weight": 3}
     assert len(_problems(documents, "negative-signature")) == 1
+
+
+TEXTS = st.frozensets(st.sampled_from("abc"), max_size=3)
+
+
+@given(st.lists(st.tuples(TEXTS.filter(bool), TEXTS), min_size=2, max_size=6))
+def test_the_screens_refused_are_those_that_comparing_all_pairs_finds(signatures):
+    def holds_on(one, other):
+        """Neither what the other shows nor anything that only the one rejects speaks against it."""
+        (shown, rejected), (shown_there, rejected_there) = one, other
+        return shown <= shown_there and rejected <= rejected_there and not rejected & shown_there
+
+    expected = {
+        f"screen:s{n}"
+        for n, one in enumerate(signatures)
+        for m, other in enumerate(signatures)
+        if n != m and holds_on(one, other) and (one[0] != other[0] or (holds_on(other, one) and n < m))
+    }
+    screens = [
+        {"type": "screen", "screen_id": f"s{n}", "name": "s", "state_signature": {
+            "primary_indicators": [{"type": "title_contains", "value": text} for text in sorted(shown)],
+            "negative_indicators": [{"type": "title_contains", "value": text} for text in sorted(rejected)]}}
+        for n, (shown, rejected) in enumerate(signatures)
+    ]  # fmt: skip
+    website = {"type": "website", "website_id": "w", "name": "W", "base_url": "https://w.example"}
+    found = _problems([website, *screens], "negative-signature")
+    assert {problem.document for problem in found} == expected
+    assert len(found) == len(expected)
 
 
 def test_url_patterns_tell_screens_apart():
