@@ -34,6 +34,7 @@ class PageTerms:
         self._end: list[int] = []
         self._attributes: dict[str, dict[str, list[Element]]] = {}
         self._holders: dict[Holds, dict[int, Element]] = {}
+        self._matching: dict[Step, list[int]] = {}
         for root in roots:
             self._number_all(root)
 
@@ -147,12 +148,13 @@ class PageTerms:
 
     def matching(self, step: Step) -> list[int]:
         """Places of the elements that are such a step, in document order."""
-        pools = [pool for term in step.terms if (pool := term.among(self)) is not None]
-        if step.tag is not None:
-            pools.append(self.by_tag.get(step.tag, ()))
-        smallest = min(pools, key=lambda pool: len(list(pool)), default=self.elements)
-        places = {self._place[id(e)] for e in smallest if id(e) in self._place and step.fits(e, self)}
-        return sorted(places)
+        if step not in self._matching:
+            pools = [pool for term in step.terms if (pool := term.among(self)) is not None]
+            if step.tag is not None:
+                pools.append(self.by_tag.get(step.tag, ()))
+            smallest = min(pools, key=len, default=self.elements)
+            self._matching[step] = sorted({self._place[id(e)] for e in smallest if step.fits(e, self)})
+        return self._matching[step]
 
     def alone(self, step: Step, element: Element) -> bool:
         """Whether the element is the only such step."""
@@ -182,4 +184,6 @@ _TO_SPACE = {ord(char): " " for char in "\t\r\n"}
 
 def normalized(text: str) -> str:
     """White space as XPath's `normalize-space()` leaves it: others than blanks, tabs and breaks stay."""
-    return " ".join(part for part in text.translate(_TO_SPACE).split(" ") if part)
+    if "\n" in text or "\t" in text or "\r" in text:
+        text = text.translate(_TO_SPACE)
+    return " ".join(part for part in text.split(" ") if part)

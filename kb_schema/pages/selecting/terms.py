@@ -15,7 +15,7 @@ from kb_schema.pages.tree import Element
 from kb_schema.templates import css_string, xpath_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from kb_schema.pages.selecting.page_terms import PageTerms
 
@@ -45,7 +45,7 @@ class Term(Protocol):
     def fits(self, element: Element, page: PageTerms) -> bool:
         """Whether it is true of the element."""
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:
+    def among(self, page: PageTerms) -> Collection[Element] | None:
         """Elements it may be true of; None: too many to say."""
 
 
@@ -71,7 +71,7 @@ class HasAttribute:
     def fits(self, element: Element, page: PageTerms) -> bool:  # noqa: ARG002 - one signature for all terms
         return element.get(self.name) == self.value
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:
+    def among(self, page: PageTerms) -> Collection[Element] | None:
         return page.by_attribute(self.name).get(self.value, ())
 
 
@@ -96,7 +96,7 @@ class HasClass:
     def fits(self, element: Element, page: PageTerms) -> bool:  # noqa: ARG002 - one signature for all terms
         return self.name in (element.get("class") or "").split()
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:
+    def among(self, page: PageTerms) -> Collection[Element] | None:
         return page.by_class.get(self.name, ())
 
 
@@ -121,7 +121,7 @@ class Says:
     def fits(self, element: Element, page: PageTerms) -> bool:
         return page.said(element) == self.text
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:
+    def among(self, page: PageTerms) -> Collection[Element] | None:
         return page.by_text.get(self.text, ())
 
 
@@ -149,7 +149,7 @@ class Holds:
     def fits(self, element: Element, page: PageTerms) -> bool:
         return id(element) in page.holders(self)
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:
+    def among(self, page: PageTerms) -> Collection[Element] | None:
         return page.holders(self).values()
 
 
@@ -178,7 +178,7 @@ class LabelledFor:
             for label in page.by_text.get(self.text, ())
         )
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:
+    def among(self, page: PageTerms) -> Collection[Element] | None:
         wanted = (label.get("for") for label in page.by_text.get(self.text, ()) if label.tag == "label")
         return [element for value in wanted if value for element in page.by_attribute("id").get(value, ())]
 
@@ -204,7 +204,7 @@ class Nth:
     def fits(self, element: Element, page: PageTerms) -> bool:
         return page.number(element) == self.number
 
-    def among(self, page: PageTerms) -> Iterable[Element] | None:  # noqa: ARG002 - one signature for all terms
+    def among(self, page: PageTerms) -> Collection[Element] | None:  # noqa: ARG002 - one signature for all terms
         return None
 
 
