@@ -14,9 +14,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kb_schema.pages.limits import PageRefused
 from kb_schema.pages.texts import squeeze
+
+if TYPE_CHECKING:
+    from kb_schema.pages.outline_css import Match
 
 MOST_LINES = 100_000
 MOST_UNREADABLE = 0.2
@@ -102,6 +106,8 @@ class Outline:
     """Whether it is of the whole page: what is not in it is not on the page."""
     text: str = ""
     """What the page says, squeezed."""
+    matches: dict[str, Match] = field(default_factory=dict)
+    """What selectors were found to mean (`outline_css`)."""
 
     def text_of(self, node: Node) -> str:
         """What an element says."""

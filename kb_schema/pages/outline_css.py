@@ -62,7 +62,13 @@ _Check = Callable[[Node, Outline], Fit]
 
 
 def match_css(selector: str, outline: Outline) -> Match:
-    """What a selector means. Raises `SelectorError` for one that cannot be read."""
+    """What a selector means, found once per snapshot. Raises `SelectorError` for one that cannot be read."""
+    if selector not in outline.matches:
+        outline.matches[selector] = _match(selector, outline)
+    return outline.matches[selector]
+
+
+def _match(selector: str, outline: Outline) -> Match:
     readings = [_Reading(each) for each in parse_list(selector, relative=False)]
     found: list[Node] = []
     maybe: list[Node] = []

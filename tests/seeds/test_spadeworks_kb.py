@@ -199,9 +199,22 @@ async def accept_cookies(page: Page, site: Site) -> None:
     await page.context.add_cookies([{"name": "sw_consent", "value": "accepted", "url": site.base}])
 
 
+NOT_TOLD_BY_TEXT = {"authenticator"}
+"""Screens whose own indicators need what an accessibility snapshot leaves out (here `#current-code`)."""
+
+
 async def where(page: Page, view: View, site: Site) -> Identification:
-    snapshot = await take_snapshot(page)
-    return identify(view, snapshot, answer_probes, base_url=site.base)
+    """The screen by our own snapshot; URL and HTML alone, or an accessibility snapshot, must say the same."""
+    found = identify(view, await take_snapshot(page), answer_probes, base_url=site.base)
+    bare = PageSnapshot(url=page.url, title=await page.title(), html=await page.content())
+    told = PageSnapshot(url=page.url, title=await page.title(), text=await page.aria_snapshot(mode="ai"))
+    by_html, by_text = (identify(view, seen, answer_probes, base_url=site.base) for seen in (bare, told))
+    assert (by_html.screen_id, by_html.ambiguous) == (found.screen_id, found.ambiguous), by_html
+    if found.screen_id not in NOT_TOLD_BY_TEXT:
+        assert (by_text.screen_id, by_text.ambiguous) == (found.screen_id, found.ambiguous), by_text
+    else:
+        assert by_text.screen_id is None
+    return found
 
 
 # -- the folder ------------------------------------------------------------------------------------
