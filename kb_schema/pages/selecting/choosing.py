@@ -25,7 +25,7 @@ from kb_schema.pages.selecting.speaking import (
     spoken_anchors,
 )
 from kb_schema.pages.selecting.specialising import by_position, specialised
-from kb_schema.pages.selecting.terms import Path, Step, Term, step_of
+from kb_schema.pages.selecting.terms import HasAttribute, Path, Step, Term, step_of
 from kb_schema.pages.stored import StoredPage
 from kb_schema.pages.tree import Element, Root
 from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
@@ -204,7 +204,10 @@ class _Choosing:
         path = self._spoken(terms, term) if term is not None else None
         if path is None and around is not None:
             path = self._labelled(terms, around)
-        return self._made(kind, path)
+        made = self._made(kind, path)
+        if made.strategy is not None and isinstance(term, HasAttribute):  # what a button says is its value
+            self.used |= {term.name}
+        return made
 
     def _spoken(self, terms: PageTerms, term: Term) -> Path | None:
         more = own_terms(self.element, but=self.used)

@@ -66,6 +66,8 @@ class HasAttribute:
 
     @property
     def telling(self) -> bool:
+        if self.name == "value":  # of buttons and choices: a word, not `on` or `1`
+            return sum(map(str.isalpha, self.value)) > 2
         return self.name not in WEAK or self.name == "href" or (self.name, self.value) in _TELLING_TYPES
 
     def fits(self, element: Element, page: PageTerms) -> bool:  # noqa: ARG002 - one signature for all terms

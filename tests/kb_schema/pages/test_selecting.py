@@ -115,6 +115,13 @@ def test_what_only_counts_is_tried_last_and_only_where_it_is_needed():
     ]
 
 
+def test_what_a_button_says_counts_as_telling():
+    page = stored("<input type=submit value='Log in'><input type=submit value=2>")
+    inputs = [each for each in page.roots[0].elements if each.tag == "input"]
+    assert [s.fallback for s in selectors_for(page, inputs[0]).strategies] == [False, True]
+    assert {s.fallback for s in selectors_for(page, inputs[1]).strategies} == {True}
+
+
 SHADOWS = """<my-card id=one><pp-shadow-root srcdoc='<button class=go>Go</button><x-in><pp-shadow-root srcdoc="&lt;i title=deep&gt;&lt;/i&gt;"></pp-shadow-root></x-in>'></pp-shadow-root></my-card>
 <my-card id=two><pp-shadow-root srcdoc='<button class=go>Go</button><b title=only></b>'></pp-shadow-root></my-card>"""
 
