@@ -17,6 +17,7 @@ A document replaced under an evaluation is no error: `library.call` repeats it i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -29,6 +30,16 @@ class Point(StrEnum):
     DISABLED = "disabled"
     UNSTABLE = "unstable"
     NOT_SCOPED = "not_scoped"
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """What lies over an element that did not pass."""
+
+    described: str
+    """In short: `div.cookie-banner`."""
+    dismissible_by: str | None
+    """What the control says that puts it away; None where none was found."""
 
 
 class PageError(Exception):
@@ -63,8 +74,17 @@ class ActionMisused(PageError):
 class GateFailed(PageError):
     """The first point that failed, with what a person can check; nothing was done to the page."""
 
-    def __init__(self, point: Point, evidence: str, selector: str, *, waited_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        point: Point,
+        evidence: str,
+        selector: str,
+        *,
+        waited_s: float = 0.0,
+        cover: Cover | None = None,
+    ) -> None:
         self.point, self.evidence, self.selector, self.waited_s = point, evidence, selector, waited_s
+        self.cover = cover
         super().__init__(f"{point}: {evidence} ({selector}, after {waited_s:.1f} s)")
 
 

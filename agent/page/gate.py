@@ -1,7 +1,7 @@
 """The five-point gate: unique, visible, enabled, stable, scoped (PACTS 6, DESIGN 6).
 
-The judging happens in the page (`js/7_gate.js`) over evidence its observer has gathered; here it
-is asked until it passes or the time is over.
+The judging happens in the page (`js/7_*.js`) over evidence its observer has gathered and over what
+the page has told the browser to do later; here it is asked until it passes or the time is over.
 """
 
 from __future__ import annotations
@@ -9,31 +9,74 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from playwright.async_api import ElementHandle, Page
 
 from agent.page import library
-from agent.page.errors import GateFailed, Point
+from agent.page.errors import Cover, GateFailed, Point
 from agent.page.locating import summary
 from kb_schema.selectors import Selector, Strategy
+
+Intent = Literal["handle", "press", "double", "hover", "text"]
+"""What the element is wanted for: a handle of it, the pointer's point, or typing into it.
+
+All but `handle` end with a guard in the page, raised in the turn in which the element passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """How much rest the gate asks of an element. Milliseconds; FACTS has the measurements."""
+    """How much rest the gate asks of an element. Milliseconds unless the name says otherwise."""
 
-    short_look_ms: float = 30.0
-    """After one recent disturbance: two frames (33 ms was measured as their floor)."""
-    young_ms: float = 500.0
-    """A document is young for this long: too young to have shown its habits."""
-    young_look_ms: float = 190.0
-    """Asked in a young document: the 100 ms jumps that two frames miss, and timers that come late."""
+    frame_ms: float = 17.0
+    """After a disturbance of a page whose timers are all known: until its next frame has been drawn."""
+    short_look_ms: float = 34.0
+    """The same where they are not known: two frames."""
+    young_ms: float = 600.0
+    """A document that is not wholly known is young for this long: too young to have shown its habits."""
+    young_look_ms: float = 260.0
+    """Asked in such a document, and of what was seen moving: as far as sampling 3 x 120 ms looks."""
+    horizon_ms: float = 260.0
+    """A timer due within this time is waited for, unless it ran before and did nothing to the element."""
     gap_factor: float = 1.5
     """A page that changes every n ms, unasked, must rest n times this: the next change would have come."""
     longest_look_ms: float = 370.0
-    """The most that is ever asked: what three samples 120 ms apart see, and a frame."""
+    """The most that the page around can ask for: what three samples 120 ms apart see, and a frame."""
+    habit_ms: float = 1_000.0
+    """The most that its own movements can ask for: who moved every 600 ms has moved again by then."""
     memory_ms: float = 1_000.0
     """Disturbances older than this say nothing about now."""
+    unroll_after_ms: float = 150.0
+    """A page that rested this long without the element is looked through for lists that load by scrolling."""
+    unroll_steps: int = 60
+    """How often such lists are scrolled on, all of them together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the pointer must go, in CSS pixels of the outermost view."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An element that passed all five points, as the page holds it."""
+
+    strategy: Strategy
+    description: str
+    evidence: str
+    duration_ms: float
+    looked: int
+    """How often it was judged before it passed."""
+    spot: Spot | None
+    guard: str | None
+    """The token of the guard that was raised for the action; None for the intent `handle`."""
+    state: str | None
+    """`true` or `false` where it can be ticked, the text of a field; None for the intent `handle`."""
+    token: str | None
+    via_token: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +95,66 @@ class Gated:
     """How often it was judged before it passed."""
 
 
+async def judge(
+    page: Page,
+    selector: Selector,
+    *,
+    intent: Intent = "handle",
+    timeout_s: float = 5.0,
+    editable: bool = False,
+    text: str | None = None,
+    keep: bool = False,
+    policy: GatePolicy | None = None,
+) -> Judged:
+    """One round trip: judge the element until all five points hold, and make ready for the action.
+
+    `text` is what will be typed (intent `text`); a field that does not take it as a whole is answered
+    with a handle instead. `keep`: it can also be had by `handles`, whatever it is wanted for. Raises `GateFailed` with the first point that failed at last, and `PageGone`.
+    """
+    began = time.monotonic()
+    rules = asdict(policy or GatePolicy()) | {
+        "editable": editable,
+        "intent": intent,
+        "text": text,
+        "keep": keep,
+        "timeout_ms": timeout_s * 1000,
+    }
+    said = await library.call(page, "gate", selector.model_dump_json(), json.dumps(rules))
+    if said["point"] is not None:
+        cover = Cover(**said["cover"]) if said["cover"] else None
+        waited = time.monotonic() - began
+        raise GateFailed(
+            Point(said["point"]), said["evidence"], summary(selector), waited_s=waited, cover=cover
+        )
+    return Judged(
+        strategy=selector.strategies[said["strategy"]],
+        description=said["described"],
+        evidence=said["evidence"],
+        duration_ms=(time.monotonic() - began) * 1000,
+        looked=said["looked"],
+        spot=Spot(**said["spot"]) if said["spot"] else None,
+        guard=said["guard"],
+        state=said["state"],
+        token=said["token"],
+        via_token=said["via_token"],
+    )
+
+
+async def handles(page: Page, judged: Judged) -> Gated | None:
+    """The handles of what was judged; None where its document was replaced in between."""
+    if judged.token is None:
+        return None
+    element = await library.take(page, judged.token)
+    pointer = await library.take(page, judged.via_token) if judged.via_token else element
+    if element is None or pointer is None:
+        return None
+    kept: dict[str, Any] = {
+        name: getattr(judged, name)
+        for name in ("strategy", "description", "evidence", "duration_ms", "looked")
+    }
+    return Gated(element=element, pointer=pointer, **kept)
+
+
 async def pass_gate(
     page: Page,
     selector: Selector,
@@ -66,27 +169,13 @@ async def pass_gate(
     failed at last, and `PageGone`.
     """
     began = time.monotonic()
-    rules = asdict(policy or GatePolicy()) | {"editable": editable}
     while True:
-        left_ms = max(0.0, (timeout_s - (time.monotonic() - began)) * 1000)
-        asked = json.dumps(rules | {"timeout_ms": left_ms})
-        said = await library.call(page, "gate", selector.model_dump_json(), asked)
-        if said["point"] is not None:
-            waited = time.monotonic() - began
-            raise GateFailed(Point(said["point"]), said["evidence"], summary(selector), waited_s=waited)
-        element = await library.take(page, said["token"])
-        pointer = await library.take(page, said["via_token"]) if said["via_token"] else element
-        if element is not None and pointer is not None:
-            return Gated(
-                element=element,
-                pointer=pointer,
-                strategy=selector.strategies[said["strategy"]],
-                description=said["described"],
-                evidence=said["evidence"],
-                duration_ms=(time.monotonic() - began) * 1000,
-                looked=said["looked"],
-            )
-        if time.monotonic() - began >= timeout_s:  # the document was replaced between judging and taking
+        left_s = max(0.0, timeout_s - (time.monotonic() - began))
+        judged = await judge(page, selector, timeout_s=left_s, editable=editable, policy=policy)
+        gated = await handles(page, judged)
+        if gated is not None:
+            return gated
+        if time.monotonic() - began >= timeout_s:
             raise GateFailed(
                 Point.NOT_FOUND, "its document was replaced", summary(selector), waited_s=timeout_s
             )

@@ -188,6 +188,7 @@ class _InPageWatch:
             left_ms = max(0.0, (until - time.monotonic()) * 1000)
             said = await library.call(self._page, "wait", self._token, left_ms)
             if said["known"]:
+                self._token = ""  # the page has stopped watching by itself
                 return bool(said["fired"])
             # A new document is a change of everything that is in it.
             await library.document_ready(self._page, left_ms / 1000)

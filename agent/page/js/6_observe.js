@@ -4,9 +4,10 @@
 const BURST_GAP_MS = 12; // disturbances closer than this (one frame) are one burst
 const BURSTS_KEPT = 24;
 const ANSWER_MS = 80; // what begins this soon after an input is the page's answer to it, not its habit
-const BEAT_MS = 25;
-const LATE_MS = 40;
-const BEATS_FOR_MS = 1000;
+const SETTLING_MS = 1000; // what happens this early in a document is its coming about, not its habit
+const NOTED = ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
+  "animationend", "animationcancel", "load", "toggle", "fullscreenchange"];
+const INPUTS = ["pointermove", "pointerdown", "pointerup", "click", "keydown", "input", "change"];
 const records = new WeakMap(); // document -> record
 const nativeNow = performance.now.bind(performance);
 const nativeFrame = window.requestAnimationFrame.bind(window);
@@ -19,7 +20,7 @@ function disturb(record, at = epoch()) {
   const bursts = record.bursts;
   const last = bursts[bursts.length - 1];
   if (last !== undefined && at - last.end < BURST_GAP_MS) last.end = Math.max(last.end, at);
-  else bursts.push({ start: at, end: at, answer: at - record.lastInput < ANSWER_MS });
+  else bursts.push({ start: at, end: at, own: at - record.lastInput >= ANSWER_MS && !settling(record, at) });
   if (bursts.length > BURSTS_KEPT) bursts.shift();
 }
 
@@ -30,55 +31,48 @@ function recordOf(doc) {
   return ownRecord(doc);
 }
 
+function settling(record, at) {
+  return record.doc.readyState !== "complete" && at - record.began < SETTLING_MS;
+}
+
 function ownRecord(doc) {
   const known = records.get(doc);
   if (known) return known;
-  const record = { bursts: [], lastInput: -Infinity, began: epoch(), observed: new WeakSet(), observer: null, listeners: new Set() };
+  const here = doc === document;
+  const record = {
+    doc, bursts: [], lastInput: -Infinity, began: epoch(), observed: new WeakSet(), observer: null, listeners: new Set(),
+    coming: here ? (...how) => comingSoon(doc, ...how) : ({ now }) => resourceComing(doc, now),
+    wellKnown: here ? wellKnown : () => false,
+    note(event) {
+      const property = (event.propertyName || "").replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+      if (!STILL_PROPERTIES.has(property)) disturb(record); // where a colour fades, nothing moves
+    },
+    input() {
+      record.lastInput = epoch();
+    },
+  };
   records.set(doc, record);
   record.observer = new MutationObserver((changes) => {
     disturb(record);
     for (const listener of [...record.listeners]) listener(changes);
   });
   watchRoot(record, doc);
-  const note = (event) => {
-    const property = (event.propertyName || "").replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
-    if (STILL_PROPERTIES.has(property)) return; // a colour fades, nothing moves
-    disturb(record);
-  };
-  for (const kind of ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
-    "animationend", "animationcancel", "load", "toggle", "fullscreenchange"]) {
-    doc.addEventListener(kind, note, { capture: true, passive: true });
-  }
-  const input = () => {
-    record.lastInput = epoch();
-  };
-  for (const kind of ["pointermove", "pointerdown", "pointerup", "click", "keydown", "input", "change"]) {
-    doc.addEventListener(kind, input, { capture: true, passive: true });
-  }
-  if (doc.defaultView) doc.defaultView.addEventListener("resize", note, { passive: true });
-  if (doc === document) {
-    watchShifts(record);
-    watchStalls(record);
-  }
+  listen(record);
+  if (here) watchShifts(record);
   return record;
+}
+
+/** Hear the document's events; said again before each judgement, since `document.open` takes listeners away. */
+function listen(record) {
+  for (const kind of NOTED) record.doc.addEventListener(kind, record.note, { capture: true, passive: true });
+  for (const kind of INPUTS) record.doc.addEventListener(kind, record.input, { capture: true, passive: true });
+  if (record.doc.defaultView) record.doc.defaultView.addEventListener("resize", record.note, { passive: true });
 }
 
 function watchRoot(record, root) {
   if (record.observed.has(root)) return;
   record.observed.add(root);
   record.observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-}
-
-/** While a document is young: time in which its own timers could not run is no rest. */
-function watchStalls(record) {
-  let last = epoch();
-  const beat = () => {
-    const now = epoch();
-    if (now - last > BEAT_MS + LATE_MS) disturb(record, now);
-    last = now;
-    if (now - record.began < BEATS_FOR_MS) nativeTimeout(beat, BEAT_MS);
-  };
-  nativeTimeout(beat, BEAT_MS);
 }
 
 function watchShifts(record) {
@@ -96,6 +90,7 @@ function recordsAround(el) {
   const found = [];
   for (let node = el; node; node = frameOf(node)) {
     const record = recordOf(node.ownerDocument);
+    listen(record);
     for (let root = node.getRootNode(); root && root.host; root = root.host.getRootNode()) {
       if (!record.observed.has(root)) disturb(record); // what happened in it so far is not known
       watchRoot(record, root);
@@ -213,3 +208,5 @@ async function waitFor(token, timeoutMs) {
   armed.delete(token);
   return { known: true, fired: entry.fired };
 }
+
+overhearPage();

@@ -1,34 +1,34 @@
 // The five points (PACTS 6): unique, visible, enabled, stable, scoped, judged in one go.
+// Stability is in 7_stable.js, scope in 7_scoped.js, what guards the action itself in 7_guard.js.
 
 const held = new Map(); // token -> element judged, for Python to fetch
-const tracks = new WeakMap(); // element -> {box, since}: how long it has been where it is
 const passwords = new WeakSet(); // fields that were password fields when they were used
-const STILL_PROPERTIES = new Set([
-  "opacity", "color", "backgroundColor", "backgroundImage", "backgroundPosition", "boxShadow", "textShadow",
-  "borderColor", "borderTopColor", "borderRightColor", "borderBottomColor", "borderLeftColor", "outlineColor",
-  "outline", "fill", "stroke", "filter", "backdropFilter", "caretColor", "textDecorationColor", "cursor",
-  "strokeDashoffset", "strokeDasharray", "offset", "computedOffset", "easing", "composite",
-]);
+const SHOWN = 5; // of the elements that match
 
-
-/** Judge until everything passes or the time is over. */
+/**
+ * Judge until everything passes or the time is over, and make ready for the action in the same turn.
+ * `policy.intent`: `handle` (keep the element for Python), `press`, `double` and `hover` (the point
+ * where the pointer must go), `text` (focus it and select what it holds); all but the first are guarded.
+ */
 async function gate(selector, policy) {
   const began = nativeNow();
   const deadline = began + policy.timeout_ms;
+  const watch = { subject: null, replaced: 0, unroller: null };
   let verdict;
-  let subject = null;
   let looked = 0;
   for (;;) {
-    verdict = judge(selector, policy, subject);
+    verdict = judge(selector, policy, watch);
     looked += 1;
-    if (verdict.element !== subject) subject = verdict.element;
+    if (verdict.element && watch.subject && verdict.element !== watch.subject) watch.replaced += 1;
+    watch.subject = verdict.element || watch.subject;
     if (!verdict.point || nativeNow() >= deadline) break;
-    if (subject) await nextFrame();
-    else await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
+    await turn(verdict, selector, policy, watch, deadline);
   }
+  if (verdict.point && watch.unroller) watch.unroller.restore();
   const report = {
     point: verdict.point || null,
     evidence: verdict.evidence,
+    cover: verdict.cover || null,
     strategy: verdict.strategy,
     strategy_type: verdict.strategyType,
     described: verdict.element ? describe(verdict.element) : null,
@@ -36,14 +36,39 @@ async function gate(selector, policy) {
     duration_ms: nativeNow() - began,
     token: null,
     via_token: null,
+    spot: verdict.spot || null,
+    guard: null,
+    state: null,
   };
-  if (!verdict.point) {
-    report.token = hold(verdict.element);
-    if (verdict.via !== verdict.element) report.via_token = hold(verdict.via);
-    if (tagOf(verdict.element) === "input" && verdict.element.type === "password") passwords.add(verdict.element);
+  return verdict.point ? report : readied(report, verdict, policy);
+}
+
+/** Between two looks: the next frame for what is there, the next change for what is not. */
+async function turn(verdict, selector, policy, watch, deadline) {
+  if (verdict.element) await nextFrame();
+  else if (verdict.point === "not_found" && atRestFor(policy.unroll_after_ms)) {
+    watch.unroller = watch.unroller || newUnroller(selector, policy);
+    const went = await watch.unroller.step(deadline);
+    if (!went) await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
+  } else await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
+}
+
+function readied(report, verdict, policy) {
+  const { element, via } = verdict;
+  if (tagOf(element) === "input" && element.type === "password") passwords.add(element);
+  const intent = policy.intent === "text" && !takesText(element, policy.text) ? "handle" : policy.intent;
+  if (intent === "handle" || policy.keep) {
+    report.token = hold(element);
+    if (via !== element) report.via_token = hold(via);
   }
+  if (intent === "handle") return report;
+  report.state = valueOf(toggleOf(element));
+  report.guard = setGuard(element, via, intent);
+  if (intent === "text") selectAll(element);
   return report;
 }
+
+const toggleOf = (el) => (tagOf(el) === "label" && el.control) || el;
 
 function hold(el) {
   const token = newToken();
@@ -58,12 +83,12 @@ function take(token) {
 }
 
 /** One look: the first failing point, or none. */
-function judge(selector, policy, before) {
+function judge(selector, policy, watch) {
   const look = newLook();
   const result = resolve(selector, look, false);
   const won = result.tried.find((t) => t.index === result.strategy);
   const base = { element: result.element, strategy: result.strategy, strategyType: won ? won.type : null, via: null };
-  const fail = (point, evidence) => ({ ...base, point, evidence });
+  const fail = (point, evidence, cover) => ({ ...base, point, evidence, cover });
   if (!result.element) return fail(...uniqueness(selector, result, look));
   const el = result.element;
   base.via = el;
@@ -72,27 +97,15 @@ function judge(selector, policy, before) {
     if (!standIn) return fail("not_visible", whyHidden(el, look));
     base.via = standIn;
   }
-  const disabled = disabledBy(el) || (policy.editable ? readOnly(el) : null);
+  const disabled = whyDisabled(el) || (policy.editable ? readOnly(el) : null);
   if (disabled) return fail("disabled", disabled);
-  const via = base.via;
-  const scrolled = bringIntoView(via);
-  const moving = unstable(via, policy, before === el && !scrolled);
-  let spot = clickPoint(via);
-  let covered = spot ? notScoped(via, el, spot) : "no part of it lies in the view, and it cannot be scrolled there";
-  if (covered && via === el) {
-    // A styled checkbox or file field clips its own box away and lets its label be clicked.
-    const label = visibleStandIn(el, look);
-    if (label) bringIntoView(label);
-    const point = label ? clickPoint(label) : null;
-    if (point && !notScoped(label, el, point)) {
-      base.via = label;
-      spot = point;
-      covered = null;
-    }
-  }
+  const scrolled = bringIntoView(base.via);
+  const moving = unstable(base.via, policy, { tracked: watch.subject === el && !scrolled, replaced: watch.replaced });
+  const scope = scopeOfClick(base.via, el, look);
+  if (scope.moved && !moving) return fail("unstable", "it was scrolled out from under what covered it");
   if (moving) return fail("unstable", moving);
-  if (covered) return fail("not_scoped", covered);
-  return { ...base, point: null, evidence: `${describe(el)} by ${base.strategyType}` };
+  if (scope.problem) return fail("not_scoped", scope.problem.evidence, scope.problem.cover);
+  return { ...base, via: scope.via, spot: scope.spot, point: null, evidence: `${describe(el)} by ${base.strategyType}` };
 }
 
 // -- unique --------------------------------------------------------------------------------------
@@ -107,9 +120,18 @@ function uniqueness(selector, result, look) {
     return ["not_found", `nothing on the page matches (tried ${tried})${hint}`];
   }
   const best = result.tried.find((t) => t.index === result.strategy);
-  const shown = (best.visible.length ? best.visible : best.found).slice(0, 5)
-    .map((el) => `${describe(el)} ${JSON.stringify(textOf(el, null).slice(0, 40))}`);
-  return ["not_unique", `${best.found.length} elements (${best.visible.length} visible) match by ${best.type}: ${shown.join(", ")}`];
+  const few = (best.visible.length ? best.visible : best.found).slice(0, SHOWN).map((el) => shown(el, look));
+  const more = Math.max(best.visible.length, best.visible.length ? 0 : best.found.length) - few.length;
+  const list = few.join(", ") + (more > 0 ? ` and ${more} more` : "");
+  return ["not_unique", `${best.found.length} elements (${best.visible.length} visible) match by ${best.type}: ${list}`];
+}
+
+/** An element in words a person recognises on the page: `button#b2 "Save" (in form#edit)`. */
+function shown(el, look) {
+  const name = (nameOf(el, look) || textOf(el, null)).slice(0, 40);
+  const place = closestFlat(flatParent(el), (node) =>
+    ["form", "dialog", "tr", "li", "nav", "header", "footer", "aside", "section", "article"].includes(tagOf(node)));
+  return `${describe(el)} ${JSON.stringify(name)}${place ? ` (in ${describe(place)})` : ""}`;
 }
 
 // -- visible -------------------------------------------------------------------------------------
@@ -128,15 +150,25 @@ function visibleStandIn(el, look) {
   return null;
 }
 
+/** Which ancestor hides it, and how. */
 function whyHidden(el, look) {
   const frame = frameOf(el);
-  if (frame && !visible(frame, look)) return `its frame ${describe(frame)} is hidden`;
+  if (frame && !visible(frame, look)) return `its frame ${describe(frame)} is hidden: ${whyHidden(frame, look)}`;
   for (let node = el; node; node = flatParent(node)) {
     const style = getComputedStyle(node);
     const where = node === el ? "it" : `${describe(node)} around it`;
     if (style.display === "none") return `${where} has display: none`;
-    if (node === el && style.visibility !== "visible") return `visibility is ${style.visibility}`;
     if (style.contentVisibility === "hidden") return `${where} has content-visibility: hidden`;
+    const parent = flatParent(node);
+    if (parent && tagOf(parent) === "details" && !parent.open && tagOf(node) !== "summary") {
+      return `${describe(parent)} around it is closed`;
+    }
+  }
+  const { visibility } = getComputedStyle(el);
+  if (visibility !== "visible") {
+    let origin = el;
+    for (let up = flatParent(el); up && getComputedStyle(up).visibility === visibility; up = flatParent(up)) origin = up;
+    return origin === el ? `visibility is ${visibility}` : `visibility is ${visibility}, set by ${describe(origin)} around it`;
   }
   const box = el.getBoundingClientRect();
   return `it is ${Math.round(box.width)} x ${Math.round(box.height)} pixels in size`;
@@ -144,174 +176,18 @@ function whyHidden(el, look) {
 
 // -- enabled -------------------------------------------------------------------------------------
 
+/** Why it cannot be used, with the group that disables it by name. */
+function whyDisabled(el) {
+  const why = disabledBy(el);
+  if (!why || hasAttr(el, "disabled") || !FIELD_TAGS.has(tagOf(el)) || !el.matches(":disabled")) return why;
+  let group = el.closest("fieldset:disabled");
+  for (let up = group; up; up = up.parentElement.closest("fieldset:disabled")) group = up; // the outermost one holds
+  const legend = group && group.querySelector(":scope > legend");
+  return group ? `${why}: ${describe(group)}${legend ? ` ${JSON.stringify(textOf(legend, null).slice(0, 40))}` : ""}` : why;
+}
+
 function readOnly(el) {
-  if (hasAttr(el, "readonly") || attr(el, "aria-readonly") === "true") return "the field is read-only";
+  const control = toggleOf(el);
+  if (hasAttr(control, "readonly") || attr(control, "aria-readonly") === "true") return "the field is read-only";
   return null;
-}
-
-// -- stable --------------------------------------------------------------------------------------
-
-/** Why it cannot be said that the element stays where it is, or null where it can. */
-function unstable(el, policy, tracked) {
-  const animation = runningAnimation(el);
-  if (animation) return animation;
-  const now = epoch();
-  const box = pageBox(el);
-  const track = tracks.get(el);
-  const around = recordsAround(el);
-  around.forEach(flush);
-  const bursts = around.flatMap((record) => record.bursts);
-  if (!track || !tracked) {
-    // Nothing could have moved it since the last disturbance: that time counts as watched.
-    const quietSince = Math.max(...around.map((record) => record.began), ...bursts.map((burst) => burst.end));
-    tracks.set(el, { box, since: track && sameBox(track.box, box) ? Math.max(track.since, quietSince) : quietSince, moves: 0 });
-  } else if (!sameBox(track.box, box)) {
-    tracks.set(el, { box, since: now, moves: track.moves + 1 });
-    disturb(around[0], now); // nothing told of it, but it moved
-  }
-  const still = now - tracks.get(el).since;
-  const { moves } = tracks.get(el);
-  // What was seen moving twice has a habit, whatever the evidence says.
-  const seen = moves > 1 ? policy.longest_look_ms : moves * policy.young_look_ms;
-  const need = Math.max(seen, lookNeeded(bursts, around, now, policy));
-  if (still >= need) return null;
-  const what = moves ? `it moved ${moves} times while it was watched, last` : "the page last changed";
-  return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for`;
-}
-
-/** How long it must have rested: longer where the page keeps moving of its own accord. */
-function lookNeeded(bursts, around, now, policy) {
-  const recent = bursts.filter((burst) => now - burst.end < policy.memory_ms);
-  const began = Math.max(...around.map((record) => record.began));
-  let need = recent.length ? policy.short_look_ms : 0;
-  const own = recent.filter((burst) => !burst.answer).sort((a, b) => a.start - b.start);
-  const restless = now - Math.max(began, ...own.map((burst) => burst.end)) < policy.young_look_ms;
-  if (now - began < policy.young_ms && restless) need = Math.max(need, policy.young_look_ms);
-  // A habit shows in gaps that come again: the second longest is one that did.
-  const gaps = own.slice(1).map((burst, i) => burst.start - own[i].end).sort((a, b) => b - a);
-  if (gaps.length > 1) need = Math.max(need, gaps[1] * policy.gap_factor);
-  return Math.min(need, policy.longest_look_ms);
-}
-
-function runningAnimation(el) {
-  for (let node = el; node; node = flatParent(node) || frameOf(node)) {
-    if (!node.getAnimations) continue;
-    for (const animation of node.getAnimations()) {
-      if (animation.playState === "running" && animation.effect && moves(animation.effect)) {
-        const name = animation.animationName || animation.transitionProperty || animation.id || "animation";
-        return node === el ? `it is being animated (${name})` : `${describe(node)} around it is being animated (${name})`;
-      }
-    }
-  }
-  return null;
-}
-
-function moves(effect) {
-  if (effect.pseudoElement) return false;
-  return effect.getKeyframes().some((frame) => Object.keys(frame).some((property) => !STILL_PROPERTIES.has(property)));
-}
-
-/** The box as the visitor sees it: in the coordinates of the outermost view. */
-function pageBox(el) {
-  const box = el.getBoundingClientRect();
-  const [x, y] = frameOffset(el);
-  return { x: box.x + x, y: box.y + y, width: box.width, height: box.height };
-}
-
-const sameBox = (a, b) => ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= 1);
-
-function frameOffset(el) {
-  let x = 0;
-  let y = 0;
-  for (let frame = frameOf(el); frame; frame = frameOf(frame)) {
-    const box = frame.getBoundingClientRect();
-    const style = getComputedStyle(frame);
-    x += box.x + frame.clientLeft + parseFloat(style.paddingLeft);
-    y += box.y + frame.clientTop + parseFloat(style.paddingTop);
-  }
-  return [x, y];
-}
-
-// -- scoped --------------------------------------------------------------------------------------
-
-/** Middle of the first part of the element that lies in the view (the point that will be clicked). */
-function clickPoint(el) {
-  const [dx, dy] = frameOffset(el);
-  for (const part of el.getClientRects()) {
-    const left = Math.max(part.left + dx, 0);
-    const right = Math.min(part.right + dx, window.innerWidth);
-    const top = Math.max(part.top + dy, 0);
-    const bottom = Math.min(part.bottom + dy, window.innerHeight);
-    if (right - left > 0 && bottom - top > 0 && (right - left) * (bottom - top) > 0.99) {
-      return { x: (left + right) / 2, y: (top + bottom) / 2 };
-    }
-  }
-  return null;
-}
-
-/** Scroll only where the click point is out of sight or clipped by something that scrolls. */
-function bringIntoView(el) {
-  const point = clickPoint(el);
-  const part = el.getClientRects()[0];
-  const [dx, dy] = frameOffset(el);
-  const middle = part && { x: part.x + dx + part.width / 2, y: part.y + dy + part.height / 2 };
-  const inView = point && (middle.y >= 0 && middle.y <= window.innerHeight && middle.x >= 0 && middle.x <= window.innerWidth);
-  if (inView && !clippedByScroller(el, middle)) return false;
-  const before = pageBox(el);
-  el.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-  return !sameBox(before, pageBox(el));
-}
-
-function clippedByScroller(el, point) {
-  for (let node = flatParent(el) || frameOf(el); node; node = flatParent(node) || frameOf(node)) {
-    if (node === node.ownerDocument.documentElement || node === node.ownerDocument.body) continue;
-    const scrolls = node.scrollHeight > node.clientHeight + 1 || node.scrollWidth > node.clientWidth + 1;
-    if (!scrolls && tagOf(node) !== "iframe") continue;
-    const style = getComputedStyle(node);
-    if (tagOf(node) !== "iframe" && style.overflowX === "visible" && style.overflowY === "visible") continue;
-    const box = pageBox(node);
-    if (point.x < box.x || point.x > box.x + box.width || point.y < box.y || point.y > box.y + box.height) return true;
-  }
-  return false;
-}
-
-function topmostAt(point) {
-  let { x, y } = point;
-  let el = document.elementFromPoint(x, y);
-  for (;;) {
-    if (!el) return null;
-    const inner = el.shadowRoot && el.shadowRoot.elementFromPoint(x, y);
-    if (inner && inner !== el) {
-      el = inner;
-      continue;
-    }
-    const doc = frameDocument(el);
-    if (!doc) return el;
-    const box = el.getBoundingClientRect();
-    const style = getComputedStyle(el);
-    x -= box.x + el.clientLeft + parseFloat(style.paddingLeft);
-    y -= box.y + el.clientTop + parseFloat(style.paddingTop);
-    const deeper = doc.elementFromPoint(x, y);
-    if (!deeper) return el;
-    el = deeper;
-  }
-}
-
-/** Why a click at the point would not reach the element, or null where it would. */
-function notScoped(via, el, point) {
-  const hit = topmostAt(point);
-  if (!hit) return "nothing can be hit at its middle";
-  if (closestFlat(hit, (node) => node === via || node === el)) return null;
-  if (closestFlat(hit, (node) => tagOf(node) === "label" && (node.control === el || node.contains(via)))) return null;
-  if (closestFlat(via, (node) => node === hit) || hit.contains(via)) {
-    if (getComputedStyle(via).pointerEvents === "none") return "it lets the pointer through (pointer-events: none)";
-    return `its middle is cut off or see-through; ${describe(hit)} around it would be hit`;
-  }
-  const cover = closestFlat(hit, (node) => isOverlay(node) && !node.contains(via)) || hit;
-  return `covered by ${describe(cover)}${cover === hit ? "" : ` (${describe(hit)} in it)`}`;
-}
-
-function isOverlay(node) {
-  if (attr(node, "role") === "dialog" || tagOf(node) === "dialog") return true;
-  return ["fixed", "sticky", "absolute"].includes(getComputedStyle(node).position);
 }

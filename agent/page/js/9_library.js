@@ -5,6 +5,12 @@ const json = (value) => JSON.stringify(value);
 const library = Object.freeze({
   record: ownRecord,
   take,
+  guard: guardEvent,
+  outcome: async (token, wanted, timeoutMs) => json(await outcome(token, wanted, timeoutMs)),
+  lowerGuard(token) {
+    lowerGuard(token);
+    return json(true);
+  },
   answer(probesJson) {
     const look = newLook();
     const probes = JSON.parse(probesJson);

@@ -1,0 +1,122 @@
+// Between the gate and the action lies a moment in which the page can change. The guard stands at the
+// window: what would reach another element than the judged one is stopped before the page hears of it.
+
+const GUARDED = {
+  press: ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick"],
+  double: ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick"],
+  text: ["beforeinput"],
+  hover: [],
+};
+const ENDINGS = { press: 1, double: 2 }; // clicks
+const RELEASE_SHOWS_MS = 30; // after a release without a click (it was pulled away while pressed)
+const BEGINNINGS = new Set(["pointerdown", "beforeinput"]);
+const GUARD_LASTS_MS = 10_000;
+const heard = new WeakSet(); // events that were judged: a frame's window may hear for itself and for us
+let guarded = null; // {token, el, via, kind, reached, missed, until}
+
+function setGuard(el, via, kind) {
+  if (guarded) guarded.end();
+  guarded = { token: newToken(), el, via, kind, reached: 0, missed: null, until: nativeNow() + GUARD_LASTS_MS, clicks: 0 };
+  const entry = guarded;
+  entry.ended = new Promise((done) => {
+    entry.end = done;
+  });
+  if (!GUARDED[kind].length) return guarded.token;
+  for (const root of rootsBelow(document)) if (root.nodeType === 9 && root.defaultView) guardWindow(root.defaultView);
+  return guarded.token;
+}
+
+/** Listening begins with the document, before any listener of the page; to say it again does no harm. */
+function guardWindow(view) {
+  for (const kind of [...GUARDED.press, ...GUARDED.text]) view.addEventListener(kind, guardEvent, true);
+}
+
+function guardEvent(event) {
+  const entry = guarded;
+  if (!entry || heard.has(event) || !event.isTrusted || !GUARDED[entry.kind].includes(event.type) || nativeNow() > entry.until) return;
+  heard.add(event);
+  if (BEGINNINGS.has(event.type)) {
+    const hit = event.composedPath()[0];
+    if (belongs(hit, entry.via, entry.el)) entry.reached += 1;
+    else entry.missed = { at: describe(hit), gone: !entry.el.isConnected, after: entry.reached };
+  } else if (event.type === "click" && ghostly(event, entry)) entry.ghost = true;
+  noteEnd(event, entry);
+  if (!entry.missed && !entry.ghost) return;
+  event.stopImmediatePropagation();
+  event.preventDefault();
+}
+
+/** All of the action was heard; the page's own listeners are yet to come, so it ends in the next turn. */
+function noteEnd(event, entry) {
+  if (event.type === "beforeinput" || event.type === "click") entry.clicks += 1;
+  if (entry.clicks >= (ENDINGS[entry.kind] || 1)) nativeTimeout(entry.end, 0);
+  else if (event.type === "mouseup") nativeTimeout(() => entry.clicks || entry.end(), RELEASE_SHOWS_MS);
+}
+
+/** The element went away while it was pressed, and the click would fall to what lies beneath it. */
+function ghostly(event, { el, via }) {
+  if (via.isConnected && el.isConnected) return false;
+  const path = event.composedPath();
+  return !path.includes(via) && !path.includes(el) && path[0] !== via.control;
+}
+
+/** How it went, once it has ended; the guard is down after that. `wanted`: the state a box is to come to. */
+async function outcome(token, wanted, timeoutMs) {
+  const entry = guarded;
+  if (!entry || entry.token !== token) return { known: false };
+  const { el, via } = entry;
+  if (entry.kind === "hover") {
+    const over = via.isConnected && via.matches(":hover");
+    if (!over) entry.missed = { at: "something else", gone: !el.isConnected, after: 0 };
+    else entry.reached = 1;
+  }
+  if (entry.kind !== "hover") await entry.ended;
+  if (guarded === entry) guarded = null;
+  let took = null;
+  if (entry.kind === "text" && entry.reached && !entry.missed) commit(el);
+  if (wanted !== null && entry.reached) took = await ticked(toggleOf(el), wanted, nativeNow() + timeoutMs);
+  return { known: true, reached: entry.reached, missed: entry.missed, took };
+}
+
+function lowerGuard(token) {
+  if (!guarded || guarded.token !== token) return;
+  guarded.end();
+  guarded = null;
+}
+
+/** Whether real text can be put into it as a whole, as if it were pasted. */
+function takesText(el, text) {
+  const tag = tagOf(el);
+  if (!text) return false; // to empty a field is not to type
+  if (tag === "textarea") return true;
+  if (tag === "input") return TEXT_INPUTS.has(el.type) && el.type !== "number" && !text.includes("\n");
+  return editingHost(el);
+}
+
+/** Focus a field and select all it holds: what is typed next replaces it. */
+function selectAll(el) {
+  el.focus();
+  if (!editingHost(el)) {
+    el.select();
+    return;
+  }
+  const selection = el.ownerDocument.getSelection();
+  const range = el.ownerDocument.createRange();
+  range.selectNodeContents(el);
+  selection.removeAllRanges();
+  selection.addRange(range);
+}
+
+/** A frame hears first what happens in it, and asks the page around it, where the guard stands. */
+function guardFrameEvent(event) {
+  try {
+    const around = window.top[KEY];
+    if (around) around.guard(event);
+  } catch {
+    // a page of another origin around it does not let itself be asked
+  }
+}
+
+for (const kind of [...GUARDED.press, ...GUARDED.text]) {
+  window.addEventListener(kind, window === window.top ? guardEvent : guardFrameEvent, true);
+}

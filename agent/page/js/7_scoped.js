@@ -1,0 +1,145 @@
+// Scoped: the point that will be hit belongs to the element, in its frame and shadow root.
+
+const CLOSING_WORDS = /^(accept|agree|allow|i agree|ok|okay|got it|understood|close|dismiss|hide|skip|cancel|reject|decline|continue|done|not now|no,? thanks|later|x|\u00d7|\u2715|\u2716)\b|^[x\u00d7\u2715\u2716]$/i;
+const BUTTONS_LOOKED_AT = 50;
+
+/** Where a click must go: at the element, or at the label that stands for it; or what is in the way. */
+function scopeOfClick(via, el, look) {
+  const first = reach(via, el, look);
+  if (!first.problem) return first;
+  if (via === el) {
+    // A styled checkbox or file field clips its own box away and lets its label be clicked.
+    const label = visibleStandIn(el, look);
+    if (label) bringIntoView(label);
+    const second = label ? reach(label, el, look) : first;
+    if (!second.problem) return second;
+  }
+  // What sticks to an edge of the view covers only what lies at that edge.
+  if (first.problem.sticks && centred(via)) return { ...first, moved: true };
+  return first;
+}
+
+function reach(via, el, look) {
+  const spot = clickPoint(via);
+  const problem = spot
+    ? notScoped(via, el, spot, look)
+    : { evidence: "no part of it lies in the view, and it cannot be scrolled there", cover: null };
+  return { via, spot, problem };
+}
+
+/** Middle of the first part of the element that lies in the view (the point that will be clicked). */
+function clickPoint(el) {
+  for (const rect of el.getClientRects()) {
+    const part = outermost(el, rect);
+    const left = Math.max(part.x, 0);
+    const right = Math.min(part.x + part.width, window.innerWidth);
+    const top = Math.max(part.y, 0);
+    const bottom = Math.min(part.y + part.height, window.innerHeight);
+    if (right - left > 0 && bottom - top > 0 && (right - left) * (bottom - top) > 0.99) {
+      return { x: (left + right) / 2, y: (top + bottom) / 2 };
+    }
+  }
+  return null;
+}
+
+/** Scroll only where the click point is out of sight or clipped by something that scrolls. */
+function bringIntoView(el) {
+  const point = clickPoint(el);
+  const rect = el.getClientRects()[0];
+  const part = rect && outermost(el, rect);
+  const middle = part && { x: part.x + part.width / 2, y: part.y + part.height / 2 };
+  const inView = point && (middle.y >= 0 && middle.y <= window.innerHeight && middle.x >= 0 && middle.x <= window.innerWidth);
+  if (inView && !clippedByScroller(el, middle)) return false;
+  return centred(el);
+}
+
+/** Scroll it to the middle of everything that scrolls; whether that moved it. */
+function centred(el) {
+  const before = pageBox(el);
+  el.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+  return !sameBox(before, pageBox(el));
+}
+
+function clippedByScroller(el, point) {
+  for (let node = flatParent(el) || frameOf(el); node; node = flatParent(node) || frameOf(node)) {
+    if (node === node.ownerDocument.documentElement || node === node.ownerDocument.body) continue;
+    const scrolls = node.scrollHeight > node.clientHeight + 1 || node.scrollWidth > node.clientWidth + 1;
+    if (!scrolls && tagOf(node) !== "iframe") continue;
+    const style = getComputedStyle(node);
+    if (tagOf(node) !== "iframe" && style.overflowX === "visible" && style.overflowY === "visible") continue;
+    const box = pageBox(node);
+    if (point.x < box.x || point.x > box.x + box.width || point.y < box.y || point.y > box.y + box.height) return true;
+  }
+  return false;
+}
+
+function topmostAt(point) {
+  let { x, y } = point;
+  let el = document.elementFromPoint(x, y);
+  for (;;) {
+    if (!el) return null;
+    const inner = el.shadowRoot && el.shadowRoot.elementFromPoint(x, y);
+    if (inner && inner !== el) {
+      el = inner;
+      continue;
+    }
+    const doc = frameDocument(el);
+    if (!doc) return el;
+    const view = frameView(el);
+    x = (x - view.x) / view.scaleX;
+    y = (y - view.y) / view.scaleY;
+    const deeper = doc.elementFromPoint(x, y);
+    if (!deeper) return el;
+    el = deeper;
+  }
+}
+
+/** Why a click at the point would not reach the element, or null where it would. */
+function notScoped(via, el, point, look) {
+  let hit = topmostAt(point);
+  if (!hit) return { evidence: "nothing can be hit at its middle", cover: null };
+  if (belongs(hit, via, el)) return null;
+  // What lies in another frame is told by that frame.
+  const home = new Set();
+  for (let node = via; node; node = frameOf(node)) home.add(node.ownerDocument);
+  while (!home.has(hit.ownerDocument) && frameOf(hit)) hit = frameOf(hit);
+  if (closestFlat(via, (node) => node === hit) || hit.contains(via)) {
+    const through = getComputedStyle(via).pointerEvents === "none";
+    const evidence = through
+      ? "it lets the pointer through (pointer-events: none)"
+      : `its middle is cut off or see-through; ${describe(hit)} around it would be hit`;
+    return { evidence, cover: null };
+  }
+  const cover = closestFlat(hit, (node) => isOverlay(node) && !node.contains(via)) || hit;
+  const closer = dismissedBy(cover, look);
+  const inside = cover === hit ? "" : ` (${describe(hit)} in it)`;
+  const how = closer ? `, dismissible by ${closer.role} ${JSON.stringify(closer.said)}` : "";
+  return {
+    evidence: `covered by ${describe(cover)}${inside}${how}`,
+    cover: { described: describe(cover), dismissible_by: closer ? closer.said : null },
+    sticks: closestFlat(hit, (node) => ["fixed", "sticky"].includes(getComputedStyle(node).position)) !== null,
+  };
+}
+
+/** Whether what is hit is the element, something in it, or a label that passes clicks on to it. */
+function belongs(hit, via, el) {
+  if (closestFlat(hit, (node) => node === via || node === el)) return true;
+  return closestFlat(hit, (node) => tagOf(node) === "label" && (node.control === el || node.contains(via))) !== null;
+}
+
+function isOverlay(node) {
+  if (attr(node, "role") === "dialog" || tagOf(node) === "dialog") return true;
+  return ["fixed", "sticky", "absolute"].includes(getComputedStyle(node).position);
+}
+
+/** The control of an overlay that puts it away: by what it says, or the only one there is. */
+function dismissedBy(cover, look) {
+  const root = frameDocument(cover) || cover;
+  const buttons = [...root.querySelectorAll("button, [role=button], a[href], input[type=button], input[type=submit]")]
+    .slice(0, BUTTONS_LOOKED_AT).filter((node) => visible(node, look));
+  const said = (node) => squeeze(nameOf(node, look));
+  const closing = buttons.find((node) => CLOSING_WORDS.test(said(node)));
+  const only = buttons.length === 1 && said(buttons[0]) ? buttons[0] : null;
+  const found = closing || only;
+  return found ? { role: roleOf(found), said: said(found).slice(0, 40) } : null;
+}

@@ -1,0 +1,149 @@
+// Stable: it stays where it is, as far as can be known from what was observed and what is to come.
+
+const tracks = new WeakMap(); // element -> {box, since, seen, moves, gap}: how long it has been where it is
+const STILL_PROPERTIES = new Set([
+  "opacity", "color", "backgroundColor", "backgroundImage", "backgroundPosition", "backgroundPositionX",
+  "backgroundPositionY", "backgroundSize", "boxShadow", "textShadow", "borderColor", "borderTopColor",
+  "borderRightColor", "borderBottomColor", "borderLeftColor", "borderRadius", "outlineColor", "outlineOffset",
+  "outlineWidth", "outline", "fill", "fillOpacity", "stroke", "strokeOpacity", "filter", "backdropFilter", "caretColor",
+  "accentColor", "textDecorationColor", "cursor", "visibility", "willChange", "strokeDashoffset", "strokeDasharray",
+  "offset", "computedOffset", "easing", "composite",
+]);
+// What moves only the animated element itself and what is in it; anything else moves its neighbours too.
+const OWN_PROPERTIES = new Set([
+  "transform", "translate", "rotate", "scale", "left", "right", "top", "bottom", "zIndex", "offsetDistance", "clipPath",
+  "perspective", "transformOrigin",
+]);
+
+/** Why it cannot be said that the element stays where it is, or null where it can. */
+function unstable(el, policy, { tracked, replaced }) {
+  const animation = runningAnimation(el);
+  if (animation) return animation;
+  const now = epoch();
+  const around = recordsAround(el);
+  around.forEach(flush);
+  const bursts = around.flatMap((record) => record.bursts);
+  const track = trackOf(el, around, bursts, now, tracked);
+  const still = now - track.since;
+  const need = Math.max(habitOf(track, policy), lookNeeded(bursts, around, now, policy));
+  if (still < need) {
+    const what = track.moves ? `it moved ${track.moves} times while it was watched, last` : "the page last changed";
+    const again = replaced ? `; it was replaced ${replaced} times by another one like it` : "";
+    return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for${again}`;
+  }
+  if (now - track.seen < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
+  return still >= policy.longest_look_ms ? null : soon(track, around, now, policy);
+}
+
+/** Where it is and since when, from what was seen of it and of the page. */
+function trackOf(el, around, bursts, now, tracked) {
+  const box = pageBox(el);
+  const before = tracks.get(el);
+  const same = before && sameBox(before.box, box);
+  let track = before;
+  if (!before || !tracked) {
+    // Nothing could have moved it since the last disturbance: that time counts as watched.
+    const quiet = Math.max(...around.map((record) => record.began), ...bursts.map((burst) => burst.end));
+    track = { box, since: same ? Math.max(before.since, quiet) : quiet, seen: same ? before.seen : now, moves: 0, gap: 0 };
+  } else if (!same) {
+    const gap = before.moves ? Math.max(before.gap, now - before.since) : 0;
+    track = { box, since: now, seen: now, moves: before.moves + 1, gap };
+    disturb(around[0], now); // nothing told of it, but it moved
+  }
+  tracks.set(el, track);
+  return track;
+}
+
+/** What was seen moving moves again: it must outlast its own habit, whatever the page promises. */
+function habitOf(track, policy) {
+  if (!track.moves) return 0;
+  return Math.max(policy.young_look_ms, Math.min(track.gap * policy.gap_factor, policy.habit_ms));
+}
+
+/** How long it must have rested: longer where the page keeps moving of its own accord, or is not known. */
+function lookNeeded(bursts, around, now, policy) {
+  const recent = bursts.filter((burst) => now - burst.end < policy.memory_ms);
+  const known = around.every((record) => record.wellKnown());
+  const resting = known ? policy.frame_ms : policy.short_look_ms;
+  let need = recent.length ? resting : 0;
+  const young = around.some((record) => now - record.began < policy.young_ms || record.doc.readyState === "loading");
+  if (!known && young) need = Math.max(need, policy.young_look_ms);
+  // A habit shows in gaps that come again: the second longest is one that did.
+  const own = recent.filter((burst) => burst.own).sort((a, b) => a.start - b.start);
+  const gaps = own.slice(1).map((burst, i) => burst.start - own[i].end).sort((a, b) => b - a);
+  if (gaps.length > 1) need = Math.max(need, gaps[1] * policy.gap_factor);
+  return Math.min(need, policy.longest_look_ms);
+}
+
+/** What is known to come before a click would be over. */
+function soon(track, around, now, policy) {
+  for (const record of around) {
+    const changed = record.bursts.some((burst) => burst.end > track.seen);
+    const coming = record.coming({ seen: track.seen, now, changed }, policy.horizon_ms);
+    if (coming) return coming;
+  }
+  return null;
+}
+
+function runningAnimation(el) {
+  for (let node = el; node; node = flatParent(node) || frameOf(node)) {
+    if (!node.getAnimations) continue;
+    for (const animation of node.getAnimations()) {
+      if (running(animation) && moves(animation.effect)) {
+        const name = animation.animationName || animation.transitionProperty || animation.id || "animation";
+        return node === el ? `it is being animated (${name})` : `${describe(node)} around it is being animated (${name})`;
+      }
+    }
+  }
+  return null;
+}
+
+/** Animations bound to scrolling run only while something scrolls, and that is noted. */
+const running = (animation) =>
+  animation.playState === "running" && animation.effect !== null &&
+  (!animation.timeline || animation.timeline instanceof DocumentTimeline || !("source" in animation.timeline));
+
+/** Whether an animation anywhere keeps pushing its neighbours about. */
+function layoutAnimated(around) {
+  return around.some((record) => record.doc.getAnimations().some((animation) =>
+    running(animation) && moves(animation.effect, OWN_PROPERTIES)));
+}
+
+function moves(effect, but = null) {
+  if (!effect.getKeyframes || (effect.pseudoElement && !but)) return false;
+  return effect.getKeyframes().some((frame) =>
+    Object.keys(frame).some((property) => !STILL_PROPERTIES.has(property) && !(but && but.has(property))));
+}
+
+/** The box as the visitor sees it: in the coordinates of the outermost view. */
+function pageBox(el) {
+  return outermost(el, el.getBoundingClientRect());
+}
+
+const sameBox = (a, b) => ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= 1);
+
+/** A box of an element's own view in the outermost one, through frames that may be scaled. */
+function outermost(el, { x, y, width, height }) {
+  let box = { x, y, width, height };
+  for (let frame = frameOf(el); frame; frame = frameOf(frame)) {
+    const inner = frameView(frame);
+    box = {
+      x: inner.x + box.x * inner.scaleX, y: inner.y + box.y * inner.scaleY,
+      width: box.width * inner.scaleX, height: box.height * inner.scaleY,
+    };
+  }
+  return box;
+}
+
+/** Where the contents of a frame begin, and by how much it is scaled. */
+function frameView(frame) {
+  const box = frame.getBoundingClientRect();
+  const style = getComputedStyle(frame);
+  const scaleX = frame.offsetWidth ? box.width / frame.offsetWidth : 1;
+  const scaleY = frame.offsetHeight ? box.height / frame.offsetHeight : 1;
+  return {
+    x: box.x + (frame.clientLeft + parseFloat(style.paddingLeft)) * scaleX,
+    y: box.y + (frame.clientTop + parseFloat(style.paddingTop)) * scaleY,
+    scaleX, scaleY,
+  };
+}
