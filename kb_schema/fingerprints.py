@@ -7,9 +7,8 @@ elements are *the same one* is judged by `agent/healing/`, with more than this n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated
 
 from pydantic import Field
@@ -105,7 +104,7 @@ class Similarity:
     score: float
     """0 to 1: the weighted mean over the fields that both have; 0 where there are none."""
     certainty: float
-    """0 to 1: the weight of those fields, against that and the weight of what only one has, and `UNSURE`."""
+    """0 to 1: the weight of those fields, against that and `UNSURE`."""
     fields: tuple[FieldMatch, ...]
 
     @property
@@ -135,19 +134,15 @@ def similarity(ours: Fingerprint, theirs: Fingerprint) -> Similarity:
     What is missing on either side neither rewards nor punishes: it lowers the certainty.
     """
     fields: list[FieldMatch] = []
-    one_sided = 0.0
     for feature in FEATURES:
         mine, its = feature.read(ours), feature.read(theirs)
-        if _missing(mine) and _missing(its):
-            continue
         if _missing(mine) or _missing(its):
-            one_sided += feature.weight
             continue
         likeness = 1.0 if mine == its else max(0.0, min(1.0, feature.compare(mine, its)))
         fields.append(FieldMatch(feature.name, feature.weight, likeness, _told(mine), _told(its)))
     shared = sum(each.weight for each in fields)
     score = sum(each.weight * each.likeness for each in fields) / shared if shared else 0.0
-    return Similarity(min(1.0, score), shared / (shared + one_sided + UNSURE), tuple(fields))
+    return Similarity(min(1.0, score), shared / (shared + UNSURE), tuple(fields))
 
 
 def _missing(value: object) -> bool:
@@ -245,11 +240,3 @@ FEATURES: tuple[_Feature, ...] = (
 """Weights follow the published stability of attributes over releases (Similo, Nass et al. 2023: name, type,
 id, href, role, aria-label and text outlive class, path, position and size), three to one between the
 groups as there; words around it stand between."""
-
-
-def features() -> Iterator[tuple[str, float]]:
-    """Names and weights of what is compared, heaviest first."""
-    ordered = sorted(FEATURES, key=lambda each: -each.weight)
-    assert all(a.weight >= b.weight for a, b in pairwise(ordered))  # noqa: S101 - sorted just now
-    for each in ordered:
-        yield each.name, each.weight

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -191,3 +191,56 @@ async def opened(context: BrowserContext, url: str) -> Page:
     page = await context.new_page()
     await page.goto(url, wait_until="load")
     return page
+
+
+# -- two releases of a site --------------------------------------------------------------------------
+
+_CONTRACTS = """el => {
+  const place = el.closest("header, nav, footer, aside, #nav-sidebar, #user-tools, .breadcrumbs, #changelist-filter, thead");
+  const where = place ? place.id || place.tagName.toLowerCase() + (place.getAttribute("aria-label") || "") : "main";
+  const ticked = ["radio", "checkbox"].includes(el.type) ? el.value : "";
+  const said = [];
+  if (el.name) said.push(`name ${el.name} ${ticked} ${where}`);
+  if (el.tagName === "A" && el.href) {
+    const url = new URL(el.href);
+    if (url.hash.length < 2 && url.pathname + url.search !== location.pathname + location.search) {
+      url.searchParams.delete("_changelist_filters");
+      said.push(`href ${url.pathname}${url.search} ${where}`);
+    }
+  }
+  if (el.id) said.push(`id ${el.id}`);
+  return said;
+}"""
+"""What a site's own code goes by, and a release keeps: names of form fields, addresses of links, ids."""
+
+
+async def contracts(page: Page, index: PageIndex, prints: Fingerprints) -> dict[str, int]:
+    """The contracts that exactly one element of the page has, with its place."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for at, _ in prints.all():
+        handle = await element_at(page, index, at)
+        if handle is not None and index.elements[at].root == 0:
+            for said in await page.evaluate(_CONTRACTS, handle):
+                found[said].append(at)
+    return {said: places[0] for said, places in found.items() if len(places) == 1}
+
+
+async def released(
+    family: str, old: Page, new: Page, renamed: Callable[[str], str] = lambda said: said
+) -> list[Case]:
+    """Everything that both releases of a page have by contract; `renamed` says what became of one."""
+    before_index, before = await recorded(old)
+    after_index, after = await recorded(new)
+    now = await contracts(new, after_index, after)
+    known, seen = dict(before.all()), tuple(after.all())
+    truths: dict[int, set[int]] = defaultdict(set)
+    for said, at in (await contracts(old, before_index, before)).items():
+        if renamed(said) in now:
+            truths[at].add(now[renamed(said)])
+    return [
+        Case(
+            family, old.url.split("/", 3)[-1], known[at],
+            tuple(other for place, other in known.items() if place != at), seen, next(iter(places)),
+        )
+        for at, places in truths.items() if len(places) == 1
+    ]  # fmt: skip

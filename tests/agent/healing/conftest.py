@@ -18,8 +18,15 @@ from tests.support.pages import show
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-LOG = "<script>window.clicks=[];addEventListener('click',e=>{const b=e.target.closest('button,a,input');" \
-      "if(b){e.preventDefault();clicks.push(b.dataset.truth||b.id||b.textContent.trim())}},true)</script>"  # fmt: skip
+LOG = """<script>
+window.clicks = [];
+addEventListener("click", (event) => {
+  const hit = event.target.closest("button, a, input");
+  if (!hit) return;
+  event.preventDefault();
+  clicks.push(hit.dataset.truth || hit.id || hit.textContent.trim());
+}, true);
+</script>"""
 
 
 @pytest.fixture
