@@ -150,10 +150,11 @@ function comingSoon(doc, when, horizon) {
   const { now } = when;
   for (const [id, entry] of expectation.timers) {
     if (entry.unheard && now > entry.due + horizon) expectation.timers.delete(id);
-    else if (entry.due - now <= horizon && !harmless(entry, when, horizon)) {
+    else if (entry.due - now <= (when.lateOnly ? 0 : horizon) && !harmless(entry, when, horizon)) {
       return `a timer of the page (${entry.delay} ms) is about to run`;
     }
   }
+  if (when.lateOnly) return null;
   for (const depth of expectation.frames.values()) if (depth < FRAME_LOOP) return "the page is about to draw a frame";
   for (const [asked, since] of expectation.requests) {
     if (now - since > horizon) expectation.requests.delete(asked);

@@ -32,7 +32,7 @@ function unstable(el, policy, { tracked, replaced }) {
     return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for${again}`;
   }
   if (now - track.seen < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
-  return still >= policy.longest_look_ms ? null : soon(track, around, now, policy);
+  return soon(track, around, now, policy);
 }
 
 /** Where it is and since when, from what was seen of it and of the page. */
@@ -75,11 +75,12 @@ function lookNeeded(bursts, around, now, policy) {
   return Math.min(need, policy.longest_look_ms);
 }
 
-/** What is known to come before a click would be over. */
+/** What is known to come before a click would be over; after the longest look only what is late already. */
 function soon(track, around, now, policy) {
   for (const record of around) {
     const changed = record.bursts.some((burst) => burst.end > track.seen);
-    const coming = record.coming({ seen: track.seen, now, changed }, policy.horizon_ms);
+    const lateOnly = now - track.seen >= policy.longest_look_ms;
+    const coming = record.coming({ seen: track.seen, now, changed, lateOnly }, policy.horizon_ms);
     if (coming) return coming;
   }
   return null;
