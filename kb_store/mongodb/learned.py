@@ -111,7 +111,8 @@ class MongoLearnedStore:
         """Each in a transaction of its own: what was counted before an error stays counted, once."""
         await self.prepare()
         told: dict[str, list[str]] = {"counted": [], "repeated": [], "untimely": []}
-        async with AsyncExitStack() as stack:
+        # One call after the other: transactions on one document, all at once, mostly undo each other.
+        async with self._turn, AsyncExitStack() as stack:
             tickets: dict[str, _Ticket] = {}
             for outcome in outcomes:
                 if not is_timely(outcome, self._now()):
@@ -120,9 +121,7 @@ class MongoLearnedStore:
                 website_id = outcome.website_id
                 if website_id not in tickets:
                     tickets[website_id] = await stack.enter_async_context(self._ticket(website_id))
-                # One after the other: transactions on one document, all at once, mostly undo each other.
-                async with self._turn:
-                    counted = await self._record(outcome, tickets[website_id])
+                counted = await self._record(outcome, tickets[website_id])
                 told["counted" if counted else "repeated"].append(outcome.outcome_id)
         return Recorded(*(tuple(ids) for ids in told.values()))
 

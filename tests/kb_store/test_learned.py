@@ -12,7 +12,7 @@ import pytest
 
 from kb_schema.learned import ElementUse, Outcome
 from kb_store import load_knowledge, open_stores
-from kb_store.embedded import Database, EmbeddedDocumentStore, EmbeddedGraphStore
+from kb_store.embedded import Database
 from kb_store.embedded.learned import EmbeddedLearnedStore
 from kb_store.errors import StoreUnavailable
 from kb_store.learned import Policy, Subject, merge, observed, tally_of, utc_now
@@ -168,18 +168,17 @@ async def test_numbers_are_forgotten_only_when_somebody_asks(store):
     assert await store.revision("shop") != before
 
 
-async def test_numbers_survive_a_reload_that_drops_and_brings_back_what_they_are_of(tmp_path):
-    database = Database(tmp_path / "knowledge.sqlite3")
-    documents, graph, store = (
-        EmbeddedDocumentStore(database), EmbeddedGraphStore(database), EmbeddedLearnedStore(database),
-    )  # fmt: skip
-    await load_knowledge(documents, graph, knowledge_of(screens=4))
-    await store.record([outcome("a", transition_id="t_3", at=utc_now())])
+async def test_numbers_survive_a_reload_that_drops_and_brings_back_what_they_are_of(stores):
+    await load_knowledge(stores.documents, stores.graph, knowledge_of(screens=4))
+    use = ElementUse(screen_id="screen_3", element_id="go", strategy="css")
+    sent = [outcome("a", transition_id="t_3"), outcome("b", recovery_id="r"), outcome("c", element=use)]
+    await stores.learned.record([each.model_copy(update={"at": utc_now()}) for each in sent])
     for screens in (2, 4):
-        report = await load_knowledge(documents, graph, knowledge_of(screens=screens))
+        report = await load_knowledge(stores.documents, stores.graph, knowledge_of(screens=screens))
         assert report.collected == (report.generation - 1,)
-        assert (await store.transition_stats("shop"))["t_3"].seen == 1
-    await database.close()
+        assert (await stores.learned.transition_stats("shop"))["t_3"].seen == 1
+        assert (await stores.learned.recovery_stats("shop"))["r"].seen == 1
+        assert (await stores.learned.element_stats("shop"))[use].seen == 1
 
 
 async def test_a_policy_of_ones_own_forgets_faster(tmp_path, clock):

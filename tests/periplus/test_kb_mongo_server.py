@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 
 import pymongo
 import pytest
 from mcp.client import Client
 
+from kb_schema.learned import Outcome
 from kb_store import LoadConflict, StoreUnavailable, load, load_knowledge, open_stores
+from kb_store.learned import utc_now
 from kb_store.mongodb import connection
 from mcp_server.server import create_server
 from mcp_server.store_source import StoreSource
@@ -126,6 +129,83 @@ async def _loaded_as_soon_as_the_lease_is_free(stores):
             return await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
         except LoadConflict:
             assert time.monotonic() < until
+
+
+def _outcome(number, about="t_0"):
+    return {"outcome_id": f"o{number}", "transition_id": about, "succeeded": number % 3 != 0}
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_an_outcome_told_while_the_store_is_away_is_refused_and_counts_once_when_told_again(
+    own_mongod, tmp_path
+):
+    url = with_database(own_mongod.url, "kb")
+    async with open_stores(tmp_path, mongodb_url=url) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge_of())
+        source = StoreSource(stores.documents, stores.graph)
+        async with (
+            Views(source).following() as views,
+            Client(create_server(views, learned=stores.learned)) as client,
+        ):
+            await _text(client, "record_outcome", website_id="shop", outcome=_outcome(1))
+            own_mongod.stop()
+            refused = await client.call_tool("record_outcome", {"website_id": "shop", "outcome": _outcome(2)})
+            assert refused.is_error
+            assert "is not available" in refused.content[0].text
+            assert "start MongoDB" in refused.content[0].text
+            found = await _text(
+                client, "find_path", website_id="shop", from_screen="screen_0", to_screen="screen_1"
+            )
+            assert "from the copy of generation 1" in found  # reads go on
+            own_mongod.start()
+            told, until = None, time.monotonic() + 30
+            while told is None:
+                assert time.monotonic() < until
+                result = await client.call_tool(
+                    "record_outcome", {"website_id": "shop", "outcome": _outcome(2)}
+                )
+                told = None if result.is_error else result.structured_content
+            assert told["counted"]
+            again = await client.call_tool("record_outcome", {"website_id": "shop", "outcome": _outcome(2)})
+            assert not again.structured_content["counted"]
+            assert (await stores.learned.transition_stats("shop"))["t_0"].seen == 2
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_outcomes_sent_until_they_are_answered_count_once_each_though_their_mongod_is_killed(
+    own_mongod, tmp_path
+):
+    """Whatever was on its way: counted or not when the answer was lost, in the end each counts once."""
+    url = with_database(own_mongod.url, "kb")
+    async with AsyncExitStack() as stack:
+        writers = [await stack.enter_async_context(open_stores(tmp_path, mongodb_url=url)) for _ in range(4)]
+        answered, failed, some, back = 0, 0, asyncio.Event(), asyncio.Event()
+
+        async def send(number):
+            nonlocal answered, failed
+            outcome = Outcome(website_id="shop", at=utc_now(), **_outcome(number, f"t_{number % 3}"))
+            while True:
+                try:
+                    await writers[number % 4].learned.record([outcome])
+                except StoreUnavailable as exc:
+                    failed += exc.retriable
+                    await back.wait()
+                else:
+                    answered += 1
+                    if answered == 20:
+                        some.set()
+                    return
+
+        sending = asyncio.gather(*(send(number) for number in range(100)))
+        await some.wait()
+        own_mongod.stop()
+        await asyncio.to_thread(own_mongod.start)
+        back.set()
+        await sending
+        assert failed > 0
+        stats = (await writers[0].learned.transition_stats("shop")).values()
+        assert sum(each.seen for each in stats) == 100
+        assert sum(each.failed for each in stats) == len([n for n in range(100) if n % 3 == 0])
 
 
 async def test_a_server_names_what_is_spoilt_and_serves_the_rest(mongodb_url, tmp_path):
