@@ -14,6 +14,7 @@ from pydantic import AliasChoices, Field, JsonValue, model_validator
 
 from kb_schema import urls
 from kb_schema.base import LocalId, Metadata, Model, ScreenRef, Seconds, TaskRef
+from kb_schema.excerpts import excerpt
 from kb_schema.probes import (
     ElementProbe,
     Facts,
@@ -88,7 +89,7 @@ class UrlMatches(BaseCondition):
         if not facts.url:
             return unknown("the URL is not known")
         ok = urls.matches(self.pattern, facts.url, authored_base=facts.authored_base, base=facts.path_base)
-        return held(ok, f"URL {facts.url} against {self.pattern}")
+        return held(ok, f"URL {excerpt(facts.url)} against {self.pattern}")
 
 
 class UrlContains(BaseCondition):
@@ -103,8 +104,8 @@ class UrlContains(BaseCondition):
         """Exact as to case."""
         if not facts.url:
             return unknown("the URL is not known")
-        where = urls.path_of(facts.url) if self.value.startswith("/") else facts.url
-        return held(self.value in where, f"{self.value!r} in {where}")
+        where = urls.path_of(facts.url) if self.value.startswith("/") else urls.normal(facts.url)
+        return held(self.value in where, f"{self.value!r} in {excerpt(where)}")
 
 
 class TitleContains(BaseCondition):
@@ -117,7 +118,7 @@ class TitleContains(BaseCondition):
         """Exact as to case."""
         if facts.title is None:
             return unknown("the title is not known")
-        return held(self.value in facts.title, f"{self.value!r} in title {facts.title!r}")
+        return held(self.value in facts.title, f"{self.value!r} in title {excerpt(facts.title)!r}")
 
 
 # -- what is on the page -------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from pydantic import Field
 
 from kb_schema.base import Model
 
+ANNOTATION_PREFIX = "data-pp-"
+"""What all annotations begin with; a page without any was not annotated (its `head` never shows)."""
 HIDDEN_ATTRIBUTE = "data-pp-hidden"
 VALUE_ATTRIBUTE = "data-pp-value"
 CHECKED_ATTRIBUTE = "data-pp-checked"

@@ -38,6 +38,34 @@ def _split(url: str) -> SplitResult:
         return SplitResult("", "", url, "", "")
 
 
+_ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
+_DEFAULT_PORTS = {"http": ("80", ""), "https": ("443", "")}
+_WEB = ("http://", "https://")
+
+
+def normal(url: str) -> str:
+    """A URL as a browser would write its beginning: scheme and host in lower case, no default port.
+
+    What follows the host is left as it is: there, case means something.
+    """
+    found = _ORIGIN.match(url)
+    if found is None:
+        return url
+    scheme = found[1].lower()
+    user, at, host = found[2].rpartition("@")
+    name, colon, port = host.lower().rpartition(":")
+    host = name if colon and port in _DEFAULT_PORTS.get(scheme, ()) else host.lower()
+    beginning = f"{scheme}://{user}{at}{host}"
+    return (
+        url if url.startswith(beginning) and len(beginning) == found.end() else beginning + url[found.end() :]
+    )
+
+
+def is_web_address(url: str) -> bool:
+    """Whether this is an absolute `http` or `https` URL with a host."""
+    return origin_of(url).startswith(_WEB)
+
+
 def path_of(url: str) -> str:
     """Path, query and fragment of a URL, as `^/` patterns see it."""
     parts = _split(url)
@@ -67,11 +95,13 @@ def rebase_pattern(pattern: str, authored_base: str) -> str | None:
 def matches(pattern: str, url: str, *, authored_base: str = "", base: str = "") -> bool:
     """Whether a stored pattern matches a URL.
 
-    `base` is the base URL in force (a demo on a free port); without it the authored one counts.
+    `base` is the base URL in force (a demo on a free port); without it the authored one counts. How a
+    URL's beginning is spelt (`normal`) makes no difference.
     """
+    url, base = normal(url), normal(base)
     rest = rebase_pattern(pattern, authored_base)
     if rest is not None:
-        in_force = (base or authored_base).rstrip("/")
+        in_force = (base or normal(authored_base)).rstrip("/")
         if not _begins_with(url, in_force):
             return False
         tail = url[len(in_force) :]
@@ -85,6 +115,7 @@ def matches(pattern: str, url: str, *, authored_base: str = "", base: str = "") 
 
 def relative_path(url: str, base: str) -> str:
     """The path below the base URL's own path."""
+    url, base = normal(url), normal(base)
     if base and _begins_with(url, base.rstrip("/")):
         tail = url[len(base.rstrip("/")) :]
         return tail if tail.startswith("/") else f"/{tail}"
@@ -108,8 +139,6 @@ def _begins_with(url: str, base: str) -> bool:
 
 def origin_of(url: str) -> str:
     """`scheme://host[:port]` in lower case, without a default port; empty for `about:blank` and no URLs."""
-    parts = _split(url)
-    host = parts.netloc.rpartition("@")[2].lower()
-    default = {"http": ":80", "https": ":443"}.get(parts.scheme.lower(), "")
-    host = host.removesuffix(default) if default else host
-    return f"{parts.scheme.lower()}://{host}" if host else ""
+    parts = _split(normal(url))
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}" if host else ""

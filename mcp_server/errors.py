@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kb_schema.documents import did_you_mean
+from kb_schema.excerpts import excerpt
 
 FEW = 12
 """How many known names a message lists before it only counts them."""
@@ -46,7 +47,7 @@ class UnknownName(DeskError):
         self.kind = kind
         self.name = name
         names = sorted(known)
-        message = f"no {kind} {name!r}"
+        message = f"no {kind} {excerpt(name)!r}"
         meant = did_you_mean(name, names)
         if meant is not None:
             message += f"; {meant}"

@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kb_schema.answers import Candidate, Evidence, Identification
+from kb_schema.answers import Candidate, Evidence, Identification, RecoveryOption
 from kb_schema.conditions import Authenticated
 from kb_schema.evaluation import questions
+from kb_schema.excerpts import excerpt
 from kb_schema.pages.stored import StoredPage
 from kb_schema.probes import Facts, Probe, ProbeAnswer, Status, Verdict
 from kb_schema.snapshots import PageSnapshot
 from mcp_server import addresses, recover
 from mcp_server.compiled import View
 from mcp_server.guards import NEAR_SHARE
+from mcp_server.hints import foreign_hint, lost_hint
 from mcp_server.scopes import ScreenScope
 from mcp_server.screen_index import Possible
 from mcp_server.sightings import Sightings
@@ -38,6 +40,8 @@ AMBIGUOUS_WITHIN = 0.05
 """Two accepted screens closer than this cannot be told apart (DESIGN 5)."""
 MAX_CANDIDATES = 5
 """How many of those not chosen an answer names."""
+LONGEST_REASON = 500
+"""Characters of what is said of one indicator or one screen, however much the page has to quote."""
 _ROUNDING = 1e-9
 
 Rejection = Literal["negative", "exclusion", "required", "threshold", "rival"]
@@ -53,6 +57,8 @@ class Judged:
     evidence: tuple[Evidence, ...]
     rejected_by: Rejection | None = None
     because: str = ""
+    untold: tuple[str, ...] = ()
+    """Of what could make up the confidence: what could not be evaluated on this page."""
     near: bool = True
     """Whether nothing required is missing and half of what the threshold asks for is there: the screens
     named among many."""
@@ -102,14 +108,24 @@ def identify(
     accepted = sorted((each for each in judged if each.rejected_by is None), key=lambda each: each.order)
     if accepted:
         return _found(view, accepted, judged)
-    hint = _foreign_hint(view, snapshot.url, base) if foreign else _lost_hint(page, last_known)
-    known = _signed_in(view, facts, page, prober) if last_known is not None and not foreign else {}
-    return Identification(
-        website_id=view.website_id,
-        candidates=_candidates(judged),
-        recovery=() if last_known is None else recover.options(view, screen_id=last_known, facts=known),
-        hint=hint,
+    recovery = _ways_out(view, last_known, facts, page, prober, foreign=foreign)
+    hint = (
+        foreign_hint(view, snapshot.url, base, recovery) if foreign else lost_hint(page, judged, last_known)
     )
+    return Identification(
+        website_id=view.website_id, candidates=_candidates(judged), recovery=recovery, hint=hint
+    )
+
+
+def _ways_out(
+    view: View, last_known: str | None, facts: Facts, page: StoredPage, prober: Prober, *, foreign: bool
+) -> tuple[RecoveryOption, ...]:
+    """The recovery options of the last known screen; from a foreign page only those that need no element."""
+    if last_known is None:
+        return ()
+    known = {} if foreign else _signed_in(view, facts, page, prober)
+    options = recover.options(view, screen_id=last_known, facts=known)
+    return recover.from_anywhere(options) if foreign else options
 
 
 def _judge_possible(
@@ -154,9 +170,12 @@ def judge(signature: CompiledSignature, facts: Facts) -> Judged:
     evidence = tuple(_evidence(indicator, verdict) for indicator, verdict in (*verdicts, *against))
     if share + _ROUNDING >= signature.threshold:
         return Judged(signature, share, evidence)
-    lacking = "; ".join(indicator.words for indicator, verdict in verdicts if not verdict.held)
-    because = f"{share:.2f} is below {signature.threshold:.2f}; missing: {lacking}"
-    return Judged(signature, share, evidence, "threshold", because, near=near)
+    lacking = tuple(i.words for i, verdict in verdicts if verdict.status is Status.NOT_HELD)
+    untold = tuple(i.words for i, verdict in verdicts if verdict.status is Status.UNKNOWN)
+    because = f"{share:.2f} is below {signature.threshold:.2f}"
+    because += f"; missing: {'; '.join(lacking)}" if lacking else ""
+    because += f"; could not be told: {'; '.join(untold)}" if untold else ""
+    return Judged(signature, share, evidence, "threshold", because, untold, near=near)
 
 
 def _first(
@@ -190,7 +209,7 @@ def _evidence(indicator: Indicator, verdict: Verdict) -> Evidence:
         kind=indicator.kind,
         indicator=indicator.words,
         status=verdict.status.value,
-        detail=detail,
+        detail=excerpt(detail, LONGEST_REASON),
         weight=indicator.weight or None,
     )
 
@@ -241,7 +260,8 @@ def _candidates(judged: Iterable[Judged]) -> tuple[Candidate, ...]:
             screen_id=each.signature.screen_id,
             confidence=round(each.confidence, 4),
             rejected_by=each.rejected_by or "rival",
-            because=each.because or "accepted too, with less confidence or less evidence",
+            because=excerpt(each.because, LONGEST_REASON)
+            or "accepted too, with less confidence or less evidence",
         )
         for each in judged
     ]
@@ -257,20 +277,3 @@ def _signed_in(view: View, facts: Facts, page: StoredPage, prober: Prober) -> di
     answers = prober(page, probes) if probes else {}
     verdict = condition.judge(replace(facts, answers=answers), scope)
     return {} if verdict.status is Status.UNKNOWN else {"authenticated": verdict.held}
-
-
-def _foreign_hint(view: View, url: str, base: str) -> str:
-    return (
-        f"{url} is not of website {view.website_id!r} at {base}; "
-        "if the site runs there, pass base_url; list_websites names the others"
-    )
-
-
-def _lost_hint(page: StoredPage, last_known: str | None) -> str:
-    if page.outline is not None and not page.outline.complete:
-        return (
-            "no known screen matches what was sent; send the snapshot of the whole page as text, not its file"
-        )
-    if last_known is None:
-        return "no known screen matches; pass last_known_screen_id, or call find_global_recovery_paths"
-    return "no known screen matches; carry out the first recovery option, then identify again"

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from kb_schema.answers import RecoveryOption
 from kb_schema.base import CURRENT_SCREEN
+from kb_schema.calls import ActionCall
 from kb_schema.graph import DEFAULT_PRIORITY, GlobalRecovery
 from kb_schema.weights import NO_RECOVERY_MS
 from mcp_server.compiled import View, recovery_order
 from mcp_server.foresight import Known, sort_out
 
+_WITHOUT_THE_PAGE = frozenset({"navigate", "navigate_back"})
 UNMEASURED = 0.9
 """Reliability of a way nobody has counted, as `kb_schema` has it for edges."""
 
@@ -38,6 +40,13 @@ def options(
     found = [each for each in usable if target_screen in (None, each.to_screen)]
     return tuple(
         found or [each for each in _default(view, screen_id) if target_screen in (None, each.to_screen)]
+    )
+
+
+def from_anywhere(found: Iterable[RecoveryOption]) -> tuple[RecoveryOption, ...]:
+    """Those that need nothing of the page one is on, in their order: the others have nothing to act on there."""
+    return tuple(
+        each for each in found if ActionCall.model_validate(each.action).canonical_type in _WITHOUT_THE_PAGE
     )
 
 

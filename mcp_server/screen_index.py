@@ -69,7 +69,9 @@ class ScreenIndex:
         self._files: dict[Medium, _File] = {}
 
     def possible(self, url: str, base: str) -> Possible:
-        """What the URL leaves possible under the base URL in force."""
+        """What the URL leaves possible under the base URL in force. One that is not known leaves all."""
+        if not url:
+            return Possible((), frozenset(self._signatures))
         return Possible(self._urls.matching(url, base), self._anywhere)
 
     def considered(self, possible: Possible, seen: Sightings, base: str) -> list[str]:

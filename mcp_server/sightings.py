@@ -48,7 +48,7 @@ class Sightings:
         if kind is Kind.TITLE:
             return self.page.snapshot.title
         if kind is Kind.ADDRESS:
-            url = self.page.snapshot.url
+            url = urls.normal(self.page.snapshot.url)
             return f"{url}{_PARTED}{urls.path_of(url)}"
         if self.page.snapshot.html:
             return _MARKUP_READERS[kind](self.page, where)

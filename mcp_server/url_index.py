@@ -57,7 +57,8 @@ class UrlIndex:
 
     def matching(self, url: str, base: str) -> tuple[frozenset[str], ...]:
         """For each pattern that matches `url` under the base URL in force, the screens that have it."""
-        in_force = (base or self._authored_base).rstrip("/")
+        url, base = urls.normal(url), urls.normal(base)
+        in_force = (base or urls.normal(self._authored_base)).rstrip("/")
         subjects = {"url": url, "path": urls.relative_path(url, base)}
         if url.startswith(in_force):
             subjects["tail"] = url[len(in_force) :]

@@ -19,7 +19,7 @@ from kb_schema.pages.tree import Root
 from kb_schema.pages.visibility import visible
 from kb_schema.probes import Probe, ProbeAnswer, TextProbe, probe_key
 from kb_schema.selectors import Selector
-from kb_schema.snapshots import PageSnapshot
+from kb_schema.snapshots import ANNOTATION_PREFIX, PageSnapshot
 
 MAX_HTML_CHARACTERS = 10_000_000
 """HTML longer than this is refused unless the caller allows more."""
@@ -42,7 +42,9 @@ class StoredPage:
     def roots(self) -> list[Root]:
         """The document, then its shadow roots and frame documents."""
         html = self.snapshot.html
-        return parse_roots(html, annotated=self.snapshot.annotated, most_characters=self._most_characters)
+        # Whoever says so: HTML without a single annotation is judged from its markup.
+        annotated = self.snapshot.annotated and ANNOTATION_PREFIX in html
+        return parse_roots(html, annotated=annotated, most_characters=self._most_characters)
 
     @cached_property
     def text(self) -> str:

@@ -167,7 +167,7 @@ class DeskTool(Tool):
             if not (each["type"] == _MISSING and len(each["loc"]) == 1)
         ]
         hint = None
-        if WEBSITE_ID in missing:
+        if any(each["loc"][:1] == (WEBSITE_ID,) for each in details):
             known = await self.websites()
             hint = f"websites are {', '.join(known)}" if known else "call list_websites"
         problems = [*(f"{', '.join(missing)} missing" for _ in missing[:1]), *others]

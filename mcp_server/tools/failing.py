@@ -21,7 +21,7 @@ from mcp_server.failures.explain import explain
 from mcp_server.failures.runs import run_told
 from mcp_server.identify import identify
 from mcp_server.snapshots import admitted
-from mcp_server.tools.parameters import Id, named, screen_of
+from mcp_server.tools.parameters import Id, ScreenId, named, screen_of
 from mcp_server.tools.reply import DeskedTool, Reply, Visit
 from mcp_server.tools.where import Page
 
@@ -37,7 +37,7 @@ async def explain_failure(  # noqa: PLR0917 - clients name every argument
     snapshot: Page | None = None,
     task_id: Id | None = None,
     step_id: Id | None = None,
-    screen_id: Annotated[Id | None, Field(description="Where one was")] = None,
+    screen_id: Annotated[ScreenId | None, Field(description="Where one was")] = None,
     element_id: Id | None = None,
     action_type: Id | None = None,
     transition_id: Annotated[str | None, Field(max_length=700)] = None,

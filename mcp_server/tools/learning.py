@@ -58,6 +58,8 @@ WorkflowNow = Annotated[
 async def record_outcome(desk: Desk, visit: Visit, outcome: ReportedNow) -> Reply[OutcomeRecorded]:
     """Say whether a transition, a recovery or finding an element worked: paths get better by it."""
     answer = await desk.learning.record(visit.view, outcome)
+    if answer.counted and outcome.element is not None and outcome.fingerprint is not None:
+        await desk.proposing.know(visit.view, outcome.element, outcome.fingerprint)
     return Reply(answer, "counted" if answer.counted else f"not counted: {answer.reason}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from kb_schema.answers import Detail
 from mcp_server.compiled import View
@@ -14,6 +14,8 @@ from mcp_server.errors import UnknownName
 DocumentT = TypeVar("DocumentT")
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
+ScreenId = Annotated[Id, AfterValidator(lambda given: given.removeprefix("screen/") or given)]
+"""A screen may be written as knowledge refers to it, too: `screen/x` is `x` (DESIGN 3)."""
 WebsiteId = Id
 """`list_websites` says what it is; said once, not with every tool."""
 DetailLevel = Detail

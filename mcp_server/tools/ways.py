@@ -9,14 +9,14 @@ from pydantic import Field
 from kb_schema.answers import DocumentAnswer, Groups, Objective, Paths, RecoveryPaths
 from mcp_server import describe, recover, rendering, strategies
 from mcp_server.paths import MOST_PATHS, NOTHING, Avoid, find_paths
-from mcp_server.tools.parameters import FactsKnown, Id, named, screen_of
+from mcp_server.tools.parameters import FactsKnown, Id, ScreenId, named, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
 
 def find_path(
     visit: Visit,
-    from_screen: Id,
-    to_screen: Id,
+    from_screen: ScreenId,
+    to_screen: ScreenId,
     objective: Annotated[
         Objective, Field(description="balanced: least expected time, recovery included")
     ] = "balanced",
@@ -37,7 +37,7 @@ def find_path(
     return Reply(answer, rendering.paths(answer))
 
 
-def find_screen_groups(visit: Visit, screen_id: Id) -> Reply[Groups]:
+def find_screen_groups(visit: Visit, screen_id: ScreenId) -> Reply[Groups]:
     """The groups a screen belongs to; groups share their ways out."""
     answer = describe.groups(visit.view, screen_of(visit.view, screen_id))
     return Reply(answer, rendering.groups(answer))
@@ -45,9 +45,9 @@ def find_screen_groups(visit: Visit, screen_id: Id) -> Reply[Groups]:
 
 def find_global_recovery_paths(
     visit: Visit,
-    screen_id: Annotated[Id | None, Field(description="The last known screen")] = None,
+    screen_id: Annotated[ScreenId | None, Field(description="The last known screen")] = None,
     group_id: Annotated[Id | None, Field(description="Instead: one group")] = None,
-    target_screen: Annotated[Id | None, Field(description="Only ways that lead there")] = None,
+    target_screen: Annotated[ScreenId | None, Field(description="Only ways that lead there")] = None,
     facts: FactsKnown = None,
 ) -> Reply[RecoveryPaths]:
     """The ways out when lost, best first; with neither screen nor group the website's default ones."""
@@ -67,7 +67,7 @@ def find_global_recovery_paths(
 def get_error_recovery_strategy(
     visit: Visit,
     error: Annotated[Id, Field(description="e.g. validation_error, element_not_found, timeout")],
-    screen_id: Id | None = None,
+    screen_id: ScreenId | None = None,
     action_type: Id | None = None,
 ) -> Reply[DocumentAnswer]:
     """What to try for an error: the most specific strategy for this screen and action."""

@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
+from kb_schema import urls
 from kb_schema.answers import AvailableActions, DocumentAnswer, Identification
+from kb_schema.documents import did_you_mean
+from kb_schema.excerpts import excerpt
 from kb_schema.pages.limits import PageRefused
 from kb_schema.snapshots import PageSnapshot
 from mcp_server import describe, here, rendering
 from mcp_server.errors import BadRequest
 from mcp_server.identify import identify
 from mcp_server.snapshots import admitted
-from mcp_server.tools.parameters import DetailLevel, Id, screen_of
+from mcp_server.tools.parameters import DetailLevel, ScreenId, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
-_PAGE_SCHEMA = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("url", "title", "html", "text")},
-    "required": ["url"],
-}
+_SAID_OF_A_PAGE = ("url", "title", "html", "text")
+_PAGE_SCHEMA = {"type": "object", "properties": {name: {"type": "string"} for name in _SAID_OF_A_PAGE}}
 """What a foreign client needs to know; our own snapshots carry more, which is taken too."""
+
+
+def _a_page(given: object) -> object:
+    """A page as a client writes it: the URL may be missing, a text may say it itself."""
+    if isinstance(given, PageSnapshot):
+        return given
+    wanted = f"a page is an object with {', '.join(_SAID_OF_A_PAGE)}"
+    if not isinstance(given, dict):
+        raise PydanticCustomError("page", "{wanted}", {"wanted": wanted})
+    for name in given.keys() - PageSnapshot.model_fields.keys():
+        meant = did_you_mean(str(name), _SAID_OF_A_PAGE)
+        problem = f"there is no {excerpt(str(name), 80)!r}; {meant or wanted}"
+        raise PydanticCustomError("page", "{problem}", {"problem": problem})
+    return {"url": "", **given}
+
+
 Page = Annotated[
     PageSnapshot,
+    BeforeValidator(_a_page),
     WithJsonSchema(_PAGE_SCHEMA),
     Field(description="The page: `url` with `html`, or with `text` (plain or accessibility text)"),
 ]
@@ -32,12 +50,17 @@ Page = Annotated[
 def identify_current_screen(
     visit: Visit,
     snapshot: Page,
-    last_known_screen_id: Annotated[Id | None, Field(description="Gives the ways out if lost")] = None,
+    last_known_screen_id: Annotated[ScreenId | None, Field(description="Gives the ways out if lost")] = None,
     base_url: Annotated[str | None, Field(description="Where the site runs, if not at its own")] = None,
 ) -> Reply[Identification]:
     """Which known screen a page is, with evidence; the ways out if it is none."""
     if last_known_screen_id is not None:
         screen_of(visit.view, last_known_screen_id)
+    if base_url and not urls.is_web_address(base_url):
+        example = urls.origin_of(snapshot.url) or visit.view.website.base_url
+        raise BadRequest(
+            f"base_url {excerpt(base_url)!r} is no URL", hint=f"give one like {excerpt(example)!r}, or none"
+        )
     try:
         answer = identify(
             visit.view,
@@ -51,7 +74,7 @@ def identify_current_screen(
     return Reply(answer, rendering.identification(answer))
 
 
-def get_screen(visit: Visit, screen_id: Id, detail: DetailLevel = "working") -> Reply[DocumentAnswer]:
+def get_screen(visit: Visit, screen_id: ScreenId, detail: DetailLevel = "working") -> Reply[DocumentAnswer]:
     """A screen: its elements, those of its layouts among them, and how to find each."""
     screen = visit.view.knowledge.screens[screen_of(visit.view, screen_id)]
     answer = describe.document(visit.view, screen, detail)
@@ -60,7 +83,7 @@ def get_screen(visit: Visit, screen_id: Id, detail: DetailLevel = "working") -> 
 
 def get_available_actions(
     visit: Visit,
-    screen_id: Annotated[Id | None, Field(description="With a page: the last known screen")] = None,
+    screen_id: Annotated[ScreenId | None, Field(description="With a page: the last known screen")] = None,
     snapshot: Page | None = None,
     detail: DetailLevel = "working",
 ) -> Reply[AvailableActions]:

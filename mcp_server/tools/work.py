@@ -10,7 +10,7 @@ from kb_schema import vocabulary
 from kb_schema.answers import DocumentAnswer, NextStep, TaskList
 from mcp_server import demos, describe, near, rendering, steps
 from mcp_server.errors import BadRequest
-from mcp_server.tools.parameters import DetailLevel, FactsKnown, Id, named, screen_of
+from mcp_server.tools.parameters import DetailLevel, FactsKnown, Id, ScreenId, named, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
 StepPath = Annotated[str, Field(min_length=1, max_length=4_000)]
@@ -44,7 +44,7 @@ def get_next_step(
 
 def find_tasks_for_screen(
     visit: Visit,
-    screen_id: Id,
+    screen_id: ScreenId,
     reach: Annotated[bool, Field(description="Also tasks one can get to from there, with the way")] = False,
     facts: FactsKnown = None,
     cursor: Id | None = None,

@@ -33,6 +33,12 @@ TABLE = [
     ("^/$", LOCAL, LOCAL, True),
     ("/agent/create", f"{LOCAL}/x/agent/create/y", LOCAL, True),
     ("^/(agents|contacts)(/[0-9]+)?$", f"{LOCAL}/contacts/7", LOCAL, True),
+    (r"^https://app\.spadeworks\.co/agent$", "https://app.spadeworks.co:443/agent", "", True),
+    (r"^https://app\.spadeworks\.co/agent$", "HTTPS://APP.spadeworks.co/agent", AUTHORED, True),
+    (r"^https://app\.spadeworks\.co/agent$", f"{LOCAL}/agent", "HTTP://127.0.0.1:8080/", True),
+    (r"^https://app\.spadeworks\.co/agent$", "https://app.spadeworks.co/Agent", "", False),
+    (r"^https://app\.spadeworks\.co/agent$", "https://app.spadeworks.co:80/agent", "", False),
+    ("^/agent$", "HTTP://127.0.0.1:8080/agent", LOCAL, True),
 ]
 
 
