@@ -7,6 +7,9 @@ names of form fields: things the redesign keeps or renames by rule.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+
+import pytest
 
 from agent.page.snapshot import take_snapshot
 from kb_schema.pages.names import is_interactive
@@ -18,17 +21,18 @@ from kb_schema.selectors import Selector
 from seeds.spadeworks.site.wording import Ui
 from tests.agent.locating.targets import SIGNED_OUT, opened
 from tests.support.foreign_sites import spadeworks_site
+from tests.support.rotation import dice
 
 PAGES = ("/login", "/forgot-password", "/agent", "/agent/create", "/agent/agt-1001", "/contacts", "/campaigns", "/inbox",
          "/settings")  # fmt: skip
 TOLD_BY = ("href", "name", "data-delete", "rel")
 
 
-async def pages(browser, base: str) -> dict[str, StoredPage]:
+async def pages(browser, base: str, paths: Sequence[str]) -> dict[str, StoredPage]:
     kept: dict[str, StoredPage] = {}
     for signed_out in (True, False):
         async with opened(browser, "spadeworks", base, signed_out=signed_out) as page:
-            for path in PAGES:
+            for path in paths:
                 if (path in SIGNED_OUT) is signed_out:
                     await page.goto(base + path)
                     kept[path] = StoredPage(await take_snapshot(page))
@@ -52,15 +56,23 @@ def same_after(old: Element, page: StoredPage) -> Element | None:
     return None
 
 
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("/login", *dice("selecting-drift").sample(PAGES[2:], 3)),
+        pytest.param(PAGES, marks=pytest.mark.nightly),
+    ],
+    ids=["sample", "all"],
+)
 async def test_after_a_redesign_no_selector_that_tells_what_it_means_leads_to_something_else(
-    browser, spadeworks
+    browser, spadeworks, paths
 ):
-    before = await pages(browser, spadeworks)
+    before = await pages(browser, spadeworks, paths)
     with spadeworks_site("--ui-version", "2") as redesigned:
-        after = await pages(browser, redesigned)
+        after = await pages(browser, redesigned, paths)
     by_kind: Counter[tuple[str, str]] = Counter()
     whole: Counter[str] = Counter()
-    for path in PAGES:
+    for path in paths:
         selectors = PageSelectors(before[path])
         for element in operable(before[path]):
             truth = same_after(element, after[path])
@@ -77,7 +89,7 @@ async def test_after_a_redesign_no_selector_that_tells_what_it_means_leads_to_so
                 assert result.strategy is not None
                 fate = "astray, last resort" if result.strategy.fallback else "astray, unnoticed"
             whole[fate] += 1
-    assert sum(whole.values()) >= 60, whole
+    assert sum(whole.values()) >= 5 * len(paths), whole
     assert whole["astray, unnoticed"] == 0, whole
     assert not [key for key in by_kind if key[1] == "astray" and "position" not in key[0]], by_kind
-    assert whole["survived"] / sum(whole.values()) > 0.6, whole
+    assert whole["survived"] / sum(whole.values()) > (0.8 if paths == PAGES else 0.3), whole
