@@ -100,7 +100,7 @@ function judge(selector, policy, watch) {
   const disabled = whyDisabled(el) || (policy.editable ? readOnly(el) : null);
   if (disabled) return fail("disabled", disabled);
   const scrolled = bringIntoView(base.via);
-  const moving = unstable(base.via, policy, { tracked: watch.subject === el && !scrolled, replaced: watch.replaced });
+  const moving = unstable(base.via, policy, { tracked: watch.subject === el, scrolled, replaced: watch.replaced });
   const scope = scopeOfClick(base.via, el, look);
   if (scope.moved && !moving) return fail("unstable", "it was scrolled out from under what covered it");
   if (moving) return fail("unstable", moving);

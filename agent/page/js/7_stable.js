@@ -16,14 +16,14 @@ const OWN_PROPERTIES = new Set([
 ]);
 
 /** Why it cannot be said that the element stays where it is, or null where it can. */
-function unstable(el, policy, { tracked, replaced }) {
+function unstable(el, policy, { tracked, scrolled, replaced }) {
   const animation = runningAnimation(el);
   if (animation) return animation;
   const now = epoch();
   const around = recordsAround(el);
   around.forEach(flush);
   const bursts = around.flatMap((record) => record.bursts);
-  const track = trackOf(el, around, bursts, now, tracked);
+  const track = trackOf(el, around, bursts, now, { tracked, scrolled });
   const still = now - track.since;
   const need = Math.max(habitOf(track, policy), lookNeeded(bursts, around, now, policy));
   if (still < need) {
@@ -36,10 +36,10 @@ function unstable(el, policy, { tracked, replaced }) {
 }
 
 /** Where it is and since when, from what was seen of it and of the page. */
-function trackOf(el, around, bursts, now, tracked) {
+function trackOf(el, around, bursts, now, { tracked, scrolled }) {
   const box = pageBox(el);
   const before = tracks.get(el);
-  const same = before && sameBox(before.box, box);
+  const same = before && !scrolled && sameBox(before.box, box); // having to scroll to it again is a move of its own
   let track = before;
   if (!before || !tracked) {
     // Nothing could have moved it since the last disturbance: that time counts as watched.
