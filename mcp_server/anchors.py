@@ -205,7 +205,11 @@ def _of_selector(selector: Selector, medium: Medium) -> Anchors | None:
     if medium is Medium.PLAIN or (medium is not Medium.MARKUP and selector.frame is not None):
         return NEVER
     found = _any(_of_strategy(strategy, medium) for strategy in selector.ordered)
-    return found if found is None or medium is Medium.MARKUP else found._replace(decided=False)
+    if found is None or medium is Medium.MARKUP:
+        return found
+    # Of the rest a snapshot tells too little to be sure that there is nothing.
+    named = all(isinstance(strategy, NameStrategy) for strategy in selector.strategies)
+    return found._replace(decided=found.decided and named)
 
 
 def _of_strategy(strategy: Strategy, medium: Medium) -> Anchors | None:

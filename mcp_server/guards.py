@@ -3,8 +3,8 @@
 Two reasons make a set of anchors a guard:
 
 - they are those of a *required* indicator that surely does not hold without them;
-- they are those of so many positive indicators that the others together do not weigh half of what
-  the screen's threshold asks for.
+- they are those of so many positive indicators that the others together weigh too little for the
+  screen to come near its threshold.
 
 Of all guards a screen can have, the one whose anchors the fewest other screens share is taken: it
 will be on the fewest pages.
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from mcp_server.anchors import Anchor, Anchors, Medium, anchors_of
 from mcp_server.signatures import CompiledSignature, Indicator
 
-NEAR_SHARE = 0.5
+NEAR_SHARE = 0.75
 """Of its threshold: what a screen needs to be worth naming among many (`identify`)."""
 _ROUNDING = 1e-6
 
@@ -65,7 +65,7 @@ def _guard(signature: CompiledSignature, needs: _Needs, shared: Counter[Anchor])
 def _without_which_too_little(
     signature: CompiledSignature, needs: _Needs, shared: Counter[Anchor]
 ) -> frozenset[Anchor] | None:
-    """Anchors without any of which what is left weighs less than half of what is asked for."""
+    """Anchors without any of which what is left weighs too little."""
     wanted = NEAR_SHARE * signature.threshold * signature.total - _ROUNDING
     possible = [(indicator, anchors) for indicator, anchors in needs if anchors is None or anchors.any_of]
     never = sum(

@@ -60,7 +60,7 @@ class Judged:
     untold: tuple[str, ...] = ()
     """Of what could make up the confidence: what could not be evaluated on this page."""
     near: bool = True
-    """Whether nothing required is missing and half of what the threshold asks for is there: the screens
+    """Whether nothing required is missing and most of what the threshold asks for is there: the screens
     named among many."""
 
     @property

@@ -21,7 +21,7 @@ from mcp_server.sightings import Sightings
 from mcp_server.signatures import CompiledSignature
 from mcp_server.url_index import UrlIndex
 
-FEW = 50
+FEW = 16
 """So many screens that a URL leaves possible are all judged; of more, those that come near."""
 
 _TEXTS = (Kind.TEXT, Kind.FOLDED, Kind.NAME, Kind.LABEL, Kind.PLACEHOLDER)

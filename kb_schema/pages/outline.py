@@ -66,6 +66,7 @@ class Node:
 
     role: str
     name: str = ""
+    folded_name: str = ""
     states: dict[str, str] = field(default_factory=dict)
     """`checked`, `disabled`, `level`, ...: empty text where the state has no value."""
     properties: dict[str, str] = field(default_factory=dict)
@@ -127,6 +128,14 @@ class Outline:
         if close not in self._close_text:
             return False
         return None if close in self.text[begin:end].replace(" ", "") else False
+
+    @cached_property
+    def by_role(self) -> dict[str, list[Node]]:
+        """The elements of each role, in document order."""
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            found.setdefault(node.role, []).append(node)
+        return found
 
     @cached_property
     def folded(self) -> Outline:
@@ -231,6 +240,7 @@ def _read_entry(entry: str, parent: Node | None) -> Node | str | _Remark | None:
     node = Node(match["role"], parent=parent)
     if match["name"] is not None:
         node.name = squeeze(_unescaped(match["name"][1:-1]))
+        node.folded_name = node.name.lower()
     node.states = dict(_STATE.findall(match["states"]))
     if key.startswith("<changed>"):
         node.states["changed"] = ""

@@ -129,7 +129,11 @@ def _by_css(strategy: ValueStrategy, outline: Outline) -> Match:
 
 
 def _by_role_and_name(strategy: NameStrategy, outline: Outline) -> Match:
-    return _those(node for node in outline.nodes if _named(strategy, node, node.name))
+    nodes = outline.by_role.get(strategy.role or "", ())
+    if strategy.exact:
+        return _those(node for node in nodes if node.name == squeeze(strategy.name))
+    name = fold(strategy.name)
+    return _those(node for node in nodes if name in node.folded_name)
 
 
 def _by_label(strategy: NameStrategy, outline: Outline) -> Match:
