@@ -42,6 +42,9 @@ async def changes(connection: Connection) -> AsyncIterator[str]:
                     seen[website_id] = generation
                     yield website_id
         except StoreError as exc:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # the driver, looking for a server, lets it pass
+                raise asyncio.CancelledError from exc
             if isinstance(exc.__cause__, OperationFailure):
                 token = None  # the server no longer knows that far back: look at all there are
         await asyncio.sleep(RETRY_SECONDS)

@@ -169,6 +169,7 @@ async def test_an_outcome_told_while_the_store_is_away_is_refused_and_counts_onc
             again = await client.call_tool("record_outcome", {"website_id": "shop", "outcome": _outcome(2)})
             assert not again.structured_content["counted"]
             assert (await stores.learned.transition_stats("shop"))["t_0"].seen == 2
+            own_mongod.stop()  # a server can be ended while its store is away: else this never returns
 
 
 @pytest.mark.usefixtures("impatient")
