@@ -27,6 +27,7 @@ from kb_schema.base import Document, Model
 from kb_schema.handling import ErrorRecovery
 from kb_schema.learned import OutcomeRecorded, ReportedOutcome
 from kb_schema.presentation import PresentationFlow
+from kb_schema.proposals import ChangeProposed, ReportedSupport, SelectorChange
 from kb_schema.screens import Screen
 from kb_schema.snapshots import PageSnapshot
 from kb_schema.tasks import Task
@@ -146,6 +147,11 @@ class Knowledge:
         """Report how something went; whether it was counted now. Raises `AgentError`."""
         answer = await self._ask("record_outcome", OutcomeRecorded, {"outcome": outcome.to_json()})
         return answer.counted
+
+    async def propose(self, change: SelectorChange, evidence: ReportedSupport) -> ChangeProposed:
+        """Propose another selector, or say of one how it went. Raises `AgentError`."""
+        said = {"change": change.to_json() | {"type": change.type}, "evidence": evidence.to_json()}
+        return await self._ask("propose_change", ChangeProposed, said)
 
     async def _document(
         self, tool: str, kind: str, local_id: str, model: type[DocumentT], arguments: dict[str, Any]

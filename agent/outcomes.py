@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from pydantic import ValidationError
 
 from agent.errors import AgentError, KnowledgeUnavailable
-from agent.events import Bus, Event, Recovered, TransitionTaken
-from kb_schema.learned import ReportedOutcome
+from agent.events import Bus, ElementUsed, Event, Recovered, TransitionTaken
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.learned import ElementUse, ReportedOutcome
+from kb_schema.proposals import ChangeProposed, ReportedSupport, SelectorChange
+from kb_schema.selectors import Selector
 
 MOST_WAITING = 1_000
 """Reports beyond these are dropped: a desk that is this far behind is not coming back."""
@@ -36,6 +40,20 @@ class Recorder(Protocol):
     async def record_outcome(self, outcome: ReportedOutcome) -> bool:
         """Whether it was counted now. Raises `AgentError`."""
 
+    async def propose(self, change: SelectorChange, evidence: ReportedSupport) -> ChangeProposed:
+        """Propose a change, or say how one went. Raises `AgentError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Healed:
+    """A selector that an element was healed by, and how that came out."""
+
+    change: SelectorChange
+    evidence: ReportedSupport
+
+
+_Report = ReportedOutcome | _Healed
+
 
 class OutcomeReporter:
     """Turns events into reports and sends them."""
@@ -43,7 +61,7 @@ class OutcomeReporter:
     def __init__(self, recorder: Recorder, run_id: str) -> None:
         self._recorder = recorder
         self._run_id = run_id
-        self._waiting: asyncio.Queue[ReportedOutcome | None] = asyncio.Queue()
+        self._waiting: asyncio.Queue[_Report | None] = asyncio.Queue()
         self.counted = 0
         self.lost = 0
         """Reports the desk refused or did not get."""
@@ -51,14 +69,15 @@ class OutcomeReporter:
     def hear(self, event: Event) -> None:
         """A listener of the bus: quick, and raises nothing."""
         try:
-            report = self._report(event)
+            reports = self._reports(event)
         except ValidationError:  # an id that no knowledge base can have
             self.lost += 1
             return
-        if report is not None and self._waiting.qsize() < MOST_WAITING:
-            self._waiting.put_nowait(report)
-        elif report is not None:
-            self.lost += 1
+        for report in reports:
+            if self._waiting.qsize() < MOST_WAITING:
+                self._waiting.put_nowait(report)
+            else:
+                self.lost += 1
 
     def no_more(self) -> None:
         """Nothing will be heard any more: `send_all` ends when it has sent what is waiting."""
@@ -69,10 +88,13 @@ class OutcomeReporter:
         while (report := await self._waiting.get()) is not None:
             await self._send(report)
 
-    async def _send(self, report: ReportedOutcome) -> None:
+    async def _send(self, report: _Report) -> None:
         for last in (*[False] * (TRIES - 1), True):
             try:
-                self.counted += await self._recorder.record_outcome(report)
+                if isinstance(report, _Healed):
+                    await self._recorder.propose(report.change, report.evidence)
+                else:
+                    self.counted += await self._recorder.record_outcome(report)
             except KnowledgeUnavailable:
                 self.lost += last
             except AgentError:  # refused: sending it again will not help
@@ -81,15 +103,35 @@ class OutcomeReporter:
             else:
                 return
 
-    def _report(self, event: Event) -> ReportedOutcome | None:
+    def _reports(self, event: Event) -> list[_Report]:
         if isinstance(event, TransitionTaken):
             duration_ms = min(max(event.duration_ms, 0.0), LONGEST_DURATION_MS)
-            return self._said(
+            return [self._said(
                 transition_id=event.transition_id, succeeded=event.arrived, duration_ms=duration_ms
-            )
+            )]  # fmt: skip
         if isinstance(event, Recovered) and not event.recovery_id.startswith(DEFAULT_RECOVERY):
-            return self._said(recovery_id=event.recovery_id, succeeded=event.succeeded)
-        return None
+            return [self._said(recovery_id=event.recovery_id, succeeded=event.succeeded)]
+        return list(self._element_reports(event)) if isinstance(event, ElementUsed) else []
+
+    def _element_reports(self, event: ElementUsed) -> Iterator[_Report]:
+        if event.succeeded and event.strategy and not event.healed_selector:
+            use = ElementUse(screen_id=event.screen_id, element_id=event.element_id, strategy=event.strategy)
+            known = Fingerprint.model_validate(event.fingerprint) if event.fingerprint else None
+            yield self._said(element=use, succeeded=True, fingerprint=known)
+        if event.healed_selector:
+            change = SelectorChange(
+                type="selector", screen_id=event.screen_id, element_id=event.element_id,
+                selector=Selector.model_validate(event.healed_selector),
+            )  # fmt: skip
+            yield _Healed(
+                change,
+                ReportedSupport(
+                    run_id=self._run_id,
+                    succeeded=event.succeeded,
+                    score=event.score,
+                    note=event.reason[:1_000],
+                ),
+            )
 
     def _said(self, **what: Any) -> ReportedOutcome:
         return ReportedOutcome(outcome_id=uuid.uuid4().hex, at=datetime.now(UTC), run_id=self._run_id, **what)

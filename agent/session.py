@@ -21,7 +21,7 @@ from agent.knowledge import Knowledge
 from agent.page.acting import Pace
 from agent.page.changing import wait_for_change
 from agent.page.evaluating import evaluate
-from agent.page.locating import fill_selector_parameters
+from agent.page.locating import beginning_with, fill_selector_parameters
 from agent.page.snapshot import take_snapshot
 from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
@@ -158,7 +158,13 @@ class Session:
         if self.screen_id is None:
             return {}
         screen = await self.knowledge.screen(self.screen_id)
-        return {element.element_id: element for element in screen.ui_elements}
+        elements = {element.element_id: element for element in screen.ui_elements}
+        for element_id, element in elements.items():
+            healed = self.memory.healed((self.screen_id, element_id))
+            if healed is not None:
+                selector = beginning_with(healed, element.selector)
+                elements[element_id] = element.model_copy(update={"selector": selector})
+        return elements
 
     async def scope(self, values: Mapping[str, Any] | None = None) -> ElementScope:
         """How conditions look elements up right now."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AwareDatetime, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, Field, StringConstraints, WithJsonSchema, model_validator
 
 from kb_schema.base import LocalId, Milliseconds, Model
+from kb_schema.fingerprints import Fingerprint
 
 OutcomeId = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:\-]*$")
@@ -43,12 +44,16 @@ class ReportedOutcome(Model):
     at: AwareDatetime | None = None
     """None: now."""
     run_id: OutcomeId | None = None
+    fingerprint: Annotated[Fingerprint | None, WithJsonSchema({"type": "object"})] = None
+    """Of the element, where its step held: what it is known by from now on."""
 
     @model_validator(mode="after")
     def _about_one_thing(self) -> Self:
         named = [self.transition_id, self.recovery_id, self.element]
         if sum(each is not None for each in named) != 1:
             raise ValueError("an outcome is about one of transition_id, recovery_id, element")
+        if self.fingerprint is not None and (self.element is None or not self.succeeded):
+            raise ValueError("a fingerprint belongs to an element that was found")
         return self
 
 

@@ -1,4 +1,5 @@
-"""Proposed changes and what runs say of them: the port of stores that keep them, and one in memory.
+"""Proposed changes, what runs say of them, and what is known of elements: the port of stores that keep
+them, and one in memory.
 
 They have no generation: a reload keeps them. A run has one say per proposal, however often it is sent.
 Not here: what a proposal is (`kb_schema.proposals`), how one becomes knowledge (`kb_store.changing`).
@@ -6,10 +7,11 @@ Not here: what a proposal is (`kb_schema.proposals`), how one becomes knowledge 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
 
 
@@ -39,8 +41,16 @@ class ProposalStore(Protocol):
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """All of a website, or of all: by website, then oldest first, then by id."""
 
+    async def put_fingerprint(
+        self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
+    ) -> bool:
+        """Keep what is known of an element now, in place of what was; False where that is the same."""
+
+    async def fingerprints(self, website_id: str) -> Mapping[tuple[str, str], Fingerprint]:
+        """What is known of the website's elements, by screen and element."""
+
     async def revision(self, website_id: str) -> str:
-        """A text that changes when any proposal of the website does; cheap to ask."""
+        """A text that changes when any proposal or fingerprint of the website does; cheap to ask."""
 
 
 def in_order(proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -60,6 +70,7 @@ class MemoryProposalStore:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Proposal] = {}
         self._revisions: dict[str, int] = {}
+        self._fingerprints: dict[str, dict[tuple[str, str], Fingerprint]] = {}
 
     async def prepare(self) -> None:
         """Nothing is missing."""
@@ -96,6 +107,21 @@ class MemoryProposalStore:
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """See `ProposalStore`."""
         return in_order([p for p in self._kept.values() if website_id in (None, p.website_id)])
+
+    async def put_fingerprint(
+        self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
+    ) -> bool:
+        """See `ProposalStore`."""
+        kept = self._fingerprints.setdefault(website_id, {})
+        if kept.get((screen_id, element_id)) == fingerprint:
+            return False
+        kept[screen_id, element_id] = fingerprint
+        self._changed(website_id)
+        return True
+
+    async def fingerprints(self, website_id: str) -> Mapping[tuple[str, str], Fingerprint]:
+        """See `ProposalStore`."""
+        return dict(self._fingerprints.get(website_id, {}))
 
     async def revision(self, website_id: str) -> str:
         """See `ProposalStore`."""

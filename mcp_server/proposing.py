@@ -7,13 +7,15 @@ beside the authored ones meanwhile, as a last resort, and says so (docs/decision
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
 from kb_schema import KnowledgeError
 from kb_schema.errors import Severity
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.learned import ElementUse
 from kb_schema.proposals import (
     Change,
     ChangeProposed,
@@ -56,6 +58,7 @@ class KnowledgeWriter(Protocol):
 class _Offered:
     revision: str
     selectors: dict[tuple[str, str], tuple[Proposal, ...]]
+    fingerprints: Mapping[tuple[str, str], Fingerprint]
     base: View
     view: View
     asked_at: float
@@ -120,6 +123,16 @@ class Proposing:
             confirmed=kept.confirmed,
         )
 
+    async def know(self, view: View, element: ElementUse, fingerprint: Fingerprint) -> None:
+        """Keep what an element is known by now. Raises `SourceDown`."""
+        try:
+            await self._store.put_fingerprint(
+                view.website_id, element.screen_id, element.element_id, fingerprint
+            )
+        except StoreError as exc:
+            raise SourceDown(str(exc)) from exc
+        self._ask_again(view)
+
     async def publish(self, view: View, workflow: Workflow, *, replace_it: bool = False) -> WorkflowPublished:
         """Make a workflow part of the knowledge. Raises `BadRequest`, `SourceDown`."""
         workflow = workflow.model_copy(update={"website_id": view.website_id})
@@ -153,31 +166,33 @@ class Proposing:
         )
 
     async def offered(self, view: View) -> View:
-        """The view with confirmed selectors beside the authored ones; as it is where the store is silent."""
+        """The view with confirmed selectors beside the authored ones and with what elements are known by;
+        as it is where the store is silent.
+        """
         held = self._offered.get(view.website_id)
         now = self._clock()
         if held is None or now - held.asked_at >= ASK_EVERY_S:
             held = await self._asked(view, held, now)
         elif held.base is not view:
-            held = _Offered(
-                held.revision, held.selectors, view, _with_offers(view, held.selectors), held.asked_at
-            )
+            held = replace(held, base=view, view=_with_offers(view, held.selectors, held.fingerprints))
         self._offered[view.website_id] = held
         return held.view
 
     async def _asked(self, view: View, held: _Offered | None, now: float) -> _Offered:
-        revision = "" if held is None else held.revision
-        selectors = {} if held is None else held.selectors
+        last = held or _Offered("", {}, {}, view, view, now)
+        revision, selectors, fingerprints = last.revision, last.selectors, last.fingerprints
         try:
             newest = await self._store.revision(view.website_id)
             if held is None or newest != revision:
                 selectors = _by_element(await self._store.proposals(view.website_id))
+                fingerprints = await self._store.fingerprints(view.website_id)
                 revision = newest
         except StoreError:
             now += ASK_AGAIN_S
-        if held is not None and held.base is view and held.selectors is selectors:
-            return _Offered(revision, selectors, view, held.view, now)
-        return _Offered(revision, selectors, view, _with_offers(view, selectors), now)
+        if last.base is view and last.selectors is selectors and last.fingerprints is fingerprints:
+            return replace(last, revision=revision, asked_at=now)
+        offered = _with_offers(view, selectors, fingerprints)
+        return _Offered(revision, selectors, fingerprints, view, offered, now)
 
     def _ask_again(self, view: View) -> None:
         """What this server was told is in its next answer."""
@@ -233,10 +248,18 @@ def _by_element(proposals: Sequence[Proposal]) -> dict[tuple[str, str], tuple[Pr
     }
 
 
-def _with_offers(view: View, offers: dict[tuple[str, str], tuple[Proposal, ...]]) -> View:
-    if not offers:
+def _with_offers(
+    view: View,
+    offers: dict[tuple[str, str], tuple[Proposal, ...]],
+    fingerprints: Mapping[tuple[str, str], Fingerprint],
+) -> View:
+    if not offers and not fingerprints:
         return view
     elements = {screen_id: dict(own) for screen_id, own in view.elements.items()}
+    for (screen_id, element_id), fingerprint in fingerprints.items():
+        element = elements.get(screen_id, {}).get(element_id)
+        if element is not None:
+            elements[screen_id][element_id] = element.model_copy(update={"fingerprint": fingerprint})
     for (screen_id, element_id), proposals in offers.items():
         element = elements.get(screen_id, {}).get(element_id)
         if element is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.run_log import RunLog, ending_of_error, run_of
 from kb_schema.runs import RunEnding, RunKind
+from kb_schema.storage import Locator
 from kb_store import StoreError
 from kb_store.runs import RunStore, choose_runs, open_runs
 from periplus.settings import load_settings
@@ -63,6 +64,7 @@ async def recorded(
         log = RunLog(runs, run, session.context)
         await log.begin()
         session.bus.listen(log)
+        session.memory.locators = _LocatorCache(runs)
         try:
             yield log
         except BaseException as exc:
@@ -72,6 +74,29 @@ async def recorded(
             raise
         finally:
             await log.close()
+
+
+class _LocatorCache:
+    """The locator cache of a run store (`agent.ports.Locators`); one that does not answer is empty."""
+
+    def __init__(self, runs: RunStore) -> None:
+        self._runs = runs
+
+    async def put_locator(self, locator: Locator) -> None:
+        """Remember where an element was found."""
+        with suppress(StoreError):
+            await self._runs.put_locator(locator)
+
+    async def locator(self, website_id: str, url: str, element: str) -> Locator | None:
+        """Where it was found, if that is still good."""
+        with suppress(StoreError):
+            return await self._runs.locator(website_id, url, element)
+        return None
+
+    async def forget_locator(self, website_id: str, url: str, element: str) -> None:
+        """It is not there any more."""
+        with suppress(StoreError):
+            await self._runs.forget_locator(website_id, url, element)
 
 
 async def end_record(log: RunLog, ending: RunEnding, files: Mapping[str, tuple[str, Path]]) -> str | None:

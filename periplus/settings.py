@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from periplus.errors import UserError
@@ -27,6 +27,8 @@ class Settings(BaseSettings):
     """Documents in MongoDB instead of the embedded store; may hold a password."""
     arangodb_url: SecretStr | None = None
     """The graph in ArangoDB; may hold a password."""
+    max_heal_rounds: int = Field(default=3, ge=0, le=10)
+    """How many rounds an element that is not found any more is looked for (PACTS); 0: not at all."""
     chromium: Path | None = None
     """The browser to drive, where the one that is found is not the one wanted."""
 

@@ -13,6 +13,8 @@ from agent.browser.launch import BrowserMissing, has_display, launch
 from agent.context import Asker, Context
 from agent.errors import NotInKnowledge
 from agent.events import Bus
+from agent.healing.healer import HealPolicy
+from agent.healing.memory import ElementMemory
 from agent.knowledge import Knowledge
 from agent.outcomes import reporting
 from agent.page import library
@@ -21,6 +23,7 @@ from agent.session import Session
 from kb_store import Stores
 from periplus.desk import desk_client
 from periplus.errors import UserError
+from periplus.settings import load_settings
 
 VIEWPORT = (1280, 720)
 
@@ -62,6 +65,7 @@ async def open_session(
     base_url: str | None = None,
     values: Mapping[str, Any] | None = None,
     asker: Asker | None = None,
+    healing: HealPolicy | None = None,
 ) -> AsyncIterator[Session]:
     """A session on a new page, its knowledge coming over MCP.
 
@@ -85,6 +89,8 @@ async def open_session(
             (base_url or website.base_url).rstrip("/"),
             context=context,
             bus=Bus(context.redact),
+            healing=healing or HealPolicy(max_rounds=load_settings().max_heal_rounds),
+            memory=ElementMemory(website_id),
         )
         async with reporting(session.bus, knowledge, context.run_id):
             yield session

@@ -19,7 +19,7 @@ from agent.healing.healer import Healer, Meant
 from agent.healing.identity import Inspect, without_values
 from agent.page.acting import Performed, perform
 from agent.page.errors import GateFailed, PageError, Point
-from agent.page.locating import beginning_with, fill_selector_parameters, summary
+from agent.page.locating import beginning_with, fill_selector_parameters, learned_first, summary
 from agent.page.waiting import Armed, arm
 from agent.session import Session
 from kb_schema import vocabulary
@@ -266,6 +266,8 @@ class Actions:
         known = memory.known(screen_id, elements[element_id])
         if parameterized and known is not None:
             known = without_values(known, call.parameters)
+        if known is not None:
+            selector = learned_first(selector)
         cached = None if parameterized else await memory.cached((screen_id, element_id), url_before)
         meant = Meant(
             name=f"{screen_id}.{element_id}",
@@ -278,7 +280,8 @@ class Actions:
         )
         done = await healer.act(meant, act)
         memory.used(
-            (screen_id, element_id), done, url_before, parameterized=parameterized, values=call.parameters
+            (screen_id, element_id), done, url_before, parameterized=parameterized, values=call.parameters,
+            cached=cached,
         )
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:

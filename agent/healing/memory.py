@@ -37,6 +37,13 @@ class _Used:
     template: str
     parameterized: bool
     values: Mapping[str, object]
+    cached: Selector | None
+
+    @property
+    def proven_by_itself(self) -> bool:
+        """Whether it may be learned from without a postcondition (DESIGN 6). A heal never is."""
+        healed = self.done.healed is not None and self.done.healed.moved
+        return not healed and (self.done.recognised or self.done.agreeing >= AGREEING)
 
 
 @dataclass
@@ -47,6 +54,7 @@ class ElementMemory:
     locators: Locators | None = None
     """The locator cache (PACTS 9.2); None: none is kept."""
     _known: dict[Key, Fingerprint] = field(default_factory=dict)
+    _healed: dict[Key, Selector] = field(default_factory=dict)
     _pending: list[_Used] = field(default_factory=list)
 
     def known(self, screen_id: str, element: UIElement) -> Fingerprint | None:
@@ -58,18 +66,34 @@ class ElementMemory:
         found = (self.known(screen_id, each) for name, each in elements.items() if name != but)
         return tuple(each for each in found if each is not None)
 
+    def healed(self, key: Key) -> Selector | None:
+        """What an element was found by in this session, where its own selector did not lead to it.
+
+        At once, before the step is proven: its postconditions are about that very element.
+        """
+        return self._healed.get(key)
+
     async def cached(self, key: Key, url: str) -> Selector | None:
         """Where the element was found lately on such a page."""
-        if self.locators is None:
-            return None
+        if key in self._healed or self.locators is None:
+            return self._healed.get(key)
         kept = await self.locators.locator(self.website_id, url_template(url), _name(key))
         return None if kept is None else kept.selector
 
     def used(
-        self, key: Key, done: Done, url: str, *, parameterized: bool, values: Mapping[str, object]
+        self,
+        key: Key,
+        done: Done,
+        url: str,
+        *,
+        parameterized: bool,
+        values: Mapping[str, object],
+        cached: Selector | None = None,
     ) -> None:
         """An action was done on an element; `settle` says what came of it."""
-        self._pending.append(_Used(key, done, url_template(url), parameterized, values))
+        if done.healed is not None and done.healed.moved and not parameterized:
+            self._healed[key] = done.healed.selector
+        self._pending.append(_Used(key, done, url_template(url), parameterized, values, cached))
 
     def begin(self) -> None:
         """A step begins: what was done in one that broke off proves nothing."""
@@ -81,9 +105,7 @@ class ElementMemory:
         for each in pending:
             if held is False:
                 await self._withdraw(each, tell)
-            elif each.done.sighting is not None and (
-                held or each.done.agreeing >= AGREEING or each.done.recognised
-            ):
+            elif each.done.sighting is not None and (held or each.proven_by_itself):
                 await self._keep(each, tell)
 
     async def _keep(self, used: _Used, tell: Callable[[Event], None]) -> None:
@@ -103,9 +125,11 @@ class ElementMemory:
         tell(_event(used, succeeded=True, fingerprint=seen))
 
     async def _withdraw(self, used: _Used, tell: Callable[[Event], None]) -> None:
-        if used.done.healed is None or not used.done.healed.moved:
+        healed = used.done.healed
+        if used.cached is None and (healed is None or not healed.moved):
             return
         self._known.pop(used.key, None)
+        self._healed.pop(used.key, None)
         if self.locators is not None:
             await self.locators.forget_locator(self.website_id, used.template, _name(used.key))
         tell(_event(used, succeeded=False, fingerprint=None))
@@ -113,14 +137,16 @@ class ElementMemory:
 
 def _event(used: _Used, *, succeeded: bool, fingerprint: Fingerprint | None) -> ElementUsed:
     healed = used.done.healed
-    moved = healed is not None and healed.moved and not used.parameterized
+    other = used.cached  # what it was healed by before, and was found by again
+    if healed is not None and healed.moved:
+        other = healed.selector
     return ElementUsed(
         screen_id=used.key[0],
         element_id=used.key[1],
         strategy=used.done.performed.strategy or "",
         succeeded=succeeded,
         fingerprint={} if fingerprint is None else fingerprint.to_json(),
-        healed_selector=healed.selector.to_json() if healed is not None and moved else {},
+        healed_selector=other.to_json() if other is not None and not used.parameterized else {},
         score=None if healed is None else healed.score,
         reason="" if healed is None else healed.reason,
     )

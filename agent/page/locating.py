@@ -82,6 +82,18 @@ def _filled(strategy: Strategy, values: Mapping[str, Any]) -> Strategy:
     return strategy
 
 
+def learned_first(selector: Selector) -> Selector:
+    """With strategies that several runs confirmed before the authored ones (`meta.learned`): only for
+    those who check what they find, as the desk offers them last.
+    """
+    ahead = [each for each in selector.strategies if "learned" in each.meta]
+    if not ahead:
+        return selector
+    behind = [each for each in selector.strategies if "learned" not in each.meta]
+    promoted = [each.model_copy(update={"fallback": False}) for each in ahead]
+    return selector.model_copy(update={"strategies": (*promoted, *behind)})
+
+
 def beginning_with(first: Selector, then: Selector) -> Selector:
     """The strategies of one selector before those of another; in different frames only the first ones."""
     if first.frame != then.frame:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import resources
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
 from kb_store.embedded.database import Database, to_text
 from kb_store.proposals import in_order, with_supports
@@ -22,6 +23,12 @@ _SAY = (
     "ON CONFLICT DO NOTHING"
 )
 _DECIDE = "UPDATE proposals SET status = ?, decided_at = ? WHERE website_id = ? AND proposal_id = ?"
+_KNOW = (
+    "INSERT INTO element_fingerprints (website_id, screen_id, element_id, body) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (website_id, screen_id, element_id) DO UPDATE SET body = excluded.body "
+    "WHERE element_fingerprints.body <> excluded.body"
+)
+_KNOWN = "SELECT screen_id, element_id, body FROM element_fingerprints WHERE website_id = ?"
 _CHANGED = (
     "INSERT INTO proposal_revisions (website_id, revision) VALUES (?, 1) "
     "ON CONFLICT (website_id) DO UPDATE SET revision = revision + 1"
@@ -82,6 +89,27 @@ class EmbeddedProposalStore:
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """See `ProposalStore`."""
         return in_order(await self._read(website_id, None))
+
+    async def put_fingerprint(
+        self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
+    ) -> bool:
+        """See `ProposalStore`."""
+        await self.prepare()
+        row = (website_id, screen_id, element_id, to_text(fingerprint.to_json()))
+
+        def work(db: sqlite3.Connection) -> bool:
+            done = db.execute(_KNOW, row).rowcount
+            if done:
+                db.execute(_CHANGED, row[:1]).close()
+            return bool(done)
+
+        return await self._database.write(work)
+
+    async def fingerprints(self, website_id: str) -> Mapping[tuple[str, str], Fingerprint]:
+        """See `ProposalStore`."""
+        await self.prepare()
+        rows = await self._database.rows(_KNOWN, (website_id,))
+        return {(screen, element): Fingerprint.model_validate_json(body) for screen, element, body in rows}
 
     async def revision(self, website_id: str) -> str:
         """One indexed row."""

@@ -17,6 +17,14 @@ CREATE TABLE IF NOT EXISTS proposal_supports (
     PRIMARY KEY (website_id, proposal_id, run_id)
 ) STRICT;
 
+CREATE TABLE IF NOT EXISTS element_fingerprints (
+    website_id TEXT NOT NULL,
+    screen_id  TEXT NOT NULL,
+    element_id TEXT NOT NULL,
+    body       TEXT NOT NULL,            -- JSON: what is known of the element
+    PRIMARY KEY (website_id, screen_id, element_id)
+) STRICT;
+
 CREATE TABLE IF NOT EXISTS proposal_revisions (
     website_id TEXT PRIMARY KEY,
     revision   INTEGER NOT NULL          -- grows with every change of the website's proposals

@@ -12,11 +12,12 @@ from typing import Any
 
 from pymongo.errors import DuplicateKeyError
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
 from kb_store.mongodb.connection import Connection
 from kb_store.proposals import in_order, with_supports
 
-PROPOSALS, REVISIONS = "proposals", "proposal_revisions"
+PROPOSALS, REVISIONS, FINGERPRINTS = "proposals", "proposal_revisions", "element_fingerprints"
 
 
 class MongoProposalStore:
@@ -30,7 +31,7 @@ class MongoProposalStore:
         self._connection = connection
 
     async def prepare(self) -> None:
-        """Nothing: MongoDB makes both collections when they are first written, `_id` is all the index."""
+        """Nothing: MongoDB makes the collections when they are first written, `_id` is all the index."""
 
     async def support(self, proposal: Proposal, support: Support | None) -> bool:
         """See `ProposalStore`."""
@@ -90,6 +91,34 @@ class MongoProposalStore:
         )
         async with self._connection.asking() as database:
             return in_order([_proposal(found) async for found in database[PROPOSALS].find(wanted)])
+
+    async def put_fingerprint(
+        self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
+    ) -> bool:
+        """See `ProposalStore`."""
+        key = {"website_id": website_id, "screen_id": screen_id, "element_id": element_id}
+        body = json.dumps(fingerprint.to_json(), sort_keys=True)
+        async with self._connection.asking() as database:
+            done = await database[FINGERPRINTS].update_one(
+                {"_id": key}, {"$set": {"body": body}}, upsert=True
+            )
+        changed = done.upserted_id is not None or done.modified_count == 1
+        if changed:
+            await self._raise_revision(website_id)
+        return changed
+
+    async def fingerprints(self, website_id: str) -> Mapping[tuple[str, str], Fingerprint]:
+        """See `ProposalStore`."""
+        # Keys are compared field by field: those of a website begin alike.
+        wanted = {"_id": {"$gte": {"website_id": website_id}, "$lt": {"website_id": f"{website_id}\0"}}}
+        async with self._connection.asking() as database:
+            return {
+                (found["_id"]["screen_id"], found["_id"]["element_id"]): Fingerprint.model_validate_json(
+                    found["body"]
+                )
+                async for found in database[FINGERPRINTS].find(wanted)
+                if found["_id"]["website_id"] == website_id
+            }
 
     async def revision(self, website_id: str) -> str:
         """One document by its id."""
