@@ -91,8 +91,11 @@ class ElementMemory:
         cached: Selector | None = None,
     ) -> None:
         """An action was done on an element; `settle` says what came of it."""
-        if done.healed is not None and done.healed.moved and not parameterized:
-            self._healed[key] = done.healed.selector
+        if cached is not None and done.performed.strategy not in {each.type for each in cached.strategies}:
+            cached = None  # it was not by this that it was found
+        by = done.healed.selector if done.healed is not None and done.healed.moved else cached
+        if by is not None and not parameterized:
+            self._healed[key] = by
         self._pending.append(_Used(key, done, url_template(url), parameterized, values, cached))
 
     def begin(self) -> None:
