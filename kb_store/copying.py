@@ -65,11 +65,13 @@ class WebsiteCopied:
     """Outcomes it did not know, which it will not count again."""
     proposals: int = 0
     """Proposals that are new there, or were decided."""
+    fingerprints: int = 0
+    """Elements of which nothing was known there."""
 
     @property
     def changed(self) -> bool:
         """Whether anything was written."""
-        return self.loaded or self.numbers + self.outcomes + self.proposals > 0
+        return self.loaded or self.numbers + self.outcomes + self.proposals + self.fingerprints > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ async def copy_website(
         numbers=numbers,
         outcomes=outcomes,
         proposals=await copy_proposals(old.proposals, new.proposals, website_id, on_progress=on_progress),
+        fingerprints=await copy_fingerprints(old.proposals, new.proposals, website_id),
     )
 
 
@@ -159,6 +162,18 @@ async def copy_proposals(
             changed += 1
         on_progress(CopyProgress("proposals", done, len(proposals)))
     return changed
+
+
+async def copy_fingerprints(old: ProposalStore, new: ProposalStore, website_id: str) -> int:
+    """What a website's elements are known by; how many were not known in the new store.
+
+    Where both know an element, the new store has seen it itself: that stays.
+    """
+    known, copied = await new.fingerprints(website_id), 0
+    for (screen_id, element_id), fingerprint in (await old.fingerprints(website_id)).items():
+        if (screen_id, element_id) not in known:
+            copied += await new.put_fingerprint(website_id, screen_id, element_id, fingerprint)
+    return copied
 
 
 async def copy_runs(

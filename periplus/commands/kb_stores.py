@@ -120,6 +120,8 @@ def _told(copied: WebsiteCopied) -> str:
         new.append(_number(copied.numbers, "learned number"))
     if copied.proposals:
         new.append(_number(copied.proposals, "proposal"))
+    if copied.fingerprints:
+        new.append(_number(copied.fingerprints, "fingerprint"))
     name = f"[bold]{escape(copied.website_id)}[/]"
     if not new:
         return f"[dim]same[/] {name}: nothing is new, generation {copied.generation}"

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.learned import ElementUse, Outcome
 from kb_schema.proposals import Proposal, Support
 from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
@@ -101,6 +102,9 @@ async def furnish(house):
     )
     await house.stores.proposals.support(PROPOSAL.model_copy(update={"proposal_id": "p2"}), None)
     await house.stores.proposals.decide("shop", "p2", "rejected", NOW.replace(microsecond=0))
+    await house.stores.proposals.put_fingerprint(
+        "shop", "screen_0", "go", Fingerprint(tag="button", text="Go")
+    )
     for run_id, site in (("r1", "shop"), ("r2", "shop"), ("x1", "bakery")):
         await house.runs.begin_run(run_of(run_id, website_id=site))
         for index in range(3):
@@ -145,6 +149,7 @@ async def contents(house):
         "elements": await stores.learned.element_stats("shop"),
         "ids": {each.outcome_id async for each in stores.learned.counted_ids("shop")},
         "proposals": list(await stores.proposals.proposals("shop")),
+        "fingerprints": dict(await stores.proposals.fingerprints("shop")),
         "runs": of_runs,
     }
 
@@ -278,6 +283,15 @@ async def test_changes_that_only_the_target_accepted_are_not_lost_with_a_copy(ho
         await copy_website(old.stores, new.stores, "shop")
     assert await new.stores.documents.active("shop") is None
     assert (await copy_website(old.stores, new.stores, "shop", replace_learned=True)).loaded
+
+
+async def test_an_element_that_the_target_has_seen_itself_is_known_by_that(house):
+    old, new = await house("embedded"), await house("mongodb")
+    await furnish(old)
+    await new.stores.proposals.put_fingerprint("shop", "screen_0", "go", Fingerprint(tag="a"))
+    assert (await copy_website(old.stores, new.stores, "shop")).fingerprints == 0
+    found = await new.stores.proposals.fingerprints("shop")
+    assert dict(found) == {("screen_0", "go"): Fingerprint(tag="a")}
 
 
 async def test_what_was_decided_since_the_last_copy_comes_along(house):
