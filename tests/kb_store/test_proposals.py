@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kb_schema import KnowledgeError, parse_document
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import (
     CONFIRMED_BY,
     MAX_SUPPORTS,
@@ -112,6 +113,23 @@ async def test_a_decision_is_kept_and_what_is_not_there_cannot_be_decided(kept):
     assert (found.status, found.decided_at, found.succeeded) == ("rejected", NOW, 1)
     assert not await kept.decide("shop", "nothing", "rejected", NOW)
     assert await kept.proposal("shop", "nothing") is None
+
+
+async def test_what_an_element_is_known_by_is_kept_by_element_and_only_news_tells_of_a_change(kept):
+    go, stop = (
+        Fingerprint(role="button", name="Go"),
+        Fingerprint(name="Stop", row=("a", "b"), box=(1, 2, 3, 4)),
+    )
+    assert await kept.put_fingerprint("shop", "screen_0", "go", go)
+    assert await kept.put_fingerprint("shop", "screen_0", "stop", stop)
+    assert await kept.put_fingerprint("shopping", "screen_0", "go", stop)
+    before = await kept.revision("shop")
+    assert not await kept.put_fingerprint("shop", "screen_0", "go", go)
+    assert await kept.revision("shop") == before
+    assert await kept.put_fingerprint("shop", "screen_0", "go", stop)
+    assert await kept.revision("shop") != before
+    assert await kept.fingerprints("shop") == {("screen_0", "go"): stop, ("screen_0", "stop"): stop}
+    assert await kept.fingerprints("nowhere") == {}
 
 
 async def test_a_proposal_keeps_so_many_runs_and_no_more(tmp_path):
