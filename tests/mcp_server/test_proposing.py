@@ -159,3 +159,18 @@ async def test_without_its_store_a_server_offers_what_it_knew():
     assert (await desk.offered(view)) is first
     newer = compile_view(pantry.knowledge(), "2")
     assert len((await desk.offered(newer)).elements["jar_new"]["save"].selector.strategies) == 2
+
+
+async def test_what_an_element_is_known_by_comes_with_its_screen_from_the_next_answer_on():
+    use = {"screen_id": "jar_new", "element_id": "save", "strategy": "css"}
+    async with Client(create_server(MemorySource(pantry.knowledge()))) as client:
+        outcome = {"outcome_id": "o1", "element": use, "succeeded": True, "fingerprint": {"name": "Keep jar"}}
+        assert not (await called(client, "record_outcome", outcome=outcome)).is_error
+        result = await called(client, "get_screen", screen_id="jar_new", detail="full")
+        elements = {e["element_id"]: e for e in result.structured_content["document"]["ui_elements"]}
+        assert elements["save"]["fingerprint"] == {"name": "Keep jar"}
+        refused = await called(
+            client, "record_outcome", outcome=outcome | {"outcome_id": "o2", "succeeded": False}
+        )
+        assert refused.is_error
+        assert "a fingerprint belongs to an element that was found" in refused.content[0].text
