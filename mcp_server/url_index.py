@@ -107,7 +107,7 @@ class _Patterns:
         """Those that may match."""
         if not self._sets:
             return self._filed
-        return [part[number] for automaton, part in self._sets for number in automaton.Match(subject)]
+        return [part[number] for automaton, part in self._sets for number in automaton.Match(subject) or ()]
 
 
 def _set_of(patterns: Iterable[str]) -> re2.Set:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_schema import parse_document
+from kb_schema.errors import KnowledgeError
 from kb_schema.pages.stored import answer_probes
 from kb_schema.probes import Facts, probe_key
 from kb_schema.screens import Screen, Signature
@@ -228,3 +229,25 @@ def test_a_negative_indicator_that_is_there_always_rejects(others, kinds, weight
     snapshot = pantry.page("/", " ".join([*others, "never"]))
     facts = Facts(url=snapshot.url, answers=answer_probes(snapshot, compiled.probes.values()))
     assert judge(compiled, facts).rejected_by == "negative"
+
+
+@pytest.mark.parametrize("pattern", ["(?=x)", r"(a)\1", "a(?!b)", "("])
+@pytest.mark.parametrize(
+    ("place", "document"),
+    [
+        ("url_patterns", lambda pattern: {"url_patterns": [pattern]}),
+        (
+            "required_indicators[0]",
+            lambda pattern: {
+                "state_signature": {"required_indicators": [{"type": "url_matches", "pattern": pattern}]}
+            },
+        ),
+    ],
+)
+def test_a_pattern_that_re2_cannot_take_is_refused_by_name_when_it_is_read(place, document, pattern):
+    with pytest.raises(KnowledgeError) as caught:
+        parse_document({"type": "screen", "screen_id": "s", "name": "S", **document(pattern)})
+    [problem] = caught.value.problems
+    assert "RE2 cannot take" in problem.message
+    assert repr(pattern) in problem.message
+    assert place in problem.path or place == "url_patterns"

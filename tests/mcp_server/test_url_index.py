@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_schema import urls
+from mcp_server import url_index
 from mcp_server.url_index import UrlIndex, literal_prefix
 
 AUTHORED = "https://app.example"
@@ -60,3 +61,25 @@ def test_the_index_finds_exactly_what_trying_every_pattern_finds(url, base):
     index = UrlIndex({pattern: [pattern] for pattern in PATTERNS}, AUTHORED)
     expected = {p for p in PATTERNS if urls.matches(p, url, authored_base=AUTHORED, base=base)}
     assert index.candidates(url, base) == expected
+
+
+@pytest.mark.parametrize("many", [0, 1, 3])
+@given(
+    url=URLS,
+    base=st.sampled_from(["", AUTHORED, "https://app.example/base"]),
+    patterns=st.sets(st.sampled_from(PATTERNS)),
+)
+def test_asking_many_patterns_at_once_finds_the_same(many, url, base, patterns):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(url_index, "_MANY", many)
+        patch.setattr(url_index, "_SET_SIZE", 4)
+        index = UrlIndex({pattern: [pattern] for pattern in patterns}, AUTHORED)
+    expected = {p for p in patterns if urls.matches(p, url, authored_base=AUTHORED, base=base)}
+    assert index.candidates(url, base) == expected
+
+
+def test_thousands_of_patterns_that_begin_alike_are_told_apart():
+    patterns = {f"s{n}": [rf"^/app\?view=\w+-{n}&"] for n in range(2_000)}
+    index = UrlIndex(patterns, AUTHORED)
+    assert index.candidates(f"{AUTHORED}/app?view=jobs-1234&page=2", AUTHORED) == {"s1234"}
+    assert index.candidates(f"{AUTHORED}/app?view=jobs-12345&page=2", AUTHORED) == set()
