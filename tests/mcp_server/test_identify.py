@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb_schema import parse_document
@@ -203,6 +203,7 @@ def test_patterns_of_the_authored_base_hold_at_another(view, base):
     assert identify(view, moved, answer_probes, base_url=given_base).screen_id == "sign_in_page"
 
 
+@settings(deadline=None)
 @given(
     others=st.lists(st.sampled_from(["alpha", "beta", "gamma"]), unique=True, max_size=3),
     kinds=st.lists(st.sampled_from(["required", "primary", "optional"]), min_size=3, max_size=3),

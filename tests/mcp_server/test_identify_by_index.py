@@ -207,6 +207,7 @@ def test_a_negative_indicator_that_is_there_always_rejects_its_screen(screens, s
     assert {c.rejected_by for c in found.candidates if c.screen_id == "s0"} <= {"negative"}
 
 
+@settings(deadline=None)
 @given(
     st.sets(st.text(alphabet="abé ", min_size=1, max_size=5), max_size=40),
     st.text(alphabet="abé ", max_size=80),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb_schema import urls
@@ -56,6 +56,7 @@ def test_the_text_every_match_begins_with(pattern, prefix):
     assert literal_prefix(pattern) == prefix
 
 
+@settings(deadline=None)
 @given(url=URLS, base=st.sampled_from(["", AUTHORED, "http://127.0.0.1:81", "https://app.example/base"]))
 def test_the_index_finds_exactly_what_trying_every_pattern_finds(url, base):
     index = UrlIndex({pattern: [pattern] for pattern in PATTERNS}, AUTHORED)
@@ -64,6 +65,7 @@ def test_the_index_finds_exactly_what_trying_every_pattern_finds(url, base):
 
 
 @pytest.mark.parametrize("many", [0, 1, 3])
+@settings(deadline=None)
 @given(
     url=URLS,
     base=st.sampled_from(["", AUTHORED, "https://app.example/base"]),

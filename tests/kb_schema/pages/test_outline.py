@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -212,12 +212,14 @@ def test_plain_text_is_no_snapshot(text):
     assert read_outline(text) is None
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="- \n\"'[]:/\\`abx=e1", max_size=200))
 def test_any_text_is_read_without_an_error(text):
     read_outline(text)
     read_outline(f"{BUTTON}\n{text}")
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["C", "Z"]), min_size=1))
 def test_any_name_is_read_back(name):
     key = f"button {json.dumps(name, ensure_ascii=False)} [ref=e1]".replace("'", "''")
