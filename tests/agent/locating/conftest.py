@@ -9,7 +9,6 @@ import pytest
 
 from agent.page import library
 from tests.support import rotation
-from tests.support.foreign_sites import django_admin, miniwob_pages, spadeworks, spadeworks_2  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page

@@ -1,0 +1,3 @@
+"""The sites that are not ours, one of each for all tests of the agent in a worker."""
+
+from tests.support.foreign_sites import django_admin, miniwob_pages, spadeworks, spadeworks_2  # noqa: F401 - fixtures
