@@ -34,10 +34,10 @@ demo: setup ## a narrated demo in a real browser, on embedded stores
 
 test: setup-mongod setup-django setup-miniwob setup-conformance ## the architecture's contracts and the tests
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not nightly and not bench"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not nightly and not bench"
 
 nightly: setup-mongod setup-django setup-miniwob setup-conformance ## everything, the slow tests included
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not bench" --timeout 900
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts
 	@$(BIN)/ruff check $(STYLED)
