@@ -361,6 +361,26 @@ async def test_a_copy_of_a_page_on_a_foreign_site_is_not_known(member, site, vie
 
 
 @pytest.mark.parametrize(
+    "body",
+    ["<h1>Dashboard</h1><p class=figure-label>Total Calls", "<h1>Welcome back</h1><input type=password>"],
+)
+async def test_pages_of_no_site_are_not_known(member, site, view, body):
+    await member.goto(f"data:text/html,<title>Sign in</title>{body}")
+    assert (await where(member, view, site)).screen_id is None
+
+
+async def test_pages_of_another_product_at_the_same_address_are_not_known(member, site, view):
+    html = (
+        "<title>Harbour</title><h1>Harbour master</h1><nav><a href='/agent'>Ships</a></nav><main>At the quay"
+    )
+    await member.route(f"{site.base}/**", lambda route: route.fulfill(content_type="text/html", body=html))
+    for screen_id in ("dashboard", "settings", "agent_list", "login"):
+        await member.goto(site.base + ADDRESSES[screen_id])
+        assert await member.get_by_role("heading", name="Harbour master").is_visible()
+        assert (await where(member, view, site)).screen_id is None
+
+
+@pytest.mark.parametrize(
     "address", ["/agent?page=2", "/agent?q=menon", "/agent?q=nobody", "/contacts?page=4"]
 )
 async def test_pages_and_searches_of_a_list_are_the_list(member, site, view, address):
