@@ -16,7 +16,7 @@ from playwright.async_api import Page
 
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried
-from agent.healing.identity import Inspect, Sighting, check, sight
+from agent.healing.identity import Inspect, Sighting, check, glance, sight
 from agent.healing.judging import leads_to
 from agent.healing.matching import USUAL, Candidate, Demand, Match, Outcome, find_again
 from agent.healing.reveal import dismiss_dialogs, parts, wait_for_idle
@@ -100,6 +100,7 @@ class Done:
 
     performed: Performed
     sighting: Sighting | None
+    """None where a glance showed that nothing about it is new."""
     recognised: bool = False
     """It was compared with what is known of it, and is it."""
     agreeing: int = 0
@@ -183,6 +184,8 @@ class Healer:
         agreeing: list[int] = []
 
         async def inspect(gated: Gated) -> None:
+            if known is not None and await glance(self._page, gated.element, known):
+                return
             seen[:] = [await sight(self._page, gated.element)]
             if known is not None:
                 check(known, seen[0].fingerprint if seen[0] else None, summary(selector))

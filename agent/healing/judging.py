@@ -80,6 +80,12 @@ class Judgement:
         return f"{', '.join(self.anchors) or 'everything known'} agree ({self.similarity.score:.2f})"
 
 
+def of_one_kind(known: Fingerprint, seen: Fingerprint) -> bool:
+    """Whether the same can be done with both; cheap to ask of many."""
+    ours, theirs = kind_of(known), kind_of(seen)
+    return ours == theirs or {ours, theirs} <= {None, "press"}  # a `div` may be made a button
+
+
 def judge(known: Fingerprint, seen: Fingerprint) -> Judgement:
     """Judge whether what is seen is the element that is known."""
     alike = similarity(known, seen)
@@ -178,8 +184,7 @@ Rule = Callable[[Fingerprint, Fingerprint, float | None, tuple[str, ...]], str |
 def _another_kind(
     known: Fingerprint, seen: Fingerprint, _called: float | None, _a: tuple[str, ...]
 ) -> str | None:
-    ours, theirs = kind_of(known), kind_of(seen)
-    if ours == theirs or {ours, theirs} <= {None, "press"}:  # a `div` may be made a button
+    if of_one_kind(known, seen):
         return None
     return f"it is a {seen.role or seen.tag}, not a {known.role or known.tag}"
 

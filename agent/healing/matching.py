@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agent.healing.judging import Judgement, judge, leads_to
+from agent.healing.judging import Judgement, judge, leads_to, of_one_kind
 from kb_schema.fingerprints import UNSURE, FieldMatch, Fingerprint
 
 
@@ -84,7 +84,7 @@ def find_again(
 
     `others` are the other known elements of the page: what is surely one of them is not looked at.
     """
-    judged = [Candidate(at, seen, judge(known, seen)) for at, seen in candidates]
+    judged = [Candidate(at, seen, judge(known, seen)) for at, seen in candidates if of_one_kind(known, seen)]
     possible = [
         each for each in judged
         if not each.judgement.contradictions and not _is_one_of(each.seen, others, known)

@@ -108,15 +108,16 @@ class ElementMemory:
         for each in pending:
             if held is False:
                 await self._withdraw(each, tell)
-            elif each.done.sighting is not None and (held or each.proven_by_itself):
+            elif held or each.proven_by_itself:
                 await self._keep(each, tell)
 
     async def _keep(self, used: _Used, tell: Callable[[Event], None]) -> None:
-        assert used.done.sighting is not None  # noqa: S101 - asked by the caller
-        seen, healed = used.done.sighting.fingerprint, used.done.healed
-        if used.parameterized:
-            seen = without_values(seen, used.values)
-        self._known[used.key] = seen
+        healed, seen = used.done.healed, None
+        if used.done.sighting is not None:
+            seen = used.done.sighting.fingerprint
+            if used.parameterized:
+                seen = without_values(seen, used.values)
+            self._known[used.key] = seen
         moved = healed.selector if healed is not None and healed.moved else None
         if moved is not None and self.locators is not None and healed is not None and not used.parameterized:
             await self.locators.put_locator(

@@ -6,7 +6,7 @@ What fingerprints are and how alike two are is `kb_schema.fingerprints`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from agent.locating.index import IndexedElement, IndexedRegion, PageIndex, RegionKind
@@ -19,6 +19,15 @@ KEPT_ATTRIBUTES = frozenset({
 MOST_NEIGHBOURS = 12
 MOST_KEYS = 6
 _TELLING = (RegionKind.ROW, RegionKind.ITEM)
+
+
+def kept_attributes(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Those that say something of what an element is."""
+    return {
+        name: value
+        for name, value in attributes.items()
+        if (name in KEPT_ATTRIBUTES or name.startswith("data-")) and value
+    }
 
 
 class Fingerprints:
@@ -46,11 +55,7 @@ class Fingerprints:
             tag=element.tag,
             text=element.text or None,
             label=element.label or None,
-            attributes={
-                name: value
-                for name, value in element.attributes.items()
-                if (name in KEPT_ATTRIBUTES or name.startswith("data-")) and value
-            },
+            attributes=kept_attributes(element.attributes),
             heading=near.heading or None,
             before=near.before or None,
             after=near.after or None,

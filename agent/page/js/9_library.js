@@ -39,6 +39,7 @@ const library = Object.freeze({
   lookAt: (el) => json(remember([el])),
   index: (optionsJson) => json(pageIndex(JSON.parse(optionsJson).everything)),
   pick,
+  glance: (el) => json(glance(el)),
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
   revealPart: async (n) => json(await revealPart(n)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
