@@ -22,6 +22,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from kb_schema.documents import did_you_mean
+from kb_schema.excerpts import EXCERPT, excerpt
 from mcp_server.errors import BadArguments, DeskError
 from mcp_server.security import access
 from mcp_server.security.limits import Guard
@@ -162,7 +163,7 @@ class DeskTool(Tool):
             str(each["loc"][0]) for each in details if each["type"] == _MISSING and len(each["loc"]) == 1
         ]
         others = [
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            f"{excerpt('.'.join(map(str, each['loc'])))}: {excerpt(each['msg'], 2 * EXCERPT)}"
             for each in details
             if not (each["type"] == _MISSING and len(each["loc"]) == 1)
         ]
