@@ -13,6 +13,7 @@ from kb_schema.selectors import css
 from kb_store import open_stores
 from loaders import read_knowledge_folder, write_folder
 from periplus.cli import main
+from periplus.commands import kb_proposals
 from tests.kb_store.samples import knowledge_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -21,7 +22,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 @pytest.fixture
 def data_dir(tmp_path, monkeypatch):
     monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(kb_proposals.out, "width", 160)  # made at import, by whichever test came first
     return tmp_path / "data"
 
 
