@@ -280,7 +280,11 @@ class Actions:
         )
         done = await healer.act(meant, act)
         memory.used(
-            (screen_id, element_id), done, url_before, parameterized=parameterized, values=call.parameters,
+            (screen_id, element_id),
+            done,
+            url_before,
+            parameterized=parameterized,
+            values=call.parameters,
             cached=cached,
         )
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Page
 
-
 UNTOLD = {"script", "style", "noscript", "template", "head", "noembed", "noframes"}
 """Elements nobody is told about; the index leaves them out, too."""
 
