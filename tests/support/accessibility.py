@@ -40,9 +40,7 @@ async def _trees(session: CDPSession, document: dict[str, Any]) -> list[dict[str
         node["frameId"] for node in _elements(document) if "contentDocument" in node and "frameId" in node
     ]
     trees = [await session.send("Accessibility.getFullAXTree")]
-    for frame in frames:
-        trees.append(await session.send("Accessibility.getFullAXTree", {"frameId": frame}))
-    return trees
+    return trees + [await session.send("Accessibility.getFullAXTree", {"frameId": frame}) for frame in frames]
 
 
 def _elements(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
