@@ -19,7 +19,13 @@ from agent.healing.healer import Healer, Meant
 from agent.healing.identity import Inspect, without_values
 from agent.page.acting import Performed, perform
 from agent.page.errors import GateFailed, PageError, Point
-from agent.page.locating import beginning_with, fill_selector_parameters, learned_first, summary
+from agent.page.locating import (
+    beginning_with,
+    fill_selector_parameters,
+    learned_first,
+    means_first_or_last,
+    summary,
+)
 from agent.page.waiting import Armed, arm
 from agent.session import Session
 from kb_schema import vocabulary
@@ -262,7 +268,8 @@ class Actions:
             await healer.act(Meant(summary(selector), selector), act)
             return
         url_before, memory = session.page.url, session.memory
-        parameterized = elements[element_id].selector.parameterized
+        authored = elements[element_id].selector
+        parameterized = authored.parameterized or any(s.type == "dom_index" for s in authored.strategies)
         known = memory.known(screen_id, elements[element_id])
         if parameterized and known is not None:
             known = without_values(known, call.parameters)
@@ -273,6 +280,7 @@ class Actions:
             name=f"{screen_id}.{element_id}",
             selector=selector if cached is None else beginning_with(cached, selector),
             known=known,
+            whichever=known is not None and bool(known.row) and means_first_or_last(authored),
             others=memory.others(screen_id, elements, element_id),
             expecting=self._expecting,
             facts=Facts(path_base=session.base_url, authored_base=session.website.base_url),

@@ -17,7 +17,7 @@ from playwright.async_api import Page
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried
 from agent.healing.identity import Inspect, Sighting, check, glance, sight
-from agent.healing.judging import leads_to
+from agent.healing.judging import leads_to, like_it
 from agent.healing.matching import USUAL, Candidate, Demand, Match, Outcome, find_again
 from agent.healing.reveal import dismiss_dialogs, parts, wait_for_idle
 from agent.locating.fingerprints import Fingerprints
@@ -69,7 +69,8 @@ class Meant:
     known: Fingerprint | None = None
     others: tuple[Fingerprint, ...] = ()
     """The other known elements of the screen."""
-    idempotent: bool = False
+    whichever: bool = False
+    """It is the first (or last) of a list, whichever that is now: it must be of the same sort, no more."""
     expecting: tuple[BaseCondition, ...] = ()
     """The step's postconditions."""
     facts: Facts = field(default_factory=Facts)
@@ -139,7 +140,7 @@ class Healer:
         """
         try:
             return await self._once(
-                meant.selector, meant.known, act, self.policy.gate_s, count=not meant.expecting
+                meant, meant.selector, meant.known, act, self.policy.gate_s, count=not meant.expecting
             )
         except (GateFailed, ElementChanged) as exc:
             first: GateFailed | ElementChanged = exc
@@ -147,7 +148,8 @@ class Healer:
         close: Match | None = None
         before: PageIndex | None = None
         # Without anything known beside the selector, a second look could only find the same.
-        rounds = self.policy.max_rounds if meant.known is not None else min(1, self.policy.max_rounds)
+        again = meant.known is not None and not meant.whichever
+        rounds = self.policy.max_rounds if again else min(1, self.policy.max_rounds)
         for number in range(1, rounds + 1):
             began = time.monotonic()
             did: list[str] = []
@@ -162,7 +164,7 @@ class Healer:
                 continue
             try:
                 gate_s = self.policy.healed_gate_s * (1 + number)
-                done = await self._once(found.selector, found.known, act, gate_s)
+                done = await self._once(meant, found.selector, found.known, act, gate_s)
             except (GateFailed, ElementChanged) as exc:
                 failure = exc
                 self._told(meant, number, did, "rejected", None, began, str(exc))
@@ -178,12 +180,24 @@ class Healer:
         raise first
 
     async def _once(
-        self, selector: Selector, known: Fingerprint | None, act: Act, gate_s: float, *, count: bool = False
+        self,
+        meant: Meant,
+        selector: Selector,
+        known: Fingerprint | None,
+        act: Act,
+        gate_s: float,
+        *,
+        count: bool = False,
     ) -> Done:
         seen: list[Sighting | None] = []
         agreeing: list[int] = []
 
         async def inspect(gated: Gated) -> None:
+            if meant.whichever:
+                seen[:] = [await sight(self._page, gated.element)]
+                if known is not None and seen[0] is not None and (why := like_it(known, seen[0].fingerprint)):
+                    raise ElementChanged(summary(selector), why)
+                return
             if known is not None and await glance(self._page, gated.element, known):
                 return
             seen[:] = [await sight(self._page, gated.element)]
@@ -215,7 +229,7 @@ class Healer:
             return _Found(
                 meant.selector, meant.known, 1.0, 1.0, "it could be reached after that", moved=False
             )
-        if meant.known is None:
+        if meant.known is None or meant.whichever:
             return Match(Outcome.NOT_FOUND, None, (), "nothing is known of it beside its selector")
         match = await self._reprobe(meant, meant.known, index, did)
         if match.outcome is Outcome.NOT_FOUND and number == 2:

@@ -86,6 +86,13 @@ def of_one_kind(known: Fingerprint, seen: Fingerprint) -> bool:
     return ours == theirs or {ours, theirs} <= {None, "press"}  # a `div` may be made a button
 
 
+def like_it(known: Fingerprint, seen: Fingerprint) -> str | None:
+    """Why something cannot be another one of the same sort (the delete button of another row), or None."""
+    if known.tag != seen.tag or known.role != seen.role:
+        return f"it is a {seen.role or seen.tag}, not a {known.role or known.tag}"
+    return _another_verb(known, seen, None, ())
+
+
 def judge(known: Fingerprint, seen: Fingerprint) -> Judgement:
     """Judge whether what is seen is the element that is known."""
     alike = similarity(known, seen)

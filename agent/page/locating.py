@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,14 @@ def _filled(strategy: Strategy, values: Mapping[str, Any]) -> Strategy:
             raise ValueError(f"{text!r} is no index for {strategy.index}")
         return DomIndexStrategy(type="dom_index", index=int(text), **common)
     return strategy
+
+
+_FIRST_OR_LAST = re.compile(r":(?:first|last)-(?:child|of-type)\b")
+
+
+def means_first_or_last(selector: Selector) -> bool:
+    """Whether every strategy says "the first" or "the last" of several, whichever that is at the time."""
+    return all(_FIRST_OR_LAST.search(getattr(each, "value", "")) for each in selector.strategies)
 
 
 def learned_first(selector: Selector) -> Selector:

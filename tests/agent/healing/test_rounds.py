@@ -7,7 +7,9 @@ import pytest
 from agent.events import HealTried
 from agent.healing.healer import HealPolicy
 from agent.healing.memory import url_template
-from agent.page.errors import GateFailed
+from agent.page.errors import ElementChanged, GateFailed
+from agent.page.locating import means_first_or_last
+from kb_schema.selectors import css
 
 BUTTON = "<main><h1>Boats</h1><button class=go data-truth=go>Cast off</button></main>"
 COVER = (
@@ -106,3 +108,21 @@ async def test_what_comes_late_is_waited_for_without_a_pause_by_the_clock(hands)
 )
 def test_pages_of_one_kind_have_one_template(one, other, same):
     assert (url_template(one) == url_template(other)) is same
+
+
+async def test_the_first_of_a_list_is_whichever_is_first_and_still_of_the_same_sort(hands):
+    def mail(*subjects, verb="Delete"):
+        return "<ul>" + "".join(f"<li><b>{s}</b><button>{verb} {s}</button></li>" for s in subjects) + "</ul>"
+
+    first = "li:first-child button"
+    assert means_first_or_last(css(first))
+    assert not means_first_or_last(css("li:nth-child(2) button"))
+    await hands.show(mail("News", "Bill", "Party"))
+    known = await hands.record(first)
+    await hands.show(mail("Bill", "Party"))
+    await hands.click(first, known, whichever=True)
+    assert await hands.clicks() == ["Delete Bill"]
+    await hands.show(mail("Bill", "Party", verb="Archive"))
+    with pytest.raises(ElementChanged, match="does something else"):
+        await hands.click(first, known, whichever=True)
+    assert await hands.clicks() == []
