@@ -37,13 +37,16 @@ SETTLE_S = 5.0
 """How long a page may take to become the screen one expects (KS 4.7 `validation_timeout`)."""
 
 
-def names_an_element(condition: BaseCondition) -> bool:
-    """Whether a condition names an element by the id it has on the current screen."""
-    return any(
-        isinstance(reference, str) and not looks_like_css(reference)
+def elements_named(condition: BaseCondition) -> frozenset[str]:
+    """The elements a condition names by the ids they have on the current screen."""
+    return frozenset(
+        reference
         for _, node in walk(condition)
-        for reference in (getattr(node, "element", None), *getattr(node, "fields", ()))
-    )
+        for reference in (
+            getattr(node, "element", None), getattr(node, "field_id", None), *getattr(node, "fields", ())
+        )
+        if isinstance(reference, str) and not looks_like_css(reference)
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ class Session:
         if any(condition.needs_screen for condition in conditions):
             await self.look()
             known = replace(known, screen_known=True, screen_id=self.screen_id)
-        by_element = any(names_an_element(condition) for condition in conditions)
+        by_element = any(elements_named(condition) for condition in conditions)
         elements = await self.elements() if by_element else {}
         scope = ElementScope(elements, self.website.authenticated_when, values or {})
         return await evaluate(self.page, conditions, scope, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,12 @@ from agent.page.locating import (
     beginning_with,
     fill_selector_parameters,
     learned_first,
+    locate,
     means_first_or_last,
     summary,
 )
 from agent.page.waiting import Armed, arm
-from agent.session import Session
+from agent.session import Session, elements_named
 from kb_schema import vocabulary
 from kb_schema.actions import Action
 from kb_schema.calls import ActionCall, ExecutionStep
@@ -153,11 +154,43 @@ class Actions:
         filled = fill_conditions(conditions, values)
         patience = 3.0  # an action's own preconditions are about elements that may still be appearing
         verdicts = await self._session.judge_until_held(filled, values, timeout_s=patience)
+        if not all(verdict.held for verdict in verdicts) and await self.find_again(filled):
+            verdicts = await self._session.judge(filled, values)
         for condition, verdict in zip(filled, verdicts, strict=True):
             if not verdict.held and condition.hard_dependency:
                 raise StepFailed(
                     f"{what}: precondition {condition.type}: {verdict.evidence}", error=condition.type
                 )
+
+    async def find_again(self, conditions: Sequence[BaseCondition]) -> bool:
+        """Look for elements that conditions are about and that nothing leads to any more; whether any was
+        found. What is asked of an element is asked of that element, wherever it is now.
+        """
+        session, found = self._session, False
+        names = frozenset[str]().union(*map(elements_named, conditions))
+        elements = await session.elements()
+        for name in sorted(names & elements.keys()):
+            element, screen_id = elements[name], session.screen_id or ""
+            known = session.memory.known(screen_id, element)
+            if known is None or element.selector.parameterized:
+                continue
+            if (await locate(session.page, element.selector)).resolved:
+                continue
+            others = session.memory.others(screen_id, elements, name)
+            selector = await self._healer().locate(
+                Meant(f"{screen_id}.{name}", element.selector, known, others)
+            )
+            if selector is not None:
+                session.memory.stands_for((screen_id, name), selector)
+                found = True
+        return found
+
+    def _healer(self) -> Healer:
+        session = self._session
+        return Healer(
+            session.page, session.bus.tell, policy=session.healing, decider=session.decider,
+            dismiss=self._engine.dismiss_overlays,
+        )  # fmt: skip
 
     async def _applies(self, step: ExecutionStep, values: Mapping[str, Any]) -> bool:
         if step.condition is None:
@@ -258,10 +291,7 @@ class Actions:
         if selector is None or call.target is None:
             await act(selector, None, session.healing.gate_s)
             return
-        healer = Healer(
-            session.page, session.bus.tell, policy=session.healing, decider=session.decider,
-            dismiss=self._engine.dismiss_overlays,
-        )  # fmt: skip
+        healer = self._healer()
         elements = await session.elements()
         screen_id, element_id = session.screen_id, call.target
         if screen_id is None or not isinstance(element_id, str) or element_id not in elements:

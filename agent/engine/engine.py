@@ -288,14 +288,14 @@ class Engine:
             await self.guide.go_to(wanted)
 
     async def _attempt(self, run: _Run, step: TaskStep) -> list[Verdict]:
+        conditions = step.postconditions + ((step.validation,) if step.validation else ())
+        self.actions.expect(fill_conditions(conditions, run.values))
         await self._ensure(run, step)
         await self.dismiss_overlays()
         await self.companion.before_step(run.task, step, run.values)
         document = await self.session.knowledge.action(step.action.action_type)
         if not is_idempotent(step.action, document):
             run.proven = False  # what held before says nothing of what is done now
-        conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        self.actions.expect(fill_conditions(conditions, run.values))
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(self, run.task, run.values, run.depth)
         elif step.action.canonical_type == "run_task" and step.action.task_id:
@@ -332,6 +332,8 @@ class Engine:
                 verdict = await self._remediate(run, condition)
             else:
                 continue  # soft, and nothing to be done about it: the step may try (KS 9.11)
+            if not verdict.held and await self.actions.find_again([condition]):
+                (verdict,) = await self.session.judge([condition], run.values)
             if not verdict.held:
                 word = "could not be evaluated" if verdict.status is Status.UNKNOWN else "does not hold"
                 raise StepFailed(

@@ -212,6 +212,25 @@ class Healer:
         performed = await act(selector, inspect, gate_s)
         return Done(performed, seen[0] if seen else None, known is not None, agreeing[-1] if agreeing else 0)
 
+    async def locate(self, meant: Meant) -> Selector | None:
+        """Another selector that leads to the element, without doing anything to it; None where it cannot
+        be said which one it is.
+        """
+        if meant.known is None or meant.whichever or self.policy.max_rounds == 0:
+            return None
+        began = time.monotonic()
+        did: list[str] = []
+        index = await look_around(self._page)
+        match = await self._reprobe(meant, meant.known, index, did)
+        found: _Found | Match = match
+        if match.outcome is Outcome.FOUND and match.best is not None:
+            found = await self._expressed(meant, index, match, match.best)
+        if isinstance(found, Match):
+            self._told(meant, 1, did, found.outcome.value, found.best, began, found.reason)
+            return None
+        self._told(meant, 1, did, "healed", None, began, found.reason, found.score)
+        return found.selector
+
     # -- one round ---------------------------------------------------------------------------------
 
     async def _find(

@@ -55,6 +55,8 @@ class ElementMemory:
     """The locator cache (PACTS 9.2); None: none is kept."""
     _known: dict[Key, Fingerprint] = field(default_factory=dict)
     _healed: dict[Key, Selector] = field(default_factory=dict)
+    _unproven: set[Key] = field(default_factory=set)
+    """Healed since the step began."""
     _pending: list[_Used] = field(default_factory=list)
 
     def known(self, screen_id: str, element: UIElement) -> Fingerprint | None:
@@ -72,6 +74,11 @@ class ElementMemory:
         At once, before the step is proven: its postconditions are about that very element.
         """
         return self._healed.get(key)
+
+    def stands_for(self, key: Key, selector: Selector) -> None:
+        """Find an element by another selector from now on, unless the step is contradicted."""
+        self._healed[key] = selector
+        self._unproven.add(key)
 
     async def cached(self, key: Key, url: str) -> Selector | None:
         """Where the element was found lately on such a page."""
@@ -95,16 +102,20 @@ class ElementMemory:
             cached = None  # it was not by this that it was found
         by = done.healed.selector if done.healed is not None and done.healed.moved else cached
         if by is not None and not parameterized:
-            self._healed[key] = by
+            self.stands_for(key, by)
         self._pending.append(_Used(key, done, url_template(url), parameterized, values, cached))
 
     def begin(self) -> None:
         """A step begins: what was done in one that broke off proves nothing."""
         self._pending.clear()
+        self._unproven.clear()
 
     async def settle(self, held: bool | None, tell: Callable[[Event], None]) -> None:
         """The step's postconditions held (True), did not (False), or it has none (None)."""
         pending, self._pending = self._pending, []
+        unproven, self._unproven = self._unproven, set()
+        for key in unproven if held is False else ():
+            self._healed.pop(key, None)
         for each in pending:
             if held is False:
                 await self._withdraw(each, tell)
