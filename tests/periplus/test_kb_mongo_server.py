@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import AsyncExitStack
+from itertools import count
 
 import pymongo
 import pytest
@@ -180,33 +181,41 @@ async def test_outcomes_sent_until_they_are_answered_count_once_each_though_thei
     url = with_database(own_mongod.url, "kb")
     async with AsyncExitStack() as stack:
         writers = [await stack.enter_async_context(open_stores(tmp_path, mongodb_url=url)) for _ in range(4)]
-        answered, failed, some, back = 0, 0, asyncio.Event(), asyncio.Event()
+        numbers, failed, sent = count(), 0, []
+        some, lost, back = (asyncio.Event() for _ in range(3))
 
         async def send(number):
-            nonlocal answered, failed
+            nonlocal failed
             outcome = Outcome(website_id="shop", at=utc_now(), **_outcome(number, f"t_{number % 3}"))
             while True:
                 try:
                     await writers[number % 4].learned.record([outcome])
                 except StoreUnavailable as exc:
                     failed += exc.retriable
+                    lost.set()
                     await back.wait()
                 else:
-                    answered += 1
-                    if answered == 20:
-                        some.set()
                     return
 
-        sending = asyncio.gather(*(send(number) for number in range(100)))
+        async def keep_sending():
+            """Until one was lost: a mongod killed between two outcomes has lost none."""
+            while not lost.is_set() or len(sent) < 100:
+                sent.append(number := next(numbers))
+                await send(number)
+                if number >= 20:
+                    some.set()
+
+        sending = asyncio.gather(*(keep_sending() for _ in range(20)))
         await some.wait()
         own_mongod.stop()
+        await lost.wait()
         await asyncio.to_thread(own_mongod.start)
         back.set()
         await sending
         assert failed > 0
         stats = (await writers[0].learned.transition_stats("shop")).values()
-        assert sum(each.seen for each in stats) == 100
-        assert sum(each.failed for each in stats) == len([n for n in range(100) if n % 3 == 0])
+        assert sum(each.seen for each in stats) == len(sent)
+        assert sum(each.failed for each in stats) == len([n for n in sent if n % 3 == 0])
 
 
 async def test_a_server_names_what_is_spoilt_and_serves_the_rest(mongodb_url, tmp_path):
