@@ -4,7 +4,7 @@
 
 Loads the sample of that version in small batches and sends itself SIGKILL just before the store
 runs its STATEMENT-th SQL statement. With 0 it survives and prints the stage of the load at each
-statement, as JSON.
+statement, as JSON. Says when it is at work.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 
 from kb_store import load_knowledge, open_stores
-from tests.kb_store.killing import Stage
 from tests.kb_store.samples import knowledge_of
+from tests.kb_store.stages import Stage
 
 
 async def main(data_dir: Path, version: str, doomed: int) -> list[str]:

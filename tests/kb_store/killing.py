@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from kb_store import Stores, load_knowledge, read_knowledge
-from kb_store.load import LoadProgress
 from tests.kb_store.samples import knowledge_of, version_of
+from tests.kb_store.stages import AT_WORK, BETWEEN
 from tests.support.rotation import SEED, dice
 from tests.support.warm import Started
 
-BETWEEN = "between"
-"""The stage in which all documents are written, and of the graph at most the first batch."""
 
-
-class Stage:
-    """Where a load is, from what it tells of its progress."""
-
-    def __init__(self) -> None:
-        self.name = "opening"
-
-    def __call__(self, progress: LoadProgress) -> None:
-        begins = progress.stage == "vertices" and self.name == "documents"
-        self.name = BETWEEN if begins else progress.stage
+def stages_of(process: Started) -> list[str]:
+    """The stage at each moment that a loader which survived tells of."""
+    out, _ = process.communicate()
+    assert process.returncode == 0, out
+    at_work, told = out.splitlines()
+    assert at_work == AT_WORK
+    found: list[str] = json.loads(told)
+    return found
 
 
 def moments(stages: list[str], number: int, rng: random.Random) -> list[int]:
@@ -58,8 +55,9 @@ async def kill_at(
 ) -> None:
     """Kill a loader at each of `number` moments of the `stages` that a whole load goes through.
 
-    `start` starts a loader of a version that kills itself at a moment; `clean_up` loads a version and
-    looks that nothing else is left.
+    `start` starts a loader of a version that kills itself at a moment, its output streamed: nobody reads
+    before it is at work or dead, for it would only have to wait. `clean_up` loads a version and looks
+    that nothing else is left.
     """
     chosen = moments(stages, number, dice("killed loader"))
     killed_in = Counter(stages[moment - 1] for moment in chosen)
@@ -71,6 +69,7 @@ async def kill_at(
     for moment in chosen:
         new = f"killed-{moment}"
         process = start(new, moment)
+        await asyncio.to_thread(process.stdout.readline)
         seen = await read_until_done(stores, process)
         assert process.returncode == -signal.SIGKILL, process.communicate()
         left = version_of((await read_knowledge(stores.documents, stores.graph, "shop"))[0])

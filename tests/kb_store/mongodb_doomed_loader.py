@@ -4,7 +4,7 @@
 
 Loads the sample of that version in small batches. Every command to the server has two moments,
 before it is sent and after it was answered; at the MOMENT-th it sends itself SIGKILL. With 0 it
-survives and prints the stage of the load at each moment, as JSON.
+survives and prints the stage of the load at each moment, as JSON. Says when it is at work.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from pymongo import monitoring
 
 from kb_store import load_knowledge, open_stores
-from tests.kb_store.killing import Stage
 from tests.kb_store.samples import knowledge_of
+from tests.kb_store.stages import Stage
 
 LOAD_COMMANDS = {
     "insert",

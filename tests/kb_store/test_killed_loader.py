@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import sqlite3
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kb_store import LoadConflict, Stores, load_knowledge, open_stores, read_knowledge
-from tests.kb_store.killing import kill_at, read_until_done
+from tests.kb_store.killing import kill_at, read_until_done, stages_of
 from tests.kb_store.samples import knowledge_of, version_of
 from tests.support import warm
 from tests.support.rotation import dice
@@ -21,7 +20,7 @@ LOADER = "tests.kb_store.doomed_loader"
 
 
 def _start(data_dir: Path, version: str, statement: int = 0) -> Started:
-    return warm.start(LOADER, str(data_dir), version, str(statement))
+    return warm.start(LOADER, str(data_dir), version, str(statement), streamed=True)
 
 
 async def _assert_next_load_cleans_up(stores: Stores, data_dir: Path, version: str = "next") -> None:
@@ -36,13 +35,11 @@ async def _assert_next_load_cleans_up(stores: Stores, data_dir: Path, version: s
 
 
 async def _kill_at(number: int, folder: Path) -> None:
-    counted = warm.run(LOADER, str(folder / "counted"), "new", "0")
-    assert counted.returncode == 0, counted.stderr
     async with open_stores(folder) as stores:
         await kill_at(
             number,
             stores,
-            stages=json.loads(counted.stdout),
+            stages=stages_of(_start(folder / "counted", "new")),
             start=lambda version, moment: _start(folder, version, moment),
             clean_up=lambda version: _assert_next_load_cleans_up(stores, folder, version),
         )
@@ -92,8 +89,8 @@ async def test_of_two_loaders_at_once_none_tears_and_one_wins(tmp_path):
             if process.returncode == 0
         ]
         assert won, results
-        for process, (_, error) in zip(processes, results, strict=True):
-            assert process.returncode == 0 or LoadConflict.__name__ in error
+        for process, (told, _) in zip(processes, results, strict=True):
+            assert process.returncode == 0 or LoadConflict.__name__ in told
         knowledge, _ = await read_knowledge(stores.documents, stores.graph, "shop")
         assert version_of(knowledge) in won
         await _assert_next_load_cleans_up(stores, tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 
 import pymongo
@@ -11,7 +10,7 @@ import pytest
 
 from kb_store import LoadConflict, Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.mongodb.layout import DOCUMENTS, EDGES, GENERATIONS, PINS, VERTICES
-from tests.kb_store.killing import kill_at
+from tests.kb_store.killing import kill_at, stages_of
 from tests.kb_store.samples import knowledge_of, version_of
 from tests.support import warm
 from tests.support.warm import Started
@@ -28,7 +27,7 @@ async def stores(mongodb_url, tmp_path):
 
 
 def _start(url: str, version: str, moment: int = 0) -> Started:
-    return warm.start(LOADER, url, version, str(moment))
+    return warm.start(LOADER, url, version, str(moment), streamed=True)
 
 
 async def _assert_next_load_cleans_up(stores: Stores, url: str, version: str) -> None:
@@ -43,12 +42,10 @@ async def _assert_next_load_cleans_up(stores: Stores, url: str, version: str) ->
 
 
 async def _kill_at(number: int, stores: Stores, url: str) -> None:
-    counted = warm.run(LOADER, url, "counted", "0")
-    assert counted.returncode == 0, counted.stderr
     await kill_at(
         number,
         stores,
-        stages=json.loads(counted.stdout),
+        stages=stages_of(_start(url, "counted")),
         start=lambda version, moment: _start(url, version, moment),
         clean_up=lambda version: _assert_next_load_cleans_up(stores, url, version),
     )
@@ -80,7 +77,7 @@ async def test_of_two_loaders_at_once_none_tears_and_one_wins(stores, mongodb_ur
         if process.returncode == 0
     ]
     assert won, results
-    for process, (_, error) in zip(processes, results, strict=True):
-        assert process.returncode == 0 or LoadConflict.__name__ in error
+    for process, (told, _) in zip(processes, results, strict=True):
+        assert process.returncode == 0 or LoadConflict.__name__ in told
     assert version_of((await read_knowledge(stores.documents, stores.graph, "shop"))[0]) in won
     await _assert_next_load_cleans_up(stores, mongodb_url, "next")
