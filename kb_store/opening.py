@@ -11,6 +11,7 @@ from kb_store.embedded import Database, EmbeddedDocumentStore, EmbeddedGraphStor
 from kb_store.embedded.learned import EmbeddedLearnedStore
 from kb_store.embedded.proposals import EmbeddedProposalStore
 from kb_store.errors import StoreUnavailable
+from kb_store.graph_queries import GraphQueries
 from kb_store.learned import LearnedStore
 from kb_store.ports import DocumentStore, GraphStore
 from kb_store.proposals import ProposalStore
@@ -28,6 +29,8 @@ class Stores:
     """Beside the edges, whose weights rest on it, and closed with them."""
     proposals: ProposalStore
     """Beside the documents, and closed with them."""
+    queries: GraphQueries | None = None
+    """What the graph's own server answers by itself; None: it is no graph database."""
 
     async def close(self) -> None:
         """Close both."""
@@ -62,8 +65,8 @@ def choose_stores(
     stores = _in_mongodb(mongodb_url) if mongodb_url else _embedded(data_dir)
     if not arangodb_url:
         return stores
-    graph, learned = _in_arangodb(arangodb_url)
-    return replace(stores, graph=graph, learned=learned)
+    graph, learned, queries = _in_arangodb(arangodb_url)
+    return replace(stores, graph=graph, learned=learned, queries=queries)
 
 
 def _embedded(data_dir: Path) -> Stores:
@@ -94,10 +97,10 @@ def _in_mongodb(url: str) -> Stores:
     )
 
 
-def _in_arangodb(url: str) -> tuple[GraphStore, LearnedStore]:
+def _in_arangodb(url: str) -> tuple[GraphStore, LearnedStore, GraphQueries]:
     try:
-        from kb_store.arangodb import ArangoGraphStore, ArangoLearnedStore  # noqa: PLC0415 - an extra
+        from kb_store.arangodb import ArangoGraphStore, ArangoLearnedStore, ArangoQueries  # noqa: PLC0415 - an extra
     except ImportError as exc:
         raise StoreUnavailable("arangodb", f"its driver is not installed ({exc.name})", fix=DRIVERS) from exc
     graph = ArangoGraphStore(url)
-    return graph, ArangoLearnedStore(graph.connection)
+    return graph, ArangoLearnedStore(graph.connection), ArangoQueries(graph.connection)

@@ -7,7 +7,7 @@ both, `layout.py` what is created, `rows.py` and `keys.py` how a record becomes 
 
 from kb_store.arangodb.address import ArangoAddress
 from kb_store.arangodb.learned import ArangoLearnedStore
-from kb_store.arangodb.queries import ArangoQueries, NoSuchVertex
+from kb_store.arangodb.queries import ArangoQueries
 from kb_store.arangodb.store import ArangoGraphStore
 
-__all__ = ["ArangoAddress", "ArangoGraphStore", "ArangoLearnedStore", "ArangoQueries", "NoSuchVertex"]
+__all__ = ["ArangoAddress", "ArangoGraphStore", "ArangoLearnedStore", "ArangoQueries"]

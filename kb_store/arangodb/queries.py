@@ -1,20 +1,24 @@
-"""What the server answers by itself, for graphs too large to compile: ways, recovery, composition.
-
-Facts are the desk's business: whoever knows which required conditions do not hold names the
-transitions to avoid. Ties between paths of equal weight are broken by the server as it likes.
-"""
+"""What the server answers by itself, for graphs too large to compile: ways, recovery, composition."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kb_schema.answers import Objective
 from kb_store.arangodb import aql
 from kb_store.arangodb.connection import Connection
 from kb_store.arangodb.keys import id_of, key_of, local_id_of, sort_key
-from kb_store.errors import StoreError
+from kb_store.graph_queries import (
+    MOST_HOPS,
+    MOST_PATHS,
+    NOTHING,
+    NoSuchVertex,
+    Reached,
+    RecoveryWay,
+    ServerPath,
+    ToAvoid,
+)
 from kb_store.records import Node
 
 PATHS: Mapping[Objective, str] = {
@@ -29,72 +33,18 @@ WAYS: Mapping[Objective, str] = {
     "reliable": aql.RELIABLE_WAYS,
     "balanced": aql.BALANCED_WAYS,
 }
-MOST_PATHS = 20
-MOST_HOPS = 10
-"""A traversal looks at every way of this many steps; more would not end."""
-
-
-class NoSuchVertex(StoreError):
-    """The generation has no screen or task of that id: to the server that would be an empty answer."""
-
-    def __init__(self, kind: str, local_id: str, website_id: str, generation: int) -> None:
-        self.kind, self.local_id = kind, local_id
-        super().__init__(
-            f"generation {generation} of {website_id!r} has no {kind} {local_id!r}",
-            fix="ask for one it has, or read the active generation again",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ServerPath:
-    """A path: one screen more than transitions."""
-
-    screens: tuple[str, ...]
-    transitions: tuple[str, ...]
-    weight: float
-    """The sum of what the objective minimises."""
-    expected_ms: float
-    reliability: float
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryWay:
-    """A recovery edge of one of the groups of a screen."""
-
-    group_id: str
-    recovery_id: str
-    to_screen: str
-    """`current`: the screen one is on."""
-    priority: int
-    reliability: float
-    expected_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """A screen or task, and the least number of edges to it."""
-
-    local_id: str
-    depth: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToAvoid:
-    """What a way may not use: ids of screens and transitions, canonical action types."""
-
-    screens: Collection[str] = ()
-    transitions: Collection[str] = ()
-    actions: Collection[str] = ()
-
-
-NOTHING = ToAvoid()
 
 
 class ArangoQueries:
-    """Questions to one ArangoDB about one generation of a website."""
+    """`GraphQueries` on an ArangoDB."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    @property
+    def address(self) -> str:
+        """The host and the database."""
+        return self._connection.address
 
     async def shortest_paths(
         self, website_id: str, generation: int, start: str, goal: str, objective: Objective, k: int = 1

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb_schema import Sourced, assemble, parse_document
-from kb_store.arangodb import ArangoGraphStore, ArangoQueries, NoSuchVertex
-from kb_store.arangodb.queries import Reached, ToAvoid
+from kb_store.arangodb import ArangoGraphStore, ArangoQueries
+from kb_store.graph_queries import NoSuchVertex, Reached, ToAvoid
 from kb_store.records import Node, edge_records, vertex_records
 from mcp_server.compiled import compile_view
 from mcp_server.paths import Avoid, find_paths
