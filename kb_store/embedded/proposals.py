@@ -15,7 +15,8 @@ from kb_store.embedded.database import Database, to_text
 from kb_store.proposals import in_order, with_supports
 
 _MAKE = (
-    "INSERT INTO proposals (website_id, proposal_id, status, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    "INSERT INTO proposals (website_id, proposal_id, status, decided_at, body) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
 )
 _SAY = (
     "INSERT INTO proposal_supports (website_id, proposal_id, run_id, body) SELECT ?1, ?2, ?3, ?4 WHERE "
@@ -55,10 +56,11 @@ class EmbeddedProposalStore:
         """See `ProposalStore`."""
         await self.prepare()
         key = (proposal.website_id, proposal.proposal_id)
-        body = to_text(proposal.model_dump(mode="json", by_alias=True, exclude={"supports"}))
+        body = proposal.model_dump(mode="json", by_alias=True, exclude={"supports"})
+        row = (*key, proposal.status, body["decided_at"], to_text(body))
 
         def work(db: sqlite3.Connection) -> bool:
-            made = db.execute(_MAKE, (*key, proposal.status, body)).rowcount
+            made = db.execute(_MAKE, row).rowcount
             said = 0
             if support is not None:
                 values = (*key, support.run_id, to_text(support.model_dump(mode="json")), MAX_SUPPORTS)

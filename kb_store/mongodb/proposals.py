@@ -39,7 +39,7 @@ class MongoProposalStore:
         body = proposal.model_dump(mode="json", by_alias=True, exclude={"supports"})
         fresh: dict[str, Any] = {
             "status": proposal.status,
-            "decided_at": None,
+            "decided_at": body["decided_at"],
             "body": json.dumps(body),
             "supports": [],
         }

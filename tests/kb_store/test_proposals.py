@@ -64,9 +64,15 @@ def workflow(goal="Order"):
     )
 
 
-@pytest.fixture
-def kept(stores):
-    return stores.proposals
+@pytest.fixture(params=["memory", "embedded", pytest.param("mongodb", marks=pytest.mark.mongodb)])
+async def kept(request, tmp_path):
+    """Every proposal store there is."""
+    if request.param == "memory":
+        yield MemoryProposalStore()
+        return
+    url = request.getfixturevalue("emptied_mongodb_url") if request.param == "mongodb" else None
+    async with open_stores(tmp_path, mongodb_url=url) as opened:
+        yield opened.proposals
 
 
 async def test_a_run_is_heard_once_however_often_it_speaks(kept):
@@ -115,6 +121,19 @@ async def test_a_decision_is_kept_and_what_is_not_there_cannot_be_decided(kept):
     assert await kept.proposal("shop", "nothing") is None
 
 
+@pytest.mark.parametrize("status", ["accepted", "rejected", "proposed"])
+async def test_a_proposal_that_comes_decided_is_kept_as_it_comes(kept, status):
+    decided_at = None if status == "proposed" else NOW + timedelta(hours=2, microseconds=7)
+    whole = proposed().model_copy(update={"status": status, "decided_at": decided_at})
+    assert await kept.support(whole, said("r1"))
+    found = await kept.proposal("shop", whole.proposal_id)
+    assert found == whole.model_copy(update={"supports": (said("r1"),)})
+    assert list(await kept.proposals("shop")) == [found]
+    assert await kept.support(proposed(), said("r2"))  # who says more of it decides nothing
+    again = await kept.proposal("shop", whole.proposal_id)
+    assert (again.status, again.decided_at) == (status, decided_at)
+
+
 async def test_what_an_element_is_known_by_is_kept_by_element_and_only_news_tells_of_a_change(kept):
     go, stop = (
         Fingerprint(role="button", name="Go"),
@@ -132,12 +151,9 @@ async def test_what_an_element_is_known_by_is_kept_by_element_and_only_news_tell
     assert await kept.fingerprints("nowhere") == {}
 
 
-async def test_a_proposal_keeps_so_many_runs_and_no_more(tmp_path):
-    store = MemoryProposalStore()
-    async with open_stores(tmp_path) as stores:
-        for each in (store, stores.proposals):
-            for number in range(MAX_SUPPORTS + 2):
-                assert await each.support(proposed(), said(f"r{number}")) is (number < MAX_SUPPORTS)
+async def test_a_proposal_keeps_so_many_runs_and_no_more(kept):
+    for number in range(MAX_SUPPORTS + 2):
+        assert await kept.support(proposed(), said(f"r{number}")) is (number < MAX_SUPPORTS)
 
 
 async def test_a_reload_keeps_proposals_and_a_new_process_finds_them(tmp_path):
