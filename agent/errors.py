@@ -9,6 +9,7 @@ AgentError
 +-- Lost                   no known screen, and no recovery helped
 +-- NoWay                  no path leads there
 +-- StepFailed             one step did not do what it is for
++-- NotKept                what must be written down before acting cannot be
 """
 
 from __future__ import annotations
@@ -90,6 +91,15 @@ class StepFailed(AgentError):
     def __init__(self, reason: str, *, error: str = "step_failed", acted: bool = False) -> None:
         super().__init__(reason)
         self.error, self.acted = error, acted
+
+
+class NotKept(AgentError):
+    """The journal does not take what is about to be done: it is not done."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the run cannot be written down: {reason}", hint="see to the store, then `periplus run --resume`"
+        )
 
 
 def touched_the_page(error: BaseException) -> bool:

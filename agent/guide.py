@@ -49,7 +49,7 @@ class Guide:
         session = self._session
         if origin_of(session.page.url) in session.allowed_origins:
             return
-        await self._open(session.base_url)
+        await self.open(session.base_url)
         await session.look_for(timeout_s=SETTLE_S)
 
     async def go_to(
@@ -191,7 +191,7 @@ class Guide:
                 raise StepFailed(f"{transition.local_id} requires {condition.type}: {verdict.evidence}")
 
     async def _open_screen(self, screen_id: str, url: str) -> Identification:
-        await self._open(url)
+        await self.open(url)
         found = await self._session.look_for([screen_id])
         if found.screen_id != screen_id:
             raise NoWay(found.screen_id, screen_id)
@@ -200,7 +200,8 @@ class Guide:
     def _resolved(self, url: str) -> str:
         return resolve(url, authored_base=self._session.website.base_url, base=self._session.base_url)
 
-    async def _open(self, url: str) -> None:
+    async def open(self, url: str) -> None:
+        """Load an address. Raises `OriginRefused`, `SiteUnreachable`."""
         session = self._session
         target = self._resolved(url)
         if origin_of(target) not in session.allowed_origins:

@@ -12,6 +12,7 @@ from kb_schema.calls import ActionCall, _loops
 from kb_schema.conditions import Condition
 from kb_schema.handling import ErrorRules, FailureRecovery
 from kb_schema.iterators import IteratorSpec, NoIterator
+from kb_schema.read_backs import ReadBack
 from kb_schema.values import IoSpec
 
 NO_GRAPH_LOOPS = "no_graph_loops"
@@ -36,6 +37,9 @@ class TaskStep(Model):
     can_skip: bool = False
     skip_when: tuple[Condition, ...] = ()
     """The step is left out when any of these holds."""
+    repeatable: bool | None = None
+    """Whether doing it once more is the same as doing it once; None: as its action, or the
+    affordance of its element, says."""
 
 
 class Task(Document):
@@ -53,6 +57,8 @@ class Task(Document):
     success_criteria: tuple[Condition, ...] = ()
     already_done_when: tuple[Condition, ...] = ()
     """All hold: what the task is for has already happened; asked before a repeat."""
+    read_back: ReadBack | None = None
+    """How its effect is seen apart from the click: read before and after what may not be repeated."""
     failure_recovery: FailureRecovery = FailureRecovery()
     reusable_subtasks: tuple[str, ...] = ()
     """Names of smaller pieces this one is made of; a note, not a reference."""

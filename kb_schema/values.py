@@ -69,7 +69,7 @@ class TableExtraction(Model):
     method: Literal["table_extraction"]
     selector: str = Field(min_length=1)
     columns: dict[str, str] = Field(min_length=1)
-    """Column name -> CSS inside the row."""
+    """Column name -> CSS inside the row (`:scope` is the row itself); `CSS@NAME` reads an attribute."""
     fallback: Extraction | None = None
 
 

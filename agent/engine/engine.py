@@ -1,21 +1,29 @@
 """Running a task: inputs, steps in order, outputs, and what the result rests on.
 
-Single actions are `actions.py`, loops `iterate.py`, reading values `extract.py`.
+One step is `steps.py`, single actions `actions.py`, loops `iterate.py`, reading values `extract.py`,
+carrying on after a crash `resuming.py`, whether something happened `effects.py`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+from playwright.async_api import Page
+
 from agent.engine.actions import Actions
-from agent.engine.calls import fill_call, fill_conditions, is_idempotent
 from agent.engine.companion import Companion
+from agent.engine.effects import Effects
 from agent.engine.extract import extract
 from agent.engine.inputs import MISSING, resolve_inputs
-from agent.engine.iterate import run_iterator
+from agent.engine.keeping import Keeper, KeepingPort
+from agent.engine.resuming import Resuming
+from agent.engine.running import Run
+from agent.engine.state import Frame, RunState, without_secrets
+from agent.engine.steps import Again, Steps
 from agent.errors import (
     AgentError,
     InputMissing,
@@ -24,56 +32,57 @@ from agent.errors import (
     PersonNeeded,
     SiteUnreachable,
     StepFailed,
-    touched_the_page,
 )
-from agent.events import InputResolved, OverlayDismissed, StepEnded, StepStarted, TaskEnded, TaskStarted
+from agent.events import InputResolved, OverlayDismissed, TaskEnded, TaskStarted
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
 from agent.session import Session
 from kb_schema.calls import ActionCall
-from kb_schema.conditions import BaseCondition
-from kb_schema.handling import ErrorRule
-from kb_schema.probes import Status, Verdict
-from kb_schema.runs import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
-from kb_schema.tasks import Task, TaskStep
+from kb_schema.read_backs import Happened
+from kb_schema.runs import RunResult, RunStatus
+from kb_schema.tasks import Task
 from kb_schema.values import Extraction, InputSpec
 
 MAX_DEPTH = 8
 """How deep tasks may call tasks: deeper is a mistake in the knowledge."""
-DEFAULT_ATTEMPTS = 2
-"""Of a step whose failure left the page untouched, or whose action may be repeated."""
-MAX_ATTEMPTS = 4
-PRECONDITION_S = 1.5
-"""How long a hard precondition may take to come true: the page may still be drawing."""
-CONFIRM_S = 10.0
-"""How long postconditions may take to come true after an action."""
-
-
-class _Run:
-    """What one task has so far."""
-
-    def __init__(self, task: Task, values: dict[str, Any], depth: int) -> None:
-        self.task, self.values, self.depth = task, values, depth
-        self.outputs: dict[str, Any] = {}
-        self.records: list[StepRecord] = []
-        self.proven = False
-        """Whether a condition held that speaks for the last thing that changed the site."""
-        self.contradicted = False
-        """Whether a condition spoke against it."""
+FATAL = (NotInKnowledge, KnowledgeUnavailable, SiteUnreachable, PageGone)
+"""What no result can be made of: it is raised."""
 
 
 class Engine:
-    """Runs tasks on a session's page. One engine per session."""
+    """Runs tasks on a session's page. One engine per session.
 
-    def __init__(self, session: Session, companion: Companion | None = None) -> None:
+    With a `keeping` port a run can be carried on after a crash: `resume` is what was kept of it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        companion: Companion | None = None,
+        *,
+        keeping: KeepingPort | None = None,
+        resume: RunState | None = None,
+    ) -> None:
         self.session = session
         self.companion = companion or Companion()
         self.actions = Actions(session, self, self.companion)
         self.guide = Guide(session, self)
-        self._remediating: set[str] = set()
+        self.effects = Effects(self)
+        self.resuming = Resuming(self)
+        self.steps = Steps(self)
+        state = resume or RunState(website_id=session.website.website_id, task_id="")
+        self.keeper = Keeper(keeping, session.context, state)
         self._dismissing = False
         self.depth = 0
         """Of the task that runs now."""
+        self.place: str | None = None
+        """Path of the step that runs now; None where nothing is kept of what it leads to."""
+
+    def on(self, page: Page) -> Engine:
+        """An engine for another page of the same session; nothing is kept of what it does."""
+        return Engine(self.session.on(page))
+
+    # -- tasks -----------------------------------------------------------------------------------
 
     async def run_task(
         self, task_id: str, given: Mapping[str, Any] | None = None, *, depth: int = 0
@@ -89,20 +98,14 @@ class Engine:
         task = await session.knowledge.task(task_id)
         started_at, started = datetime.now(UTC), time.monotonic()
         session.bus.tell(TaskStarted(task_id, task.name or task_id, depth))
-        run = _Run(task, {}, depth)
+        run = await self._begin(task, given or {}, depth)
         status, error, hint = RunStatus.SUCCESS, None, None
-        outer, self.depth = self.depth, depth
+        (outer, self.depth), place = (self.depth, depth), self.place
         try:
-            if depth == 0:
-                await self.guide.arrive()
-            run.values = await self._inputs(task, given or {})
-            for number, step in enumerate(task.ordered_steps, start=1):
-                await self._run_step(run, step, number)
-            await self._read_outputs(run, after=None)
-            await self._confirm(run, task.success_criteria, "success criterion")
+            await self._carry_out(run, given or {})
         except (InputMissing, PersonNeeded) as exc:
             status, error, hint = RunStatus.NEEDS_PERSON, str(exc), exc.hint
-        except (NotInKnowledge, KnowledgeUnavailable, SiteUnreachable, PageGone):
+        except FATAL:
             session.bus.tell(TaskEnded(task_id, RunStatus.FAILURE, depth))
             raise
         except AgentError as exc:
@@ -110,18 +113,15 @@ class Engine:
         except PageError as exc:
             status, error = RunStatus.FAILURE, str(exc)
         finally:
-            self.depth = outer
-        session.context.outputs.pop(task_id, None)
-        session.context.outputs[task_id] = dict(run.outputs)
-        if task.io_spec.context_persistence != "task":
-            session.context.session.update(run.outputs)
+            self.depth, self.place = outer, place
+        await self._end(run, status)
         session.bus.tell(TaskEnded(task_id, status, depth))
         return RunResult(
             run_id=session.context.run_id,
             website_id=session.website.website_id,
             task_id=task_id,
             status=status,
-            evidence=_evidence(run, status),
+            evidence=run.evidence(status),
             started_at=started_at,
             duration_ms=(time.monotonic() - started) * 1000,
             steps=tuple(run.records),
@@ -130,9 +130,85 @@ class Engine:
             hint=session.context.redact(hint),
         )
 
+    async def _begin(self, task: Task, given: Mapping[str, Any], depth: int) -> Run:
+        """A task's run: a new one, or what is left of it where the run is carried on."""
+        state, context = self.keeper.state, self.session.context
+        if depth == 0:
+            path: str | None = task.task_id
+            if state.task_id:
+                await self.keeper.load()
+                context.session.update(state.session)
+                context.outputs.update({name: dict(outputs) for name, outputs in state.outputs.items()})
+            else:
+                state.task_id = task.task_id
+                state.given = without_secrets(dict(given), context.redact(dict(given)))
+        else:
+            path = None if self.place is None else f"{self.place}>{task.task_id}"
+        frame = Frame(task_id=task.task_id) if path is None else state.frames.get(path)
+        if frame is None or frame.task_id != task.task_id:
+            frame = Frame(task_id=task.task_id)
+        if path is not None:
+            state.frames[path] = frame
+        return Run(task, frame, depth, path)
+
+    async def _carry_out(self, run: Run, given: Mapping[str, Any]) -> None:
+        if run.frame.over:
+            run.values = {**run.frame.values, **run.outputs}
+            return
+        if run.depth == 0:
+            await self.guide.arrive()
+        run.values = {**run.frame.values, **await self._inputs(run, given)}
+        index = await self.resuming.enter(run)
+        await self.keep(run)
+        while index < len(run.steps):
+            try:
+                await self.steps.run(run, index)
+            except Again as again:
+                index = await self.resuming.go_back(run, index, again.reason)
+            else:
+                index += 1
+        await self.read_outputs(run, after=None)
+        if run.seen_elsewhere is None:
+            await self.steps.confirm(run, run.task.success_criteria, "success criterion")
+            await self._see_the_effect(run)
+
+    async def _see_the_effect(self, run: Run) -> None:
+        """What the task is for is there, seen apart from what its own page said (DESIGN 6)."""
+        if run.task.read_back is None or not run.frame.looked:
+            return
+        effect = await self.effects.happened(run, self.resuming.no_sign_in)
+        if effect.status is Happened.HAPPENED:
+            run.proven = True
+        elif effect.status is Happened.DID_NOT_HAPPEN:
+            run.contradicted = True
+            raise StepFailed(
+                f"the page said it was done, but reading it back says: {effect.reason}",
+                error="contradicted",
+                acted=True,
+            )
+
+    async def _end(self, run: Run, status: RunStatus) -> None:
+        context = self.session.context
+        context.outputs.pop(run.task.task_id, None)
+        context.outputs[run.task.task_id] = dict(run.outputs)
+        if run.task.io_spec.context_persistence != "task":
+            context.session.update(run.outputs)
+        if run.path is None:
+            return
+        if status is RunStatus.SUCCESS:
+            run.frame.over = True
+            await self.keep(run)
+        elif run.depth > 0:
+            # Whoever called it decides what becomes of it: if it is called again, it begins anew.
+            self.keeper.state.forget(run.path)
+            self.keeper.state.frames.pop(run.path, None)
+
     async def perform_call(self, call: ActionCall, values: Mapping[str, Any]) -> None:
-        """One action call, with its fallback actions (KS 4.4) while the page was not touched."""
-        await self.actions.perform(call, values)
+        """One action call on the way somewhere, with its fallback actions (KS 4.4) while the page was
+        not touched. Nothing is kept of it: a way is found again.
+        """
+        async with self.unkept():
+            await self.actions.perform(call, values)
 
     async def sub_task(self, task_id: str, inputs: Mapping[str, Any], depth: int) -> RunResult:
         """A task as part of another. Raises `StepFailed`, `InputMissing` or `PersonNeeded`."""
@@ -143,16 +219,43 @@ class Engine:
             raise StepFailed(f"task {task_id!r}: {result.error}", error="subtask_failed", acted=True)
         return result
 
+    # -- what is kept ----------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def unkept(self) -> AsyncIterator[None]:
+        """What is run inside is done anew if the run is carried on later."""
+        place, self.place = self.place, None
+        try:
+            yield
+        finally:
+            self.place = place
+
+    async def keep(self, run: Run) -> None:
+        """A checkpoint: everything up to now need not be done again."""
+        if run.path is None:
+            return
+        context, state = self.session.context, self.keeper.state
+        run.frame.values = without_secrets(run.values, context.redact(run.values))
+        run.frame.outputs = without_secrets(run.outputs, context.redact(run.outputs))
+        run.frame.proven = run.proven
+        state.session = without_secrets(context.session, context.redact(context.session))
+        state.outputs = {
+            name: without_secrets(outputs, context.redact(outputs))
+            for name, outputs in context.outputs.items()
+        }
+        await self.keeper.checkpoint(self.session.page)
+
     # -- inputs and outputs ----------------------------------------------------------------------
 
-    async def _inputs(self, task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
-        session = self.session
+    async def _inputs(self, run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
+        session, task = self.session, run.task
         values = await resolve_inputs(
             task,
             given,
             session.context,
             scrape=self._scrape,
             tell=lambda name, source: session.bus.tell(InputResolved(task.task_id, name, source)),
+            known=run.frame.values,
         )
         built_ins = session.context.built_ins(
             website_id=session.website.website_id,
@@ -167,26 +270,30 @@ class Engine:
         if spec.extraction is None:
             return MISSING
         if spec.screen_id is None or spec.screen_id == self.session.screen_id:
-            return await self._read(spec.extraction, {})
+            return await self.read(spec.extraction, {})
         tab = await self.session.page.context.new_page()
         try:
-            other = Engine(self.session.on(tab))
+            other = self.on(tab)
             await other.guide.go_to(spec.screen_id, method="direct_url")
-            return await other._read(spec.extraction, {})
+            return await other.read(spec.extraction, {})
         finally:
             await tab.close()
 
-    async def _read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
+    async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
+        """What a rule reads on the page now; `MISSING` where it finds nothing."""
         elements = {name: e.selector for name, e in (await self.session.elements()).items()}
         return await extract(rule, self.session.page, values, elements)
 
-    async def _read_outputs(self, run: _Run, after: str | None) -> None:
+    async def read_outputs(self, run: Run, after: str | None) -> None:
+        """The outputs due after that step (None: at the end) into the run, kept the moment they exist."""
         for output in run.task.io_spec.outputs:
             if output.after_step != after:
                 continue
-            value = await self._read(output.extraction, {**run.values, **run.outputs})
+            value = run.given.get(output.name, MISSING)
             if value is MISSING:
-                if output.required:
+                value = await self.read(output.extraction, {**run.values, **run.outputs})
+            if value is MISSING:
+                if output.required and run.seen_elsewhere is None:
                     raise StepFailed(
                         f"output {output.name!r} was not found", error="extraction_failed", acted=True
                     )
@@ -195,199 +302,6 @@ class Engine:
                 self.session.context.keep_secret(value)
             run.outputs[output.name] = value
             run.values[output.name] = value
-
-    # -- steps -----------------------------------------------------------------------------------
-
-    async def _run_step(self, run: _Run, step: TaskStep, number: int) -> None:
-        session, started = self.session, time.monotonic()
-        action_type = step.action.canonical_type
-        session.bus.tell(
-            StepStarted(
-                run.task.task_id, step.step_id, number, len(run.task.steps), action_type,
-                session.context.redact(step.action.narration), run.depth,
-            )
-        )  # fmt: skip
-        status, error, verdicts = StepStatus.DONE, None, []
-        try:
-            if await self._left_out(run, step):
-                status = StepStatus.SKIPPED
-            else:
-                verdicts = await self._attempts(run, step)
-                await self._read_outputs(run, after=step.step_id)
-                await self.companion.after_step(run.task, step, run.values)
-        except (AgentError, PageError) as exc:
-            error = session.context.redact(str(exc))
-            if step.required and not step.can_skip:
-                status = StepStatus.FAILED
-                raise
-            status = StepStatus.SKIPPED
-        finally:
-            duration_ms = (time.monotonic() - started) * 1000
-            if error is not None and status is StepStatus.DONE:
-                status = StepStatus.FAILED
-            run.records.append(
-                StepRecord(
-                    task_id=run.task.task_id,
-                    step_id=step.step_id,
-                    action_type=action_type,
-                    status=status,
-                    duration_ms=duration_ms,
-                    screen_id=session.screen_id,
-                    evidence=tuple(session.context.redact(v.evidence) for v in verdicts),
-                    error=error,
-                )
-            )
-            session.bus.tell(StepEnded(run.task.task_id, step.step_id, status, duration_ms, error))
-
-    async def _left_out(self, run: _Run, step: TaskStep) -> bool:
-        conditions = fill_conditions(step.skip_when, run.values)
-        return any(verdict.held for verdict in await self.session.judge(conditions, run.values))
-
-    async def _attempts(self, run: _Run, step: TaskStep) -> list[Verdict]:
-        """Carry the step out, again where that is safe and its rules allow (KS 9.7)."""
-        attempt = 0
-        while True:
-            attempt += 1
-            run.contradicted = False  # of an attempt that failed and was made good
-            try:
-                return await self._attempt(run, step)
-            except (
-                InputMissing,
-                PersonNeeded,
-                PageGone,
-                NotInKnowledge,
-                SiteUnreachable,
-                KnowledgeUnavailable,
-            ):
-                raise
-            except (AgentError, PageError) as exc:
-                rule = _rule_for(step, exc)
-                allowed = DEFAULT_ATTEMPTS if rule is None else 1 + (rule.max_retries if rule.retry else 0)
-                if attempt >= min(allowed, MAX_ATTEMPTS):
-                    raise
-                document = await self.session.knowledge.action(step.action.action_type)
-                if touched_the_page(exc) and not is_idempotent(step.action, document):
-                    # It may have happened. Never repeated blindly: the task itself may say how to tell.
-                    verdicts = await self._already_done(run)
-                    if not verdicts:
-                        raise
-                    return verdicts
-                await self._repair(step, rule)
-
-    async def _repair(self, step: TaskStep, rule: ErrorRule | None) -> None:
-        """Between two attempts: out of the way what covers the page, back to a known screen."""
-        session = self.session
-        if rule is not None and rule.recovery == "refresh_and_retry":
-            await self.actions.perform(ActionCall(action_type="refresh"), {})
-        await self.dismiss_overlays()
-        found = await session.look_for(timeout_s=1.0)
-        if found.screen_id is None:
-            await self.guide.recover()
-        wanted = next((c.screen_id for c in step.preconditions if c.type == "on_screen"), None)
-        if wanted is not None and session.screen_id != wanted:
-            await self.guide.go_to(wanted)
-
-    async def _attempt(self, run: _Run, step: TaskStep) -> list[Verdict]:
-        conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        self.actions.expect(fill_conditions(conditions, run.values))
-        await self._ensure(run, step)
-        await self.dismiss_overlays()
-        await self.companion.before_step(run.task, step, run.values)
-        document = await self.session.knowledge.action(step.action.action_type)
-        if not is_idempotent(step.action, document):
-            run.proven = False  # what held before says nothing of what is done now
-        if step.action.canonical_type == "execute_iterator":
-            await run_iterator(self, run.task, run.values, run.depth)
-        elif step.action.canonical_type == "run_task" and step.action.task_id:
-            await self._call_task(run, step)
-        else:
-            await self.actions.perform(step.action, run.values)
-        try:
-            verdicts = await self._confirm(run, conditions, f"step {step.step_id!r}: postcondition")
-        except StepFailed:
-            await self.actions.settle(held=False)
-            raise
-        await self.actions.settle(held=True if verdicts else None)
-        return verdicts
-
-    async def _call_task(self, run: _Run, step: TaskStep) -> None:
-        inputs = fill_call(step.action, run.values).inputs
-        task_id = step.action.task_id or ""
-        await self.sub_task(task_id, inputs, run.depth)
-        declared = {spec.name for spec in run.task.io_spec.inputs}
-        outputs = self.session.context.outputs.get(task_id, {})
-        run.values.update({name: value for name, value in outputs.items() if name not in declared})
-
-    async def _ensure(self, run: _Run, step: TaskStep) -> None:
-        """Preconditions hold, or are remediated where they are soft (KS 9.11)."""
-        conditions = fill_conditions(step.preconditions, run.values)
-        first = await self.session.judge(conditions, run.values)
-        missing = [c for c, verdict in zip(conditions, first, strict=True) if not verdict.held]
-        for condition in missing:
-            if condition.hard_dependency:
-                (verdict,) = await self.session.judge_until_held(
-                    [condition], run.values, timeout_s=PRECONDITION_S
-                )
-            elif condition.auto_remediate:
-                verdict = await self._remediate(run, condition)
-            else:
-                continue  # soft, and nothing to be done about it: the step may try (KS 9.11)
-            if not verdict.held and await self.actions.find_again([condition]):
-                (verdict,) = await self.session.judge([condition], run.values)
-            if not verdict.held:
-                word = "could not be evaluated" if verdict.status is Status.UNKNOWN else "does not hold"
-                raise StepFailed(
-                    f"precondition {condition.type} {word}: {verdict.evidence}", error=condition.type
-                )
-
-    async def _remediate(self, run: _Run, condition: BaseCondition) -> Verdict:
-        """A soft condition's own task or action, once; never inside itself (login that needs login)."""
-        task_id = condition.remediation_task_id
-        if task_id is not None:
-            if task_id in self._remediating or task_id == run.task.task_id:
-                raise StepFailed(f"{task_id!r} cannot remediate its own precondition", error=condition.type)
-            self._remediating.add(task_id)
-            try:
-                await self.sub_task(task_id, {}, run.depth)
-            finally:
-                self._remediating.discard(task_id)
-        elif condition.remediation_action is not None:
-            params = dict(condition.remediation_params)
-            await self.actions.perform(
-                ActionCall.model_validate({"action_type": condition.remediation_action, **params}), run.values
-            )
-        return (await self.session.judge_until_held([condition], run.values))[0]
-
-    async def _confirm(self, run: _Run, conditions: Sequence[BaseCondition], what: str) -> list[Verdict]:
-        """All conditions hold within their time; raises `StepFailed` otherwise."""
-        filled = fill_conditions(tuple(conditions), run.values)
-        if not filled:
-            return []
-        verdicts = await self.session.judge_until_held(filled, run.values, timeout_s=CONFIRM_S)
-        for condition, verdict in zip(filled, verdicts, strict=True):
-            wanted = Status.NOT_HELD if condition.success is False else Status.HELD
-            if verdict.status is not wanted:
-                run.contradicted = run.contradicted or verdict.status is not Status.UNKNOWN
-                word = {Status.UNKNOWN: "could not be evaluated", Status.HELD: "holds"}.get(
-                    verdict.status, "does not hold"
-                )
-                raise StepFailed(
-                    f"{what} {condition.type} {word}: {verdict.evidence}", error="postcondition", acted=True
-                )
-        run.proven = run.proven or any(verdict.held for verdict in verdicts)
-        return verdicts
-
-    async def _already_done(self, run: _Run) -> list[Verdict]:
-        """The task's own sign that it happened, where it holds; asked before anything is repeated."""
-        conditions = fill_conditions(run.task.already_done_when, run.values)
-        if not conditions:
-            return []
-        await self.dismiss_overlays()
-        verdicts = await self.session.judge_until_held(conditions, run.values)
-        if not all(verdict.held for verdict in verdicts):
-            return []
-        run.proven = True
-        return verdicts
 
     async def dismiss_overlays(self) -> bool:
         """Close what the website says may get in the way, by its own controls; whether any was."""
@@ -412,22 +326,3 @@ class Engine:
         finally:
             self._dismissing = False
         return closed
-
-
-def _rule_for(step: TaskStep, error: Exception) -> ErrorRule | None:
-    """The step's own rule for this error (KS 4.3)."""
-    names = {getattr(error, "error", ""), type(error).__name__}
-    if isinstance(error, GateFailed):
-        names |= {error.point.value, "element_not_found", "timeout"}
-    if getattr(error, "error", "") == "postcondition":
-        names |= {"timeout", "validation_failed", "validation_error"}
-    return next((rule for rule in step.error_handling if rule.condition in names), None)
-
-
-def _evidence(run: _Run, status: RunStatus) -> EvidenceLevel:
-    """Verified: the task's own criteria held, or a postcondition since the site was last changed."""
-    if run.contradicted:
-        return EvidenceLevel.CONTRADICTED
-    if status is RunStatus.SUCCESS and run.proven:
-        return EvidenceLevel.VERIFIED
-    return EvidenceLevel.UNVERIFIED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,8 +64,7 @@ async def _once(
             if not rows and rule.fallback is not None:
                 return MISSING
             return [
-                {name: await _read(row.locator(css).first, None) for name, css in columns.items()}
-                for row in rows[:MAX_ROWS]
+                {name: await _cell(row, rule) for name, rule in columns.items()} for row in rows[:MAX_ROWS]
             ]
 
 
@@ -98,6 +98,17 @@ def as_css(strategy: object) -> str:
         case "aria":
             return f'[aria-label="{quoted}"]'
     return ""
+
+
+_ATTRIBUTE = re.compile(r"@([A-Za-z][\w.:-]*)$")
+
+
+async def _cell(row: Locator, rule: str) -> str | None:
+    """One column of a row: `CSS`, or `CSS@NAME` for an attribute."""
+    attribute = _ATTRIBUTE.search(rule)
+    css = rule if attribute is None else rule[: attribute.start()]
+    cell = row if css in (":scope", "") else row.locator(css).first
+    return await _read(cell, attribute[1] if attribute else None)
 
 
 async def _read(locator: Locator, attribute: str | None) -> str | None:

@@ -44,14 +44,20 @@ async def resolve_inputs(
     *,
     scrape: Scraper,
     tell: Callable[[str, str], None] = lambda _name, _source: None,
+    known: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Every input of `task` by name. `tell(name, source)` hears where each came from.
+
+    `known` are values that were resolved before, in a run that is carried on: they stay as they are.
 
     Raises `InputMissing` for a required input without a value, `PersonNeeded` for a value that a
     transform cannot take.
     """
     values: dict[str, Any] = {}
     for spec in task.io_spec.inputs:
+        if known is not None and spec.name in known:
+            values[spec.name] = known[spec.name]
+            continue
         value, source = await _one(task, spec, given, context, scrape)
         if value is MISSING:
             if spec.required:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
 
 from agent.engine.calls import fill_condition, filled
 from agent.engine.extract import as_css
-from agent.errors import AgentError, PersonNeeded, StepFailed
+from agent.errors import AgentError, NotKept, PersonNeeded, StepFailed
 from agent.page.errors import GateFailed, PageError, PageGone, Point
 from agent.page.probing import answer_probes
 from kb_schema.conditions import ElementCount, ElementHidden
@@ -22,10 +21,10 @@ from kb_schema.iterators import (
     UntilIterator,
 )
 from kb_schema.probes import ElementProbe, Facts, ProbeAnswer, probe_key
-from kb_schema.tasks import Task
 
 if TYPE_CHECKING:
     from agent.engine.engine import Engine
+    from agent.engine.running import Run
 
 _NO_NEXT = frozenset({Point.NOT_FOUND, Point.NOT_VISIBLE, Point.DISABLED})
 """How the control for the next page fails on the last one."""
@@ -33,37 +32,42 @@ _NO_NEXT = frozenset({Point.NOT_FOUND, Point.NOT_VISIBLE, Point.DISABLED})
 AnyIterator = CollectionIterator | ListIterator | PaginationIterator | UntilIterator
 
 
-async def run_iterator(engine: Engine, task: Task, values: Mapping[str, Any], depth: int) -> int:
-    """Run a task's iterator to its end; how often it ran.
+async def run_iterator(engine: Engine, run: Run, step_id: str) -> int:
+    """Run a task's iterator to its end; how many items that makes, those of an earlier life of the run
+    included.
 
     Raises `StepFailed` where it makes no progress or too many items fail in a row.
     """
+    task = run.task
     spec = task.iterator_spec
     match spec:
         case NoIterator():
             raise StepFailed(f"task {task.task_id!r} has no iterator to execute", error="no_iterator")
         case ListIterator():
-            return await _Loop(engine, spec, values, depth).over_list(spec)
+            return await _Loop(engine, spec, run, step_id).over_list(spec)
         case PaginationIterator():
-            return await _Loop(engine, spec, values, depth).over_pages(spec)
+            return await _Loop(engine, spec, run, step_id).over_pages(spec)
         case CollectionIterator():
-            return await _Loop(engine, spec, values, depth).over_collection(spec)
+            return await _Loop(engine, spec, run, step_id).over_collection(spec)
         case UntilIterator():
-            return await _Loop(engine, spec, values, depth).until()
+            return await _Loop(engine, spec, run, step_id).until()
 
 
 class _Loop:
     """One iterator's run."""
 
-    def __init__(self, engine: Engine, spec: AnyIterator, values: Mapping[str, Any], depth: int) -> None:
-        self._engine, self._spec, self._values, self._depth = engine, spec, dict(values), depth
-        self._done = 0
+    def __init__(self, engine: Engine, spec: AnyIterator, run: Run, step_id: str) -> None:
+        self._engine, self._spec, self._run, self._step_id = engine, spec, run, step_id
+        self._values, self._depth = dict(run.values), run.depth
+        self._done = run.frame.items.get(step_id, 0)
         self._failures = 0
         self._failed: list[str] = []
 
     async def over_collection(self, spec: CollectionIterator) -> int:
         """The first element each time while the collection shrinks, else one after the other."""
         shrinking = isinstance(spec.termination_condition, ElementHidden)
+        if self._interrupted:
+            await self._item(spec.item_action, item="")
         screen = (await self._engine.session.look_for(timeout_s=1.0)).screen_id
         while True:
             answer = await self._collection(spec.collection_selector)
@@ -90,7 +94,7 @@ class _Loop:
         items = filled(spec.items, self._values)
         if not isinstance(items, list | tuple):
             raise StepFailed(f"{spec.items} is not a list", error="not_a_list")
-        for item in items:
+        for item in items[self._done :]:
             if await self._finished():
                 break
             if self._done >= spec.max_iterations:
@@ -100,21 +104,32 @@ class _Loop:
 
     async def over_pages(self, spec: PaginationIterator) -> int:
         """The item action on each page, then the next page, until there is none."""
+        if not self._interrupted:
+            for _ in range(self._done):  # pages of an earlier life of the run
+                if not await self._next_page(spec):
+                    return self._end()
         while True:
             await self._item(spec.item_action, item=self._done)
-            if await self._finished():
+            if await self._finished() or not await self._next_page(spec):
                 return self._end()
-            try:
-                await self._engine.actions.perform(spec.next_page, self._values)
-            except GateFailed as exc:
-                if exc.point not in _NO_NEXT:
-                    raise
-                return self._end()  # nothing to go on to: this was the last page
             if self._done >= spec.max_iterations:
                 raise self._partial(None)
 
+    async def _next_page(self, spec: PaginationIterator) -> bool:
+        """False where there is nothing to go on to: this was the last page."""
+        try:
+            async with self._engine.unkept():
+                await self._engine.actions.perform(spec.next_page, self._values)
+        except GateFailed as exc:
+            if exc.point not in _NO_NEXT:
+                raise
+            return False
+        return True
+
     async def until(self) -> int:
         """Until the condition holds."""
+        if self._interrupted:
+            await self._item(self._spec.item_action, item=self._done)
         while not await self._finished():
             if self._done >= self._spec.max_iterations:
                 raise StepFailed(
@@ -124,6 +139,17 @@ class _Loop:
                 )
             await self._item(self._spec.item_action, item=self._done)
         return self._end()
+
+    @property
+    def _place(self) -> str | None:
+        """Path of the item that is dealt with."""
+        path = self._run.path
+        return None if path is None else f"{path}/{self._step_id}[{self._done}]"
+
+    @property
+    def _interrupted(self) -> bool:
+        """Whether an earlier life of the run was in the middle of this item."""
+        return self._place is not None and bool(self._engine.keeper.state.below(self._place))
 
     def _end(self) -> int:
         """The count of a loop that went through; an item that failed on the way is told."""
@@ -169,15 +195,16 @@ class _Loop:
 
     async def _item(self, action: ItemAction, *, item: Any, name: str = "item") -> None:
         """One item; errors are counted as the iterator says."""
-        values = {**self._values, "item": item, name: item, "item_index": self._done}
+        engine, values = self._engine, {**self._values, "item": item, name: item, "item_index": self._done}
+        place, engine.place = self._place, self._place
         self._done += 1
         try:
             if action.task_id is not None:
                 inputs = filled(dict(action.inputs), values)
-                await self._engine.sub_task(action.task_id, inputs, self._depth)
+                await engine.sub_task(action.task_id, inputs, self._depth)
             elif action.action is not None:
-                await self._engine.actions.perform(action.action, values)
-        except PersonNeeded:
+                await engine.actions.perform(action.action, values)
+        except (PersonNeeded, NotKept):
             raise
         except (AgentError, PageError) as exc:
             self._failures += 1
@@ -188,6 +215,10 @@ class _Loop:
                 raise StepFailed(f"item {self._done}: {exc}", error="item_failed", acted=True) from exc
         else:
             self._failures = 0
+        self._run.frame.items[self._step_id] = self._done
+        if place is not None:
+            engine.keeper.state.forget(place)
+            await engine.keep(self._run)
 
     async def _finished(self) -> bool:
         condition = self._spec.termination_condition

@@ -59,6 +59,9 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
         if element is not None:
             needed = element.selector.required_context - here - set(step.action.parameters)
             yield from _unknown(task, needed, f"{path}.action.target", here)
+    if task.read_back is not None:
+        for where, text in strings(task.read_back.to_json(), "$.read_back"):
+            yield from _unknown(task, variables(text) - available, where, available)
     inside = available | ITERATOR_VARIABLES
     if task.iterator_spec.type == "list_processing":
         inside |= {task.iterator_spec.item_name}

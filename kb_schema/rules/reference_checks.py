@@ -19,6 +19,7 @@ from kb_schema.errors import Problem
 from kb_schema.graph import GlobalRecovery, Transition
 from kb_schema.handling import ErrorRule
 from kb_schema.presentation import PresentationFlow
+from kb_schema.read_backs import ReadBack
 from kb_schema.rules.references import Check, Names, looks_like_css
 from kb_schema.screens import Screen, StateSignature
 from kb_schema.tasks import Task
@@ -83,14 +84,33 @@ def _task(names: Names, _document: Document, task: Task, path: str) -> Iterator[
             place = f"{path}.io_spec.outputs[{index}].after_step"
             yield names.unknown("step", output.after_step, place, steps)
     for index, step in enumerate(task.steps):
-        called = names.knowledge.tasks.get(step.action.task_id or "")
-        if called is None:
-            continue
-        inputs = [spec.name for spec in called.io_spec.inputs]
-        for name in step.action.inputs:
-            if name not in inputs:
-                place = f"{path}.steps[{index}].action.inputs.{name}"
-                yield names.unknown(f'input of task "{called.task_id}"', name, place, inputs)
+        yield from _inputs_of(names, step.action, f"{path}.steps[{index}].action")
+    if task.read_back is not None:
+        yield from _read_back(names, task, task.read_back, f"{path}.read_back")
+
+
+def _inputs_of(names: Names, call: ActionCall | ReadBack, path: str) -> Iterator[Problem]:
+    """A task is given only inputs that it has."""
+    called = names.knowledge.tasks.get(call.task_id or "")
+    if called is None:
+        return
+    inputs = [spec.name for spec in called.io_spec.inputs]
+    for name in call.inputs:
+        if name not in inputs:
+            yield names.unknown(f'input of task "{called.task_id}"', name, f"{path}.inputs.{name}", inputs)
+
+
+def _read_back(names: Names, task: Task, rule: ReadBack, path: str) -> Iterator[Problem]:
+    yield from _inputs_of(names, rule, path)
+    called = names.knowledge.tasks.get(rule.task_id or "")
+    if called is not None and rule.output is not None:
+        outputs = [output.name for output in called.io_spec.outputs]
+        if rule.output not in outputs:
+            yield names.unknown(f'output of task "{called.task_id}"', rule.output, f"{path}.output", outputs)
+    own = [output.name for output in task.io_spec.outputs]
+    for name in rule.gives:
+        if name not in own:
+            yield names.unknown(f'output of task "{task.task_id}"', name, f"{path}.gives.{name}", own)
 
 
 def _flow(names: Names, _document: Document, flow: PresentationFlow, path: str) -> Iterator[Problem]:

@@ -67,7 +67,7 @@ async def test_a_recipe_that_fails_late_is_not_begun_again(session, site):
     )
     before = site.state()["created"]
     result = await Engine(session).run_task("t")
-    assert result.status is RunStatus.FAILURE
+    assert result.status is RunStatus.NEEDS_PERSON
     assert site.state()["created"] == before + 1
 
 
