@@ -96,8 +96,11 @@ class RunLog:
     # -- the run
 
     async def begin(self) -> None:
-        """Keep that the run began. Raises what the store raises: nothing was done yet."""
-        await self._port.begin_run(self._run)
+        """Keep that the run began, or goes on. Raises what the store raises: nothing was done yet."""
+        if not await self._port.begin_run(self._run):
+            self._step_idx = len(await self._port.steps(self.run_id))
+            while events := await self._port.events(self.run_id, after=self._seq - 1):
+                self._seq = events[-1].seq + 1
         self._writer = asyncio.create_task(self._write(), name=f"run log {self.run_id}")
 
     async def finish(self, ending: RunEnding) -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from agent.errors import NotKept
 from agent.run_log import RunLog, ending_of_error, run_of
-from kb_schema.runs import RunEnding, RunKind
-from kb_schema.storage import Locator
+from kb_schema.runs import RunEnding, RunKind, StoredRun
+from kb_schema.storage import Checkpoint, JournalEntry, Locator
 from kb_store import StoreError
 from kb_store.runs import RunStore, choose_runs, open_runs
+from periplus.errors import UserError
 from periplus.settings import load_settings
 
 if TYPE_CHECKING:
     from agent.session import Session  # brings the browser's driver, which `periplus runs` does not need
+
+LAST = "last"
+"""Stands for the newest run's id."""
 
 
 def open_logbook(
@@ -27,6 +32,20 @@ def open_logbook(
     settings = load_settings(mongodb_url=mongodb_url)
     url = settings.mongodb_url
     return open_runs(data_dir or settings.data_dir, url.get_secret_value() if url else None)
+
+
+async def find_run(store: RunStore, wanted: str) -> StoredRun:
+    """By id, else `last`, else by how an id begins, where only one does. Raises `UserError`."""
+    run = await store.run(wanted)
+    if run is not None:
+        return run
+    found = await store.runs(limit=1) if wanted == LAST else await store.runs(id_prefix=wanted, limit=5)
+    if len(found) == 1 and wanted:
+        return found[0]
+    if len(found) > 1:
+        ids = ", ".join(sorted(run.run_id for run in found))
+        raise UserError(f"several runs begin with {wanted!r}", fix=f"name one: {ids}")
+    raise UserError(f"no run {wanted!r}", fix="`periplus runs list` shows those there are")
 
 
 @asynccontextmanager
@@ -74,6 +93,60 @@ async def recorded(
             raise
         finally:
             await log.close()
+
+
+class Kept:
+    """Journal and checkpoints of a run store (`agent.engine.keeping.KeepingPort`), with the agent's own
+    error where it does not answer.
+    """
+
+    def __init__(self, runs: RunStore) -> None:
+        self._runs = runs
+
+    async def begin_action(self, entry: JournalEntry) -> JournalEntry:
+        """Write down what is about to be done. Raises `NotKept`."""
+        with _not_kept():
+            return await self._runs.begin_action(entry)
+
+    async def conclude_action(
+        self, run_id: str, key: str, outcome: Literal["happened", "did_not_happen"]
+    ) -> bool:
+        """Write down how it came out. Raises `NotKept`."""
+        with _not_kept():
+            return await self._runs.conclude_action(run_id, key, outcome)
+
+    async def journal(self, run_id: str) -> Sequence[JournalEntry]:
+        """A run's entries. Raises `NotKept`."""
+        with _not_kept():
+            return await self._runs.journal(run_id)
+
+    async def put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Replace the checkpoint of that name. Raises `NotKept`, `CheckpointRefused`."""
+        with _not_kept():
+            await self._runs.put_checkpoint(checkpoint)
+
+    async def checkpoint(self, run_id: str, name: str = "latest") -> Checkpoint | None:
+        """One checkpoint that is still good. Raises `NotKept`."""
+        with _not_kept():
+            return await self._runs.checkpoint(run_id, name)
+
+    async def checkpoints(self, run_id: str) -> Sequence[Checkpoint]:
+        """A run's good checkpoints. Raises `NotKept`."""
+        with _not_kept():
+            return await self._runs.checkpoints(run_id)
+
+    async def drop_checkpoint(self, run_id: str, name: str) -> None:
+        """Forget one. Raises `NotKept`."""
+        with _not_kept():
+            await self._runs.drop_checkpoint(run_id, name)
+
+
+@contextmanager
+def _not_kept() -> Iterator[None]:
+    try:
+        yield
+    except StoreError as exc:
+        raise NotKept(str(exc)) from exc
 
 
 class _LocatorCache:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from playwright.async_api import BrowserContext, async_playwright
+from playwright.async_api import BrowserContext, StorageState, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from agent.browser.launch import BrowserMissing, has_display, launch
@@ -29,9 +29,11 @@ VIEWPORT = (1280, 720)
 
 
 @asynccontextmanager
-async def browser_context(*, headed: bool | None = None) -> AsyncIterator[BrowserContext]:
-    """A fresh context of 1280 x 720 with our in-page libraries. `headed` None: a window where there
-    is a display. Raises `UserError` without a Chromium.
+async def browser_context(
+    *, headed: bool | None = None, storage: StorageState | None = None
+) -> AsyncIterator[BrowserContext]:
+    """A context of 1280 x 720 with our in-page libraries, fresh or with what another one knew
+    (`storage`). `headed` None: a window where there is a display. Raises `UserError` without a Chromium.
     """
     headless = not (has_display() if headed is None else headed)
     async with async_playwright() as playwright:
@@ -45,7 +47,9 @@ async def browser_context(*, headed: bool | None = None) -> AsyncIterator[Browse
                 f"Chromium does not start: {reason}",
                 fix="try PERIPLUS_CHROMIUM=/path/to/chromium, or --headless",
             ) from exc
-        context = await browser.new_context(viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]})
+        context = await browser.new_context(
+            viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
+        )
         try:
             await library.install(context)
             await Stage.install(context)
@@ -66,10 +70,12 @@ async def open_session(
     values: Mapping[str, Any] | None = None,
     asker: Asker | None = None,
     healing: HealPolicy | None = None,
+    run_id: str | None = None,
 ) -> AsyncIterator[Session]:
     """A session on a new page, its knowledge coming over MCP.
 
-    `values` are global context (an account to sign in with). Raises `UserError` where the store has
+    `values` are global context (an account to sign in with); `run_id` is of a run that is carried on.
+    Raises `UserError` where the store has
     no such website.
     """
     urls = {website_id: base_url} if base_url else {}
@@ -79,7 +85,7 @@ async def open_session(
             website = await knowledge.website()
         except NotInKnowledge as exc:
             raise UserError(str(exc), fix="load it first: periplus kb load DIR") from exc
-        context = Context(asker=asker)
+        context = Context(asker=asker) if run_id is None else Context(asker=asker, run_id=run_id)
         context.global_values = {**website.global_context, **(values or {})}
         page = await browser.new_page()
         session = Session(

@@ -52,7 +52,8 @@ FATAL = (NotInKnowledge, KnowledgeUnavailable, SiteUnreachable, PageGone)
 class Engine:
     """Runs tasks on a session's page. One engine per session.
 
-    With a `keeping` port a run can be carried on after a crash: `resume` is what was kept of it.
+    With a `keeping` port a run can be carried on after a crash: `resume` is what was kept of it, and
+    `decided` what a person says of the step that was cut off, where nothing else tells.
     """
 
     def __init__(
@@ -62,13 +63,14 @@ class Engine:
         *,
         keeping: KeepingPort | None = None,
         resume: RunState | None = None,
+        decided: Happened | None = None,
     ) -> None:
         self.session = session
         self.companion = companion or Companion()
         self.actions = Actions(session, self, self.companion)
         self.guide = Guide(session, self)
         self.effects = Effects(self)
-        self.resuming = Resuming(self)
+        self.resuming = Resuming(self, decided)
         self.steps = Steps(self)
         state = resume or RunState(website_id=session.website.website_id, task_id="")
         self.keeper = Keeper(keeping, session.context, state)
@@ -195,7 +197,9 @@ class Engine:
             context.session.update(run.outputs)
         if run.path is None:
             return
-        if status is RunStatus.SUCCESS:
+        if status is RunStatus.SUCCESS and run.depth == 0:
+            await self.keeper.forget()
+        elif status is RunStatus.SUCCESS:
             run.frame.over = True
             await self.keep(run)
         elif run.depth > 0:

@@ -6,6 +6,7 @@ port nothing is kept, and the run cannot be resumed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
@@ -66,6 +67,12 @@ class Keeper:
         else:
             self.behind = None
 
+    async def forget(self) -> None:
+        """The run came to its good end: there is nothing to carry on."""
+        if self._port is not None:
+            with suppress(NotKept):
+                await self._port.drop_checkpoint(self._context.run_id, LATEST)
+
     async def begin(self, key: str, action: str, details: dict[str, Any]) -> str:
         """Write down that something is about to be done; the key of the entry.
 
@@ -103,10 +110,9 @@ class Keeper:
             number += 1
         return _numbered(key, number)
 
-    def in_doubt(self, key: str) -> bool:
-        """Whether it was begun and never concluded."""
-        entry = self._entries.get(self.latest(key))
-        return entry is not None and entry.outcome is None
+    def entry(self, key: str) -> JournalEntry | None:
+        """What was last begun for an action."""
+        return self._entries.get(self.latest(key))
 
 
 def _numbered(key: str, number: int) -> str:

@@ -18,6 +18,7 @@ from agent.page.errors import PageError
 from kb_schema.conditions import OnScreen
 from kb_schema.read_backs import Finding, Happened
 from kb_schema.runs import StepRecord, StepStatus
+from kb_schema.storage import JournalEntry
 from kb_schema.tasks import TaskStep
 from kb_schema.urls import origin_of
 
@@ -33,9 +34,10 @@ MAX_BACK = 10
 class Resuming:
     """Finds the way back for one engine's runs."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, decided: Happened | None = None) -> None:
         self._engine = engine
         self._back = 0
+        self._decided = decided
 
     async def enter(self, run: Run) -> int:
         """Index of the step to begin with; the page is where that one begins."""
@@ -44,25 +46,40 @@ class Resuming:
         if not run.frame.url:  # a new one
             run.frame.url, run.frame.screen_id = session.page.url, session.screen_id
             return index
-        if index == len(run.steps):
-            await self._return_to(run, index)
-            return index
-        step = run.steps[index]
-        key = run.key(step)
-        if key is None:
-            return index
-        if step.action.canonical_type in COMPOSITE and engine.keeper.state.below(key):
-            return index  # what it is made of finds its own way back
-        if engine.keeper.in_doubt(key):
-            effect = await engine.effects.happened(run, lambda: self.sign_in(run))
-            if effect.status is Happened.UNCLEAR:
-                raise in_doubt(run, step, "the run was cut off in the middle of it", effect.reason)
-            if effect.status is Happened.HAPPENED:
-                await self.settle(run, step, effect)
-                run.note(_seen(run, step, effect), session.page.url, repeatable=False)
+        if index < len(run.steps):
+            step = run.steps[index]
+            key = run.key(step)
+            if key is None or (step.action.canonical_type in COMPOSITE and engine.keeper.state.below(key)):
+                return index  # what it is made of finds its own way back
+            if await self._settled(run, step, key):
                 return index + 1
-            await engine.keeper.conclude(engine.keeper.latest(key), "did_not_happen")
         return await self._return_to(run, index)
+
+    async def _settled(self, run: Run, step: TaskStep, key: str) -> bool:
+        """Whether the step was begun by another life of the run, and happened."""
+        engine = self._engine
+        entry = engine.keeper.entry(key)
+        if entry is None or entry.outcome == "did_not_happen":
+            return False
+        effect = await self._tell(run, step, entry)
+        if effect.status is not Happened.HAPPENED:
+            await engine.keeper.conclude(entry.key, "did_not_happen")
+            return False
+        await self.settle(run, step, effect)
+        run.note(_seen(run, step, effect), engine.session.page.url, repeatable=False)
+        return True
+
+    async def _tell(self, run: Run, step: TaskStep, entry: JournalEntry) -> Finding:
+        """Whether what another life of the run began has happened. Raises `PersonNeeded`."""
+        effect = await self._engine.effects.happened(run, lambda: self.sign_in(run))
+        if entry.outcome == "happened":  # it was seen to; only the checkpoint after it is missing
+            return Finding(Happened.HAPPENED, "the journal says so", effect.row)
+        if effect.status is Happened.UNCLEAR and self._decided is not None:
+            effect = Finding(self._decided, "a person looked")
+            self._decided = None
+        if effect.status is Happened.UNCLEAR:
+            raise in_doubt(run, step, "the run was cut off in the middle of it", effect.reason)
+        return effect
 
     async def go_back(self, run: Run, index: int, reason: str) -> int:
         """From a step that did not happen to the one to go on from. Raises `StepFailed` where it was
@@ -78,7 +95,7 @@ class Resuming:
     async def settle(self, run: Run, step: TaskStep, effect: Finding) -> None:
         """A step is known to have happened though its page did not say so; go where it leads."""
         engine, rule, key = self._engine, run.task.read_back, run.key(step)
-        run.seen_elsewhere, run.proven = effect.reason, True
+        run.seen_elsewhere, run.proven, run.contradicted = effect.reason, True, False
         if rule is not None and effect.row is not None:
             run.given.update({name: effect.row.get(column) for name, column in rule.gives.items()})
         if key is not None:

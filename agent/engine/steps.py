@@ -324,7 +324,8 @@ def in_doubt(run: Run, step: TaskStep, error: str, reason: str) -> PersonNeeded:
     """It may have happened, and nothing tells: a person looks."""
     return PersonNeeded(
         f"step {step.step_id!r} of {run.task.task_id!r} may have been done or not: {error}; {reason}",
-        hint="look on the site whether it happened; then run the rest, or the task again, by hand",
+        hint="look on the site whether it happened; then `periplus run --resume last --it-happened`,"
+        " or `--it-did-not`",
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from playwright.async_api import Error as PlaywrightError
@@ -18,21 +20,26 @@ from rich.table import Table
 
 from agent.context import Asker
 from agent.engine.engine import Engine
+from agent.engine.state import RunState
 from agent.errors import AgentError
 from agent.page.errors import PageError
 from agent.run_log import ending_of
 from agent.trace import SessionTrace
+from kb_schema.read_backs import Happened
 from kb_schema.runs import RunResult, RunStatus
 from kb_store import Stores
 from kb_store.runs import RunStore
 from periplus.errors import UserError
 from periplus.failures import for_a_person
 from periplus.live import LiveView
-from periplus.logbook import end_record, open_logbook, recorded
+from periplus.logbook import LAST, Kept, end_record, find_run, open_logbook, recorded
 from periplus.outputs import SESSION, output_folder
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 from periplus.voyage import browser_context, open_session
 from periplus.websites import which_website
+
+if TYPE_CHECKING:
+    from playwright.async_api import StorageState
 
 EXIT_FAILED = 1
 EXIT_NEEDS_PERSON = 3
@@ -45,7 +52,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="The task's id, as in `periplus kb` and in the files.")],
+    task: Annotated[
+        str | None,
+        typer.Argument(help="The task's id, as in `periplus kb` and in the files.", show_default=False),
+    ] = None,
     *,
     inputs: Annotated[
         list[str] | None,
@@ -58,6 +68,20 @@ def run(
         str | None, typer.Option(help="Where the site is, if not where it was authored.")
     ] = None,
     headed: Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help=f"Carry on a run that was cut off: its id, its beginning, or [bold]{LAST}[/]."
+        ),
+    ] = None,
+    happened: Annotated[
+        bool | None,
+        typer.Option(
+            "--it-happened/--it-did-not",
+            help="With --resume: what you saw of the step that nothing else can tell about.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for result and trace.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON and nothing else.")
@@ -73,14 +97,23 @@ def run(
         -i email=demo@spadeworks.example -i password=spadeworks-demo[/]
 
     Inputs the task itself does not take are there for the tasks it calls (signing in).
+
+    [bold]periplus run --resume last[/]
+
+    A run that was cut off (a crash, a lost machine) is carried on from what the store kept of it:
+    what was done is not done again. Secrets are not kept: give them again with -i.
+
     Knowledge, what is learned and the run are in the store that flags or environment name.
     Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed.
     """
     console = Console(stderr=as_json)
-    values = _parsed(inputs or [])
-    folder = output_folder(out or Path("out") / f"run-{task}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    order = _Order(
+        _what(task, resume), resume is not None, _parsed(inputs or []), website, base_url, headed, happened
+    )
+    named = order.subject if resume is None else f"resume-{order.subject}"
+    folder = output_folder(out or Path("out") / f"run-{named}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
     shelves = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
-    result = asyncio.run(_run(task, values, website, base_url, headed, folder, console, shelves))
+    result = asyncio.run(_run(order, folder, console, shelves))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -91,38 +124,103 @@ def run(
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _run(
-    task_id: str,
-    values: dict[str, str],
-    website: str | None,
-    base_url: str | None,
-    headed: bool | None,
-    folder: Path,
-    console: Console,
-    shelves: Shelves,
-) -> RunResult:
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What was asked for."""
+
+    subject: str
+    """A task's id, or a run's."""
+    carry_on: bool
+    values: Mapping[str, str]
+    website: str | None
+    base_url: str | None
+    headed: bool | None
+    happened: bool | None
+
+    @property
+    def decided(self) -> Happened | None:
+        """What a person says of the step in doubt."""
+        if self.happened is None:
+            return None
+        return Happened.HAPPENED if self.happened else Happened.DID_NOT_HAPPEN
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is going to be run, and where."""
+
+    task_id: str
+    website_id: str
+    base_url: str | None
+    run_id: str | None = None
+    state: RunState | None = None
+
+    @property
+    def storage(self) -> StorageState | None:
+        """What the browser knew."""
+        return cast("StorageState | None", self.state.storage) if self.state else None
+
+
+def _what(task: str | None, resume: str | None) -> str:
+    if (task is None) == (resume is None):
+        raise UserError(
+            "name a task, or a run to carry on",
+            fix="`periplus run TASK`, or `periplus run --resume last`; `periplus kb status` and"
+            " `periplus runs list` show what there is",
+        )
+    return task or resume or ""
+
+
+async def _plan(order: _Order, stores: Stores, runs: RunStore) -> _Plan:
+    """Raises `UserError` for a website or a run that cannot be."""
+    if not order.carry_on:
+        known = sorted(g.website_id for g in await stores.documents.websites())
+        return _Plan(order.subject, which_website(order.website, known), order.base_url)
+    run = await find_run(runs, order.subject)
+    if run.kind != "task":
+        raise UserError(f"run {run.run_id} is a {run.kind}", fix="only runs of tasks are carried on")
+    if run.status is RunStatus.SUCCESS:
+        raise UserError(
+            f"run {run.run_id} came to its end: {run.status}", fix=f"`periplus runs show {run.run_id}`"
+        )
+    kept = await runs.checkpoint(run.run_id)
+    if kept is None:
+        raise UserError(
+            f"of run {run.run_id} nothing is kept to carry on from",
+            fix=f"checkpoints are kept for a day; begin anew: `periplus run {run.subject}`",
+        )
+    state = RunState.model_validate(kept.state)
+    return _Plan(run.subject, run.website_id, order.base_url or run.url, run.run_id, state)
+
+
+async def _run(order: _Order, folder: Path, console: Console, shelves: Shelves) -> RunResult:
     opening, logbook = shelves
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(opening)
-        known = sorted(g.website_id for g in await stores.documents.websites())
-        website_id = which_website(website, known)
-        browser = await stack.enter_async_context(browser_context(headed=headed))
-        view = LiveView(console, f"{website_id}: {task_id}")
-        asker = _asker(view)
+        runs = await stack.enter_async_context(logbook)
+        plan = await _plan(order, stores, runs)
+        browser = await stack.enter_async_context(browser_context(headed=order.headed, storage=plan.storage))
+        view = LiveView(console, f"{plan.website_id}: {plan.task_id}")
         session = await stack.enter_async_context(
-            open_session(stores, browser, website_id, base_url=base_url, values=values, asker=asker)
-        )
-        trace = SessionTrace(folder / SESSION, website_id=website_id, context=session.context)
+            open_session(
+                stores, browser, plan.website_id, base_url=plan.base_url, values=order.values,
+                asker=_asker(view), run_id=plan.run_id,
+            )
+        )  # fmt: skip
+        trace = SessionTrace(folder / SESSION, website_id=plan.website_id, context=session.context)
         session.bus.listen(trace)
         session.bus.listen(view)
         ended = False
         try:
-            task = await session.knowledge.task(task_id)
-            log = await stack.enter_async_context(recorded(logbook, session, kind="task", subject=task_id))
+            task = await session.knowledge.task(plan.task_id)
+            log = await stack.enter_async_context(
+                recorded(nullcontext(runs), session, kind="task", subject=plan.task_id)
+            )
             own = {spec.name for spec in task.io_spec.inputs}
+            engine = Engine(session, keeping=Kept(runs), resume=plan.state, decided=order.decided)
             with view:
-                result = await Engine(session).run_task(
-                    task_id, {k: v for k, v in values.items() if k in own}
+                result = await engine.run_task(
+                    plan.task_id, {k: v for k, v in order.values.items() if k in own}
                 )
             ended = True
         except (AgentError, PageError, PlaywrightError) as exc:

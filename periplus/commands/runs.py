@@ -14,13 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from kb_schema.runs import Artifact, Metric, RunStatus, StoredRun, StoredStep
-from kb_store.runs import RunStore
-from periplus.errors import UserError
-from periplus.logbook import open_logbook
+from periplus.logbook import LAST, find_run, open_logbook
 from periplus.shelves import MongoUrl
-
-LAST = "last"
-"""Stands for the newest run's id."""
 
 _STYLES = {
     "success": "green",
@@ -145,27 +140,13 @@ async def _list(
 
 async def _show(wanted: str, mongodb_url: str | None) -> _Whole:
     async with open_logbook(mongodb_url) as store:
-        run = await _find(store, wanted)
+        run = await find_run(store, wanted)
         return _Whole(
             run,
             tuple(await store.steps(run.run_id)),
             tuple(await store.artifacts(run.run_id)),
             tuple(await store.metrics(run.run_id)),
         )
-
-
-async def _find(store: RunStore, wanted: str) -> StoredRun:
-    """By id, else `last`, else by how an id begins, where only one does."""
-    run = await store.run(wanted)
-    if run is not None:
-        return run
-    found = await store.runs(limit=1) if wanted == LAST else await store.runs(id_prefix=wanted, limit=5)
-    if len(found) == 1 and wanted:
-        return found[0]
-    if len(found) > 1:
-        ids = ", ".join(sorted(run.run_id for run in found))
-        raise UserError(f"several runs begin with {wanted!r}", fix=f"name one: {ids}")
-    raise UserError(f"no run {wanted!r}", fix="`periplus runs list` shows those there are")
 
 
 # -- telling ---------------------------------------------------------------------------------------

@@ -1,0 +1,256 @@
+"""What may not be repeated is done once: whether answers are lost, or the run itself."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from agent.context import Context
+from agent.engine.engine import Engine
+from agent.engine.state import RunState
+from agent.events import StepEnded, StepStarted
+from agent.healing.memory import ElementMemory
+from agent.page import library
+from agent.presenting.stage import Stage
+from kb_schema import parse_document
+from kb_schema.read_backs import Happened
+from kb_schema.runs import EvidenceLevel, RunStatus
+from kb_store.runs import open_runs
+from periplus.logbook import Kept
+from tests.support.rotation import dice
+
+ROWS = {
+    "method": "table_extraction",
+    "selector": "tr.boat",
+    "columns": {"name": "td.name", "length": "td.length", "place": ":scope@data-boat"},
+}
+READ_BACK = {
+    "screen_id": "quay",
+    "extraction": ROWS,
+    "expect": "one_more",
+    "where": {"name": "{boat_name}"},
+    "gives": {"moored": "name"},
+}
+
+
+@pytest.fixture
+async def kept(tmp_path):
+    async with open_runs(tmp_path / "runs") as runs:
+        yield Kept(runs)
+
+
+def _knows(session, **changes):
+    """The harbour's task, told differently."""
+    task = {
+        "type": "task",
+        "task_id": "register_boat",
+        "io_spec": {
+            "inputs": [{"name": "boat_name", "source": "session_context"}],
+            "outputs": [
+                {
+                    "name": "moored",
+                    "extraction": {"method": "dom_extraction", "selector": "tr.boat:last-child td.name"},
+                }
+            ],
+        },
+        "steps": [
+            {"step_id": "open_form", "action": {"action_type": "navigate", "target_screen": "boat_new"}},
+            {"step_id": "fill_name", "action": {"action_type": "fill", "target": "name_field", "value": "{boat_name}"}},
+            {
+                "step_id": "moor",
+                "action": {"action_type": "click", "target": "moor"},
+                "postconditions": [{"type": "navigates_to", "screen_id": "quay"}],
+            },
+        ],
+        "success_criteria": [{"type": "shows_success_message", "text_contains": "registered"}],
+        **changes,
+    }  # fmt: skip
+    document = parse_document(task)
+    session.knowledge._documents[document.kind, document.local_id] = document
+
+
+async def _lose(session, times=1, *, commit=True):
+    """The answers to the first registrations: lost, after they were carried out or before."""
+    left = times
+
+    async def lossy(route):
+        nonlocal left
+        if route.request.method != "POST" or left == 0:
+            return await route.continue_()
+        left -= 1
+        if commit:
+            await route.fetch(max_redirects=0)
+        return await route.abort("connectionreset")
+
+    await session.page.context.route("**/boats/new", lossy)
+
+
+async def test_an_answer_that_was_lost_is_made_good_by_reading_back(session, site):
+    _knows(session, read_back=READ_BACK)
+    await _lose(session)
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Once"})
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.evidence is EvidenceLevel.VERIFIED
+    assert result.outputs == {"moored": "Once"}
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Once"]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_what_was_lost_before_it_was_carried_out_is_done_again(session, site, times):
+    _knows(session, read_back=READ_BACK)
+    await _lose(session, times, commit=False)
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Once"})
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Once"]
+
+
+async def test_a_site_that_never_takes_it_is_left_alone_after_three_times(session, site):
+    _knows(session, read_back=READ_BACK)
+    await _lose(session, 100, commit=False)
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Never"})
+    assert result.status is RunStatus.FAILURE
+    assert "did not happen" in (result.error or "")
+    assert len([step for step in result.steps if step.step_id == "moor"]) == 4
+    assert site.state()["boats"] == []
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_one_of_that_name_was_there_before_and_does_not_count(session, site, commit):
+    site.moor("Twin", "Other")
+    _knows(session, read_back=READ_BACK)
+    await _lose(session, commit=commit)
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Twin"})
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Twin", "Other", "Twin"]
+
+
+async def test_a_sign_that_held_before_says_nothing_afterwards(session, site):
+    site.moor("Twin")
+    sign = [
+        {"type": "on_screen", "screen_id": "quay"},
+        {"type": "dom_contains", "value": "{boat_name}", "selector": "td.name"},
+    ]
+    _knows(session, already_done_when=sign)
+    await _lose(session)
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Twin"})
+    assert result.status is RunStatus.NEEDS_PERSON
+    assert "held before" in (result.error or "")
+    assert len(site.state()["boats"]) == 2
+
+
+async def test_a_task_that_names_nothing_to_look_at_needs_a_person_and_acts_on_what_was_seen(
+    session, site, kept, browser
+):
+    _knows(session)
+    await _lose(session)
+    result = await Engine(session, keeping=kept).run_task("register_boat", {"boat_name": "Perhaps"})
+    assert result.status is RunStatus.NEEDS_PERSON
+    assert "--it-happened" in (result.hint or "")
+    assert len(site.state()["boats"]) == 1
+    async with _another_life(session, browser) as again:
+        state = await _state(kept, session)
+        engine = Engine(again, keeping=kept, resume=state, decided=Happened.HAPPENED)
+        assert (await engine.run_task("register_boat")).status is RunStatus.SUCCESS
+    assert len(site.state()["boats"]) == 1
+
+
+async def test_a_page_that_says_done_without_having_done_it_is_contradicted(session, site):
+    _knows(session, read_back={**READ_BACK, "where": {"name": "{boat_name}!"}})
+    result = await Engine(session).run_task("register_boat", {"boat_name": "Boast"})
+    assert result.status is RunStatus.FAILURE
+    assert result.evidence is EvidenceLevel.CONTRADICTED
+
+
+class _another_life:  # noqa: N801 - reads as a function
+    """The same run in a new browser that knows what was kept."""
+
+    def __init__(self, session, browser, storage=None):
+        self._session, self._browser, self._storage = session, browser, storage
+
+    async def __aenter__(self):
+        self._context = await self._browser.new_context(
+            viewport={"width": 1280, "height": 720}, storage_state=self._storage
+        )
+        await library.install(self._context)
+        await Stage.install(self._context)
+        return replace(
+            self._session,
+            page=await self._context.new_page(),
+            context=Context(run_id=self._session.context.run_id),
+            memory=ElementMemory("harbour"),
+            last_known=None,
+            current=None,
+            _stale=True,
+        )
+
+    async def __aexit__(self, *_):
+        await self._context.close()
+
+
+async def _state(kept, session):
+    found = await kept.checkpoint(session.context.run_id)
+    return RunState.model_validate(found.state)
+
+
+async def _cut_off(session, kept, task_id, given, at):
+    """Run a task until the event of that number, and end it there as a crash would; whether it came to
+    that.
+    """
+    seen, reached = 0, asyncio.Event()
+
+    def count(event):
+        nonlocal seen
+        if isinstance(event, StepStarted | StepEnded):
+            seen += 1
+            if seen == at:
+                reached.set()
+
+    session.bus.listen(count)
+    running = asyncio.create_task(Engine(session, keeping=kept).run_task(task_id, given))
+    cut = asyncio.create_task(reached.wait())
+    done, _ = await asyncio.wait({running, cut}, return_when=asyncio.FIRST_COMPLETED)
+    cut.cancel()
+    if running in done:
+        return False
+    running.cancel()
+    await asyncio.wait({running})
+    return True
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+async def test_a_run_cut_off_anywhere_is_carried_on_without_repeating_anything(
+    session, site, kept, browser, at
+):
+    _knows(session, read_back=READ_BACK)
+    assert await _cut_off(session, kept, "register_boat", {"boat_name": "Tern"}, at)
+    async with _another_life(session, browser) as again:
+        engine = Engine(again, keeping=kept, resume=await _state(kept, session))
+        result = await engine.run_task("register_boat")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.outputs == {"moored": "Tern"}
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+    assert len({step.step_id for step in result.steps}) == 3
+
+
+async def test_a_loop_cut_off_goes_on_with_the_item_it_was_at(session, site, kept, browser):
+    names = ["A", "B", "C"]
+    _knows(session, read_back=READ_BACK)
+    fleet = {
+        "type": "task", "task_id": "fleet",
+        "io_spec": {"inputs": [{"name": "names", "type": "array"}]},
+        "iterator_spec": {
+            "type": "list_processing", "items": "{names}", "item_name": "name",
+            "item_action": {"task_id": "register_boat", "inputs": {"boat_name": "{name}"}},
+        },
+        "steps": [{"step_id": "all", "action": {"action_type": "execute_iterator"}}],
+    }  # fmt: skip
+    document = parse_document(fleet)
+    session.knowledge._documents[document.kind, document.local_id] = document
+    at = dice(__name__).randrange(2, 22)
+    assert await _cut_off(session, kept, "fleet", {"names": names}, at)
+    async with _another_life(session, browser) as again:
+        result = await Engine(again, keeping=kept, resume=await _state(kept, session)).run_task("fleet")
+    assert result.status is RunStatus.SUCCESS, (at, result.error)
+    assert [boat["name"] for boat in site.state()["boats"]] == names, at
