@@ -63,7 +63,7 @@ class Guide:
         session = self._session
         await self.arrive()
         here = await session.look_for(timeout_s=1.0)
-        if here.screen_id == screen_id and (url is None or session.page.url == self._resolved(url)):
+        if here.screen_id == screen_id and (url is None or session.page.url == self.resolved(url)):
             return here
         screen = await session.knowledge.screen(screen_id)
         direct = url or screen.url
@@ -197,13 +197,14 @@ class Guide:
             raise NoWay(found.screen_id, screen_id)
         return found
 
-    def _resolved(self, url: str) -> str:
+    def resolved(self, url: str) -> str:
+        """An authored address where the site is now."""
         return resolve(url, authored_base=self._session.website.base_url, base=self._session.base_url)
 
     async def open(self, url: str) -> None:
         """Load an address. Raises `OriginRefused`, `SiteUnreachable`."""
         session = self._session
-        target = self._resolved(url)
+        target = self.resolved(url)
         if origin_of(target) not in session.allowed_origins:
             raise OriginRefused(target, origin_of(target), session.allowed_origins)
         session.touched()

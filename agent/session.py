@@ -37,6 +37,10 @@ SETTLE_S = 5.0
 """How long a page may take to become the screen one expects (KS 4.7 `validation_timeout`)."""
 
 
+BROWSERS_OWN_ERROR = "chrome-error://"
+"""Where a page is for which no answer came: nothing more will appear on it."""
+
+
 def elements_named(condition: BaseCondition) -> frozenset[str]:
     """The elements a condition names by the ids they have on the current screen."""
     return frozenset(
@@ -223,7 +227,7 @@ class Session:
                 if condition.success is False
             )  # fmt: skip
             remaining = deadline - time.monotonic()
-            if done or failed or remaining <= 0:
+            if done or failed or remaining <= 0 or self.page.url.startswith(BROWSERS_OWN_ERROR):
                 return verdicts
             if any(verdict.status is Status.UNKNOWN for verdict in verdicts):
                 self.touched()  # perhaps the screen is another one by now

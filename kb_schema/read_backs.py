@@ -16,7 +16,11 @@ from pydantic import Field, JsonValue, model_validator
 from kb_schema.base import Model, ScreenRef, TaskRef
 from kb_schema.values import DomExtraction, TableExtraction, VariableName
 
-Expectation = Literal["one_more", "one_less", "more", "changed"]
+Expectation = Literal["one_more", "one_less", "more", "changed", "there", "gone"]
+
+
+PRESENCE = ("there", "gone")
+"""What is expected of an address itself: then nothing is read on it."""
 
 
 class ReadBack(Model):
@@ -35,7 +39,10 @@ class ReadBack(Model):
     output: VariableName | None = None
     """Of the task: what it found."""
     expect: Expectation
-    """`one_more` or `one_less` row; `more` rows or a larger number; another value than before."""
+    """`one_more` or `one_less` row; `more` rows or a larger number; another value than before
+    (`changed`); the address shows the screen now (`there`) or does no longer (`gone`)."""
+    only_in_doubt: bool = False
+    """It decides where the page did not tell; success does not need it (nothing may have been new)."""
     key: str | None = None
     """Column that tells one row from another; without it whole rows are compared."""
     where: dict[str, str] = Field(default_factory=dict)
@@ -49,7 +56,7 @@ class ReadBack(Model):
         on_screen, by_task = self.screen_id is not None, self.task_id is not None
         if on_screen == by_task:
             raise ValueError("a read-back looks at a `screen_id` or runs a `task_id`: give one of them")
-        if on_screen and self.extraction is None:
+        if on_screen and self.extraction is None and self.expect not in PRESENCE:
             raise ValueError("a read-back on a screen says what it reads there: give `extraction`")
         if by_task and self.output is None:
             raise ValueError("a read-back by a task says which of its outputs counts: give `output`")
@@ -82,6 +89,8 @@ def compare(rule: ReadBack, before: Any, after: Any, where: Mapping[str, str] | 
     >>> compare(rule, [{"id": "1"}], [{"id": "1"}]).status
     <Happened.DID_NOT_HAPPEN: 'did_not_happen'>
     """
+    if rule.expect in PRESENCE:
+        return _presence(rule, bool(before), bool(after))
     if rule.expect == "changed":
         if after == before:
             return Finding(Happened.DID_NOT_HAPPEN, f"still {_short(after)}")
@@ -91,6 +100,15 @@ def compare(rule: ReadBack, before: Any, after: Any, where: Mapping[str, str] | 
     if not isinstance(before, list) or not isinstance(after, list):
         return Finding(Happened.UNCLEAR, "no rows to compare were read")
     return _one(rule, before, after, rule.where if where is None else where)
+
+
+def _presence(rule: ReadBack, before: bool, after: bool) -> Finding:
+    wanted = rule.expect == "there"
+    word = "is there" if after else "is not there"
+    if before is wanted:
+        return Finding(Happened.UNCLEAR, f"{rule.screen_id} {word}, as before")
+    status = Happened.HAPPENED if after is wanted else Happened.DID_NOT_HAPPEN
+    return Finding(status, f"{rule.screen_id} {word}")
 
 
 def _one(rule: ReadBack, before: list[Any], after: list[Any], where: Mapping[str, str]) -> Finding:

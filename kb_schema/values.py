@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -16,6 +17,8 @@ Source = Literal[
 ]  # fmt: skip
 SOURCES: tuple[str, ...] = Source.__args__  # type: ignore[attr-defined]
 _SOURCE_ALIASES = {"generated": "generated_value", "fixed": "hardcoded"}
+
+_ATTRIBUTE = re.compile(r"@([A-Za-z][\w.:-]*)$")
 
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 
@@ -63,13 +66,40 @@ class ContextExtraction(Model):
     fallback: Extraction | None = None
 
 
+class Column(Model):
+    """One column of a table: text, or an attribute, of what `selector` finds inside the row
+    (`:scope` is the row itself). In short: `CSS`, or `CSS@ATTRIBUTE`.
+    """
+
+    selector: str = Field(min_length=1)
+    attribute: str | None = None
+    pattern: str | None = None
+    """RE2; group 1 where there is one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        if not isinstance(data, str):
+            return data
+        attribute = _ATTRIBUTE.search(data)
+        if attribute is None:
+            return {"selector": data}
+        return {"selector": data[: attribute.start()] or ":scope", "attribute": attribute[1]}
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str | None) -> str | None:
+        if value is not None:
+            urls.compile_pattern(value)
+        return value
+
+
 class TableExtraction(Model):
     """The visible rows that match, each as an object of its columns."""
 
     method: Literal["table_extraction"]
     selector: str = Field(min_length=1)
-    columns: dict[str, str] = Field(min_length=1)
-    """Column name -> CSS inside the row (`:scope` is the row itself); `CSS@NAME` reads an attribute."""
+    columns: dict[str, Column] = Field(min_length=1)
     fallback: Extraction | None = None
 
 

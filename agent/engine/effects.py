@@ -19,8 +19,9 @@ from agent.errors import AgentError
 from agent.page.errors import PageError
 from kb_schema.conditions import BaseCondition, OnScreen
 from kb_schema.probes import Status
-from kb_schema.read_backs import Finding, Happened, ReadBack, compare
+from kb_schema.read_backs import PRESENCE, Finding, Happened, ReadBack, compare
 from kb_schema.templates import as_text, fill
+from kb_schema.urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -50,11 +51,10 @@ class Effects:
         if run.frame.looked or (run.task.read_back is None and not run.task.already_done_when):
             return
         found: dict[str, Any] = {}
-        if run.task.read_back is not None:
-            rows = await self._read(run, run.task.read_back)
-            if rows is not MISSING:
-                found["read_back"] = rows
-        if run.task.already_done_when:
+        rows = MISSING if run.task.read_back is None else await self._read(run, run.task.read_back)
+        if rows is not MISSING:
+            found["read_back"] = rows
+        elif run.task.already_done_when:
             held = await self._holds(run, BEFORE_S)
             if held is not None:
                 found["already"] = held
@@ -101,25 +101,45 @@ class Effects:
                     inputs = filled(dict(rule.inputs), run.values)
                     result = await other.run_task(rule.task_id, inputs, depth=run.depth + 1)
                     return result.outputs.get(rule.output or "", MISSING) if result.succeeded else MISSING
-                url = None
-                if rule.url is not None:
-                    quoted = {name: quote(as_text(value), safe="") for name, value in run.values.items()}
-                    url = fill(rule.url, quoted)
-                await other.guide.go_to(rule.screen_id or "", method="direct_url", url=url)
-                return MISSING if rule.extraction is None else await other.read(rule.extraction, run.values)
+                return await self._on_screen(other, rule, rule.screen_id or "", run.values)
         except (AgentError, PageError, PlaywrightError):
             return MISSING
+
+    async def _on_screen(
+        self, other: Engine, rule: ReadBack, screen_id: str, values: Mapping[str, Any]
+    ) -> Any:
+        url = rule.url
+        if url is not None:
+            url = fill(url, {name: quote(as_text(value), safe="") for name, value in values.items()})
+        if rule.expect not in PRESENCE:
+            await other.guide.go_to(screen_id, method="direct_url", url=url)
+            return MISSING if rule.extraction is None else await other.read(rule.extraction, values)
+        if url is None:
+            return MISSING
+        await other.guide.open(other.guide.resolved(url))
+        found = await other.session.look_for([screen_id], timeout_s=AFTER_S)
+        if found.screen_id == screen_id:
+            return True
+        if found.screen_id is None:
+            return MISSING
+        await other.guide.open(other.session.base_url)  # an error page does not show whether one is signed in
+        await other.session.look_for(timeout_s=AFTER_S)
+        return MISSING if await other.session.signed_in() is False else False
 
     async def _holds(self, run: Run, patience_s: float) -> bool | None:
         """Whether `already_done_when` holds, on the screen it is about; None where that is not to be told."""
         conditions = fill_conditions(run.task.already_done_when, run.values)
         screen = next((c.screen_id for c in conditions if isinstance(c, OnScreen)), None)
         try:
-            if screen is None:
+            session = self._engine.session
+            if screen is None and origin_of(session.page.url) in session.allowed_origins:
                 await self._engine.dismiss_overlays()
                 return await _all_hold(self._engine, conditions, run.values, patience_s)
             async with self._elsewhere() as other:
-                await other.guide.go_to(screen, method="direct_url")
+                if screen is None:  # an error page of the browser: ask the site
+                    await other.guide.arrive()
+                else:
+                    await other.guide.go_to(screen, method="direct_url")
                 return await _all_hold(other, conditions, run.values, patience_s)
         except (AgentError, PageError, PlaywrightError):
             return None

@@ -176,7 +176,8 @@ class Engine:
 
     async def _see_the_effect(self, run: Run) -> None:
         """What the task is for is there, seen apart from what its own page said (DESIGN 6)."""
-        if run.task.read_back is None or not run.frame.looked:
+        rule = run.task.read_back
+        if rule is None or rule.only_in_doubt or not run.frame.looked:
             return
         effect = await self.effects.happened(run, self.resuming.no_sign_in)
         if effect.status is Happened.HAPPENED:
@@ -291,8 +292,8 @@ class Engine:
     async def read_outputs(self, run: Run, after: str | None) -> None:
         """The outputs due after that step (None: at the end) into the run, kept the moment they exist."""
         for output in run.task.io_spec.outputs:
-            if output.after_step != after:
-                continue
+            if output.after_step != after or output.name in run.outputs:
+                continue  # what was read stays: a second look may be at something else
             value = run.given.get(output.name, MISSING)
             if value is MISSING:
                 value = await self.read(output.extraction, {**run.values, **run.outputs})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from kb_schema.probes import ElementProbe, probe_key
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.urls import compile_pattern
 from kb_schema.values import (
+    Column,
     ContextExtraction,
     DomExtraction,
     Extraction,
@@ -64,7 +64,8 @@ async def _once(
             if not rows and rule.fallback is not None:
                 return MISSING
             return [
-                {name: await _cell(row, rule) for name, rule in columns.items()} for row in rows[:MAX_ROWS]
+                {name: await _cell(row, column) for name, column in columns.items()}
+                for row in rows[:MAX_ROWS]
             ]
 
 
@@ -100,15 +101,14 @@ def as_css(strategy: object) -> str:
     return ""
 
 
-_ATTRIBUTE = re.compile(r"@([A-Za-z][\w.:-]*)$")
-
-
-async def _cell(row: Locator, rule: str) -> str | None:
-    """One column of a row: `CSS`, or `CSS@NAME` for an attribute."""
-    attribute = _ATTRIBUTE.search(rule)
-    css = rule if attribute is None else rule[: attribute.start()]
-    cell = row if css in (":scope", "") else row.locator(css).first
-    return await _read(cell, attribute[1] if attribute else None)
+async def _cell(row: Locator, column: Column) -> str | None:
+    """What one column of a row says."""
+    cell = row if column.selector == ":scope" else row.locator(column.selector).first
+    text = await _read(cell, column.attribute)
+    if text is None or column.pattern is None:
+        return text
+    found = _by_pattern(column.pattern, text)
+    return None if found is MISSING else str(found)
 
 
 async def _read(locator: Locator, attribute: str | None) -> str | None:

@@ -15,6 +15,7 @@ from agent.engine.running import Run
 from agent.engine.steps import COMPOSITE, in_doubt
 from agent.errors import AgentError, StepFailed
 from agent.page.errors import PageError
+from agent.session import SETTLE_S
 from kb_schema.conditions import OnScreen
 from kb_schema.read_backs import Finding, Happened
 from kb_schema.runs import StepRecord, StepStatus
@@ -112,6 +113,8 @@ class Resuming:
     async def sign_in(self, run: Run) -> bool:
         """Sign in where the website says one is not, as the task itself would; whether that was done."""
         engine = self._engine
+        await engine.guide.open(engine.session.base_url)  # an error page says nothing of it
+        await engine.session.look_for(timeout_s=SETTLE_S)
         if await engine.session.signed_in() is not False:
             return False
         for step in run.steps:

@@ -148,6 +148,8 @@ class Steps:
     async def _attempts(self, run: Run, step: TaskStep, *, repeatable: bool) -> list[Verdict]:
         """Carry the step out, again where that is safe and its rules allow (KS 9.7)."""
         attempt = 0
+        if repeatable and run.again.get(step.step_id) and (verdicts := await self._holds_by_now(run, step)):
+            return verdicts
         while True:
             attempt += 1
             run.contradicted = False  # of an attempt that failed and was made good
@@ -164,6 +166,17 @@ class Steps:
                 if attempt >= min(allowed, MAX_ATTEMPTS) or (composite and touched_the_page(exc)):
                     raise
                 await self._repair(step, rule)
+                if touched_the_page(exc) and (verdicts := await self._holds_by_now(run, step)):
+                    return verdicts
+                _, screen_id = run.place(run.steps.index(step))
+                if screen_id is not None and self._session.screen_id != screen_id:
+                    raise Again(f"{exc}; the page is not {screen_id} any more") from exc
+
+    async def _holds_by_now(self, run: Run, step: TaskStep) -> list[Verdict]:
+        """What the step was to bring about, where the page shows it after all: then it is not repeated."""
+        conditions = fill_conditions(step.postconditions, run.values)
+        verdicts = await self._session.judge(conditions, run.values)
+        return verdicts if all(verdict.held for verdict in verdicts) else []
 
     async def _after_doubt(self, run: Run, step: TaskStep, error: Exception) -> list[Verdict]:
         """It may have happened, and must not be repeated blindly: page and knowledge are asked.
