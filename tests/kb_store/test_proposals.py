@@ -123,7 +123,7 @@ async def test_a_decision_is_kept_and_what_is_not_there_cannot_be_decided(kept):
 
 @pytest.mark.parametrize("status", ["accepted", "rejected", "proposed"])
 async def test_a_proposal_that_comes_decided_is_kept_as_it_comes(kept, status):
-    decided_at = None if status == "proposed" else NOW + timedelta(hours=2, microseconds=7)
+    decided_at = None if status == "proposed" else NOW + timedelta(hours=2, milliseconds=7)
     whole = proposed().model_copy(update={"status": status, "decided_at": decided_at})
     assert await kept.support(whole, said("r1"))
     found = await kept.proposal("shop", whole.proposal_id)
