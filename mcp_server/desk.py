@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kb_schema.answers import WebsiteSummary
 from mcp_server import describe
+from mcp_server.engines import PathEngines
 from mcp_server.errors import DeskError
 from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
@@ -28,6 +29,7 @@ class Desk:
     proposing: Proposing = field(default_factory=Proposing)
     runs: RunReader | None = None
     """Recorded runs, where this server can read them."""
+    engines: PathEngines = field(default_factory=PathEngines)
 
     async def visit(self, website_id: str) -> tuple[Visit, str | None]:
         """What a tool over that website works with, and a note for the answer where there is one.

@@ -40,6 +40,8 @@ class Avoid(Model):
 
 NOTHING = Avoid()
 _OPEN = Shut()
+Taken = tuple[Sequence[int], Sequence[int]]
+"""The ways of a path in order, by number, each with the facts known before it."""
 
 
 def find_paths(
@@ -60,17 +62,24 @@ def find_paths(
     one whose transitions come first by id. Raises `UnknownName` for a screen, transition or action
     to avoid that the knowledge does not have. The caller has made sure that both screens exist.
     """
-    terrain = OpenWays(view.network, objective, _shut(view, avoid), facts or {})
+    terrain = OpenWays(view.network, objective, shut_by(view, avoid), facts or {})
     found = [*islice(_ways(terrain, from_screen, to_screen, k), k)]
     if not found:
         return reasons.no_way(view, terrain, from_screen, to_screen)
+    return answered(view, terrain, from_screen, to_screen, found)
+
+
+def answered(
+    view: View, terrain: OpenWays, from_screen: str, to_screen: str, found: Sequence[Taken]
+) -> Paths:
+    """What was found, best first, at least one path."""
     paths = [_told(terrain, ways, known) for ways, known in found]
     return Paths(
         website_id=view.website_id,
         from_screen=from_screen,
         to_screen=to_screen,
-        objective=objective,
-        paths=tuple(paths) if k == 1 else reasons.compared(terrain, paths, [ways for ways, _ in found]),
+        objective=terrain.objective,
+        paths=reasons.compared(terrain, paths, [ways for ways, _ in found]),
     )
 
 
@@ -85,10 +94,8 @@ def best_ways(terrain: OpenWays, start: int, goal: int) -> tuple[int, ...] | Non
     return None if meeting is None else meeting.ways()
 
 
-def _ways(
-    terrain: OpenWays, from_screen: str, to_screen: str, k: int
-) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """Paths as numbers of ways, each with the facts known before it; best first.
+def _ways(terrain: OpenWays, from_screen: str, to_screen: str, k: int) -> Iterator[Taken]:
+    """Paths, best first.
 
     The best path were every way open is the best of all where it is open throughout: facts and
     things to avoid only close ways. Only where it is not, or more paths are wanted, places are searched.
@@ -134,7 +141,7 @@ def _told(terrain: OpenWays, ways: Sequence[int], known: Sequence[int]) -> Path:
     )
 
 
-def _shut(view: View, avoid: Avoid) -> Shut:
+def shut_by(view: View, avoid: Avoid) -> Shut:
     """What to avoid, checked: a slip of the pen must not open a way."""
     if avoid is NOTHING:
         return _OPEN

@@ -13,6 +13,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from kb_schema.answers import Websites
 from mcp_server import rendering
 from mcp_server.desk import Desk
+from mcp_server.errors import SourceDown
 from mcp_server.security import access
 from mcp_server.security.limits import Guard
 from mcp_server.tools.calling import DeskTool, refusal
@@ -40,6 +41,15 @@ def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
 
     async def answering(website_id: str, **arguments: Any) -> CallToolResult:
         visit, note = await desk.visit(website_id)
+        if tool.elsewhere is not None:
+            try:
+                reply = await tool.elsewhere(desk, visit, **arguments)
+            except SourceDown as exc:
+                if visit.view.roads is None:
+                    raise
+                reply, note = None, "; ".join(filter(None, (note, f"searched in memory: {exc.message}")))
+            if reply is not None:
+                return told(reply, note)
         work = partial(tool.function, visit, **arguments)
         looking = arguments.get("snapshot") is not None
         if tool.in_thread and (looking or len(visit.view.knowledge.screens) > FEW_SCREENS):

@@ -42,6 +42,8 @@ class WebsiteTool:
     title: str
     in_thread: bool = False
     """Whether it may take long enough to hold up other requests."""
+    elsewhere: Callable[..., Awaitable[Reply[Any] | None]] | None = None
+    """Asked first, with the `Desk`, the visit and the arguments: the answer of a server that has one."""
 
 
 @dataclass(frozen=True, slots=True)
