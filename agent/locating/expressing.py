@@ -77,6 +77,8 @@ class Namesakes:
         """Whether the way leads to this element only; None where the look cannot tell."""
         if not isinstance(way, NameStrategy) or (way.type == "role_name" and way.role not in _COMPLETE_ROLES):
             return None
+        if self._index.asked is not None and not self._index.asked.covers(way.name):
+            return None
         same = self._places.get(self._key(way.type, element, way.name), [])
         return [each for each in same if each.visible or not element.visible] == [element]
 

@@ -37,7 +37,10 @@ const library = Object.freeze({
     return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
   lookAt: (el) => json(remember([el])),
-  index: (optionsJson) => json(pageIndex(JSON.parse(optionsJson).everything)),
+  index(optionsJson) {
+    const { everything, question } = JSON.parse(optionsJson);
+    return json(pageIndex(everything, question));
+  },
   pick,
   glance: (el) => json(glance(el)),
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
