@@ -35,13 +35,15 @@ class GatePolicy:
     young_ms: float = 600.0
     """A document that is not wholly known is young for this long: too young to have shown its habits."""
     young_look_ms: float = 260.0
-    """Asked in such a document, and of what was seen moving: as far as sampling 3 x 120 ms looks."""
+    """Asked of what was seen moving: as far as sampling 3 x 120 ms looks."""
     horizon_ms: float = 260.0
     """A timer due within this time is waited for, unless it ran before and did nothing to the element."""
     gap_factor: float = 1.5
     """A page that changes every n ms, unasked, must rest n times this: the next change would have come."""
     longest_look_ms: float = 370.0
-    """The most that the page around can ask for: what three samples 120 ms apart see, and a frame."""
+    """The most that the page around can ask for: three samples 120 ms apart, with what asking costs.
+
+    As much is asked of a document that is not wholly known while it is young or stirs unasked."""
     habit_ms: float = 1_000.0
     """The most that its own movements can ask for: who moved every 600 ms has moved again by then."""
     memory_ms: float = 1_000.0
@@ -109,7 +111,8 @@ async def judge(
     """One round trip: judge the element until all five points hold, and make ready for the action.
 
     `text` is what will be typed (intent `text`); a field that does not take it as a whole is answered
-    with a handle instead. `keep`: it can also be had by `handles`, whatever it is wanted for. Raises `GateFailed` with the first point that failed at last, and `PageGone`.
+    with a handle instead. `keep`: it can also be had by `handles`, whatever it is wanted for. Raises
+    `GateFailed` with the first point that failed at last, and `PageGone`.
     """
     began = time.monotonic()
     rules = asdict(policy or GatePolicy()) | {

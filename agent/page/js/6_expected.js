@@ -2,7 +2,8 @@
 // that, so knowing it replaces most of the waiting: nothing due soon means nothing to wait for.
 
 const TIMERS_KEPT = 500; // a page with more under way is treated like one that is not known
-const RUN_SHOWS_MS = 50; // three frames: what a timer begins (a smooth scroll, a transition) shows by then
+const RUN_SHOWS_MS = 50; // and as many frames as this: what a timer begins (a smooth scroll) shows by then
+const RUN_SHOWS_FRAMES = 4; // measured: a smooth scroll is seen in the second or third, however late they come
 const FRAME_LOOP = 3; // frames each asked for by the one before: a loop that draws without end
 const RESOURCE_NEAR_MS = 400;
 const expectation = {
@@ -11,6 +12,7 @@ const expectation = {
   ran: new Map(), // key -> when timers of that kind ran, the last two times
   frames: new Map(), // id -> how many frames in a row led to it
   requests: new Map(), // what is asked for -> when
+  tellers: new Map(), // a socket or worker that has not said anything yet -> when it was opened
   told: false, // something outside (a socket, a worker) can change the page without a timer
   depth: 0,
 };
@@ -43,7 +45,7 @@ function overhearTimer(name, repeats) {
       let id;
       if (typeof handler === "function") {
         args[0] = function run(...values) {
-          expectation.ran.set(entry.key, [epoch(), ...(expectation.ran.get(entry.key) || [])].slice(0, 2));
+          noteRun(entry.key);
           if (repeats) entry.due = epoch() + delay;
           else expectation.timers.delete(id);
           return Reflect.apply(handler, this, values);
@@ -51,10 +53,14 @@ function overhearTimer(name, repeats) {
       } else entry.unheard = true; // a text as handler: when it ran is not told
       id = Reflect.apply(native, self, args);
       if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
-      if (expectation.ran.size > TIMERS_KEPT) expectation.ran.clear();
       return id;
     },
   }));
+}
+
+function noteRun(key) {
+  if (expectation.ran.size > TIMERS_KEPT) expectation.ran.clear();
+  expectation.ran.set(key, [epoch(), ...(expectation.ran.get(key) || [])].slice(0, 2));
 }
 
 function overhearFrames() {
@@ -107,7 +113,11 @@ function overhearRequests() {
     overhear(window, name, (native) => ({
       construct(_, args, made) {
         expectation.told = true;
-        return Reflect.construct(native, args, made);
+        const teller = Reflect.construct(native, args, made);
+        expectation.tellers.set(teller, epoch());
+        const source = teller.port || teller; // a shared worker speaks through its port
+        source.addEventListener("message", () => expectation.tellers.delete(teller), { once: true });
+        return teller;
       },
     }));
   }
@@ -128,9 +138,32 @@ function absolute(url) {
   }
 }
 
+/** Tasks with a delay are timers by another name; one that was called off counts until it is overdue. */
+function overhearTasks() {
+  if (!window.scheduler) return;
+  overhear(window.scheduler, "postTask", () => ({
+    apply(native, self, args) {
+      const [handler, options] = args;
+      const delay = Math.max(0, Math.round(Number(options && options.delay) || 0));
+      const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay, unheard: true };
+      const id = Symbol("task");
+      if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
+      if (typeof handler === "function") {
+        args[0] = function run(...values) {
+          noteRun(entry.key);
+          expectation.timers.delete(id);
+          return Reflect.apply(handler, this, values);
+        };
+      }
+      return Reflect.apply(native, self, args);
+    },
+  }));
+}
+
 function overhearPage() {
   overhearTimer("setTimeout", false);
   overhearTimer("setInterval", true);
+  overhearTasks();
   overhearFrames();
   for (const name of ["clearTimeout", "clearInterval"]) overhearEnd(name, expectation.timers);
   overhearEnd("cancelAnimationFrame", expectation.frames);
@@ -140,12 +173,16 @@ function overhearPage() {
 /** Whether a timer of this kind ran since `seen`, and what it did was seen to be nothing that matters here. */
 function harmless({ key, delay }, { seen, now, changed }, horizon) {
   const since = (expectation.ran.get(key) || []).filter((at) => at > seen);
-  if (!since.length || now - since[0] < RUN_SHOWS_MS) return since.length > 1 && now - since[1] >= RUN_SHOWS_MS;
+  const shown = (at) => at !== undefined && now - at >= RUN_SHOWS_MS && shows(at, RUN_SHOWS_FRAMES, now);
+  if (!shown(since[0])) return shown(since[1]);
   // Where there is time for it, and for what changes the page, two runs: the first may have led nowhere.
   return since.length > 1 || (!changed && 2 * delay > horizon);
 }
 
-/** What is known to come soon and has not come since `seen`: in words, or null. `changed`: the page did since. */
+/**
+ * What is known to come soon and has not come since `seen`: in words, or null. `changed`: the page did since.
+ * `inner`: the element is outside of this document; what loads in it moves nothing out there.
+ */
 function comingSoon(doc, when, horizon) {
   const { now } = when;
   for (const [id, entry] of expectation.timers) {
@@ -160,7 +197,11 @@ function comingSoon(doc, when, horizon) {
     if (now - since > horizon) expectation.requests.delete(asked);
     else return "the page waits for an answer it asked for";
   }
-  return resourceComing(doc, now);
+  for (const [teller, since] of expectation.tellers) {
+    if (now - since < RESOURCE_NEAR_MS) return `a ${teller.constructor.name} of the page has not said anything yet`;
+    expectation.tellers.delete(teller);
+  }
+  return when.inner ? null : resourceComing(doc, now);
 }
 
 function resourceComing(doc, now) {
