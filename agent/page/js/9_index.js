@@ -84,7 +84,8 @@ function walkInside(el, tag, walk) {
     const box = el.getBoundingClientRect();
     walk.dx += box.left + el.clientLeft;
     walk.dy += box.top + el.clientTop;
-    inRoot(["frame", walk.root, hostRow(el, walk), uniqueCss(el), inner.URL], inner, walk);
+    const around = walk.frameRoots || (walk.frameRoots = rootsBelow(document)); // a frame's selector is looked up in all
+    inRoot(["frame", walk.root, hostRow(el, walk), uniqueCss(el, around), inner.URL], inner, walk);
     Object.assign(walk, { dx, dy });
   }
 }
@@ -273,14 +274,15 @@ function operatedSince(at, walk) {
 
 // -- hosts, and what Python asks later -------------------------------------------------------------
 
-/** A selector of a frame or shadow host that is unique within its own root. */
-function uniqueCss(el) {
+/** A selector of a frame or shadow host that is unique within its own root and, if it can be, in all of some. */
+function uniqueCss(el, everywhere = []) {
   const root = el.getRootNode();
   const id = attr(el, "id");
   const tries = id ? [`#${CSS.escape(id)}`] : [];
   for (const name of ["data-testid", "name", "title", "src"]) if (hasAttr(el, name)) tries.push(`${tagOf(el)}[${name}=${quoted(attr(el, name))}]`);
   tries.push(tagOf(el));
-  const found = tries.find((css) => root.querySelectorAll(css).length === 1);
+  const alone = tries.filter((css) => root.querySelectorAll(css).length === 1);
+  const found = alone.find((css) => everywhere.every((other) => other === root || !other.querySelector(css))) || alone[0];
   if (found) return found;
   const steps = [];
   for (let at = el; at && at.parentElement; at = at.parentElement) {
@@ -298,8 +300,14 @@ function pick(token, at) {
 /** Whether each selector leads to exactly the element at its place of the look, and to no other. */
 function leadsTo(token, pairs) {
   const look = newLook();
+  const led = new Map(); // one selector may be asked of many elements
+  const leads = (selector) => {
+    const key = json(selector);
+    if (!led.has(key)) led.set(key, resolve(selector, look, false).element);
+    return led.get(key);
+  };
   return pairs.map(([at, selector]) => {
     const el = pick(token, at);
-    return el !== null && resolve(selector, look, false).element === el;
+    return el !== null && leads(selector) === el;
   });
 }
