@@ -97,6 +97,12 @@ class DocumentRefused(StoreError):
         )
 
 
+async def counts_by(collection: Collection, wanted: Document, field: str) -> dict[Any, int]:
+    """How many of the wanted documents there are by the value of a field."""
+    stages: list[Document] = [{"$match": wanted}, {"$group": {"_id": f"${field}", "number": {"$sum": 1}}}]
+    return {found["_id"]: found["number"] async for found in await collection.aggregate(stages)}
+
+
 class Connection:
     """A client, made at the first use and made again after `close`."""
 

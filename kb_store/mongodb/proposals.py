@@ -14,7 +14,7 @@ from pymongo.errors import DuplicateKeyError
 
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
-from kb_store.mongodb.connection import Connection
+from kb_store.mongodb.connection import Connection, counts_by
 from kb_store.proposals import in_order, with_supports
 
 PROPOSALS, REVISIONS, FINGERPRINTS = "proposals", "proposal_revisions", "element_fingerprints"
@@ -83,14 +83,14 @@ class MongoProposalStore:
 
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """See `ProposalStore`."""
-        # The whole of a website's keys lies between these two: `_id` is compared field by field.
-        wanted = (
-            {}
-            if website_id is None
-            else {"_id": {"$gte": _key(website_id, ""), "$lt": _key(website_id, "~")}}
-        )
+        wanted = {} if website_id is None else _of(website_id)
         async with self._connection.asking() as database:
             return in_order([_proposal(found) async for found in database[PROPOSALS].find(wanted)])
+
+    async def counts(self, website_id: str) -> Mapping[ProposalStatus, int]:
+        """Over the website's keys."""
+        async with self._connection.asking() as database:
+            return await counts_by(database[PROPOSALS], _of(website_id), "status")
 
     async def put_fingerprint(
         self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
@@ -133,6 +133,11 @@ class MongoProposalStore:
 
 def _key(website_id: str, proposal_id: str) -> dict[str, str]:
     return {"website_id": website_id, "proposal_id": proposal_id}
+
+
+def _of(website_id: str) -> dict[str, Any]:
+    """The whole of a website's keys lies between these two: `_id` is compared field by field."""
+    return {"_id": {"$gte": _key(website_id, ""), "$lt": _key(website_id, "~")}}
 
 
 def _proposal(document: Mapping[str, Any]) -> Proposal:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
 
 import pymongo
 import pytest
 
-from kb_schema.learned import Outcome
-from kb_schema.runs import StoredRun
-from kb_store import open_stores
-from kb_store.runs import open_runs
 from loaders import write_folder
 from periplus.cli import main
 from periplus.settings import load_settings
 from periplus.shelves import named
+from tests.kb_store.lives import lived
 from tests.kb_store.samples import knowledge_of
 
 PASSWORD = "hunter2"
@@ -146,30 +142,28 @@ def test_a_copy_takes_along_what_was_learned_and_run_unless_told_otherwise(
     periplus, mongodb_url, folder, tmp_path
 ):
     periplus("kb", "load", folder)
-
-    async def live():
-        said = {"website_id": "shop", "at": datetime.now(UTC), "succeeded": True}
-        async with open_stores(tmp_path / "data") as stores, open_runs(tmp_path / "data") as runs:
-            await stores.learned.record([Outcome(outcome_id="o", transition_id="t_0", **said)])
-            await runs.begin_run(
-                StoredRun(run_id="r1", url="http://h", website_id="shop", kind="task", subject="order",
-                          started_at=datetime.now(UTC))
-            )  # fmt: skip
-
-    asyncio.run(live())
+    asyncio.run(lived(tmp_path / "data"))
     here, there = f"embedded:{tmp_path / 'data'}", f"embedded:{tmp_path / 'back'}"
+    learned = "copied shop: 25 documents, 3 learned numbers, 3 proposals, generation 1\n"
     code, out, _ = periplus("kb", "copy", "--from", here, "--to", mongodb_url, "--no-runs")
-    assert (code, out) == (0, "copied shop: 25 documents, 1 learned number, generation 1\n")
+    assert (code, out) == (0, learned)
     assert "no runs yet" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
+    same = "same shop: nothing is new, generation 1\n"
     code, out, _ = periplus("kb", "copy", "--from", here, "--to", mongodb_url)
-    assert (code, out) == (0, "same shop: nothing is new, generation 1\ncopied 1 run\n")
+    assert (code, out) == (0, f"{same}copied 3 runs\n")
     assert "r1" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
-    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--website", "shop")
-    assert (code, out) == (
-        0, "copied shop: 25 documents, 1 learned number, generation 1\ncopied 1 run\n",
-    )  # fmt: skip
-    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there)
-    assert (code, out) == (0, "same shop: nothing is new, generation 1\nsame 1 run\n")
+    code, out, error = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--website", "shop")
+    assert (code, out) == (0, f"{learned}copied 3 runs\n")
+    assert "not copied: locators, heal_counters, rates" in error
+    assert periplus("kb", "copy", "--from", mongodb_url, "--to", there) == (0, f"{same}same 3 runs\n", "")
+    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--json")
+    assert json.loads(out)["not_copied"] == ["locators", "heal_counters", "rates"]
+    told = [
+        json.loads(periplus("kb", "status", "--json", *at)[1])["websites"]
+        for at in ((), ("--mongodb-url", mongodb_url))
+    ]
+    assert [{**told[0][0], "loaded_at": ""}] == [{**told[1][0], "loaded_at": ""}]
+    assert told[0][0]["runs"]["unfinished"] == 1
 
 
 def test_copying_from_what_is_no_store_is_refused(periplus, tmp_path):
