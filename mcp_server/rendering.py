@@ -78,7 +78,8 @@ def paths(answer: Paths) -> str:
     """A line a path; what sets the others apart from the first."""
     if not answer.paths:
         return f"no path from {answer.from_screen} to {answer.to_screen}: {answer.hint}"
-    return "\n".join(f"{number}. {_path(path)}" for number, path in enumerate(answer.paths, start=1))
+    lines = [f"{number}. {_path(path)}" for number, path in enumerate(answer.paths, start=1)]
+    return "\n".join([*lines, *([answer.hint] if answer.hint else [])])
 
 
 def _path(path: Path) -> str:

@@ -23,6 +23,8 @@ from mcp_server.network import Network
 from mcp_server.paths import NOTHING, Avoid, Taken, answered, shut_by
 from mcp_server.terrain import OpenWays, Shut
 
+FIRST_LOOK = reasons.MOST_OBSTACLES
+"""Paths asked for first where some may be closed: what is in the way of them is told where none is open."""
 NOT_ALL = (
     f"around what is closed, the store looks for paths of up to {MOST_HOPS} steps only, the {MOST_PATHS} best at "
     "most: there may be others"
@@ -87,7 +89,7 @@ async def find_paths_in_store(
     question = _Question(view, from_screen, to_screen, objective, shut_by(view, avoid), facts or {})
     if from_screen == to_screen:
         return answered(view, _terrain(question, ()), from_screen, to_screen, [((), ())])
-    asked = max(k, reasons.MOST_OBSTACLES) if question.restricted else k
+    asked = max(k, FIRST_LOOK) if question.restricted else k
     whose = (view.website_id, int(view.generation), from_screen, to_screen, objective)
     candidates = await queries.shortest_paths(*whose, asked)
     every_one = len(candidates) < asked

@@ -1,26 +1,21 @@
 from __future__ import annotations
 
-import json
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb_schema import Sourced, assemble, parse_document
+from kb_schema import parse_document
 from kb_schema.answers import Comparison
 from mcp_server import shortest
-from mcp_server.compiled import View, compile_view
+from mcp_server.compiled import View
 from mcp_server.errors import BadRequest, UnknownName
-from mcp_server.foresight import sort_out
 from mcp_server.graph import weights
-from mcp_server.network import cost_of
 from mcp_server.paths import Avoid, find_paths
 from mcp_server.reasons import in_words
 from mcp_server.rendering import paths as paths_as_text
-
-OBJECTIVES = ("fewest", "fastest", "reliable", "balanced")
+from tests.mcp_server.multigraphs import AVOID, FACTS, OBJECTIVES, enumerated, graphs, that_is_there
 
 
 def ids(paths) -> list[list[str]]:
@@ -138,94 +133,6 @@ def test_a_failure_costs_what_the_best_recovery_of_its_screen_takes(view):
 
 
 # -- against enumeration ---------------------------------------------------------------------------
-
-SCREENS = tuple("abcde")
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> View:
-    edges = draw(
-        st.lists(
-            st.tuples(
-                st.sampled_from(SCREENS),
-                st.sampled_from(SCREENS),
-                st.sampled_from([0, 100, 100, 250, 1000]),
-                st.sampled_from([0.0, 0.3, 0.9, 1.0, 1.0]),
-                st.sampled_from([None, None, True, False]),
-                st.sampled_from([None, None, None, True, False]),
-            ),
-            max_size=12,
-        )
-    )
-    documents: list[dict[str, Any]] = [
-        {"type": "website", "website_id": "g", "name": "G", "base_url": "https://g.example"},
-        *({"type": "screen", "screen_id": s, "name": s, "url_patterns": [f"^/{s}$"]} for s in SCREENS),
-    ]
-    for number, (source, target, ms, reliability, needs, sets) in enumerate(edges):
-        condition = [] if needs is None else [{"type": "authenticated", "expected": needs}]
-        effects = [] if sets is None else [{"type": "sets_fact", "fact": "authenticated", "value": sets}]
-        documents.append(
-            {
-                "type": "transition",
-                "transition_id": f"t{number:02}",
-                "_from": source,
-                "_to": target,
-                "triggered_by": "refresh" if number % 2 else "navigate_back",
-                "cost": {"estimated_ms": ms},
-                "reliability_score": reliability,
-                "conditions": {"required": condition},
-                "effects": effects,
-            }
-        )
-    return compile_view(assemble(Sourced(parse_document(d)) for d in documents)[0], "1")
-
-
-def comes_back(then: dict[str, str], now: dict[str, str]) -> bool:
-    """A detour: every fact that was known has the value it had."""
-    return all(now[fact] == value for fact, value in then.items())
-
-
-def enumerated(view: View, objective, facts, avoid: Avoid) -> list[tuple[int, tuple[str, ...]]]:
-    """Every path from a to e that comes back nowhere without a changed fact, by plain recursion."""
-    found = []
-
-    def walk(places, ways):
-        screen, known = places[-1]
-        if screen == "e":
-            found.append(
-                (sum(cost_of(way.weights[objective]) for way in ways), tuple(w.transition_id for w in ways))
-            )
-            return
-        facts_here = {name: json.loads(value) for name, value in known.items()}
-        for way in view.ways.get(screen, ()):
-            effects = {effect.type for effect in way.transition.effects}
-            if (
-                way.target in avoid.screens
-                or way.transition_id in avoid.transitions
-                or ("reload" in avoid.actions and way.action_type == "refresh")
-                or not effects.isdisjoint(avoid.effects)
-            ):
-                continue
-            if not sort_out(way.required, facts_here, screen)[0]:
-                continue
-            after = {**known, **dict(way.sets)}
-            if not any(s == way.target and comes_back(then, after) for s, then in places):
-                walk([*places, (way.target, after)], [*ways, way])
-
-    walk([("a", {k: json.dumps(v) for k, v in facts.items()})], [])
-    return sorted(found)
-
-
-FACTS = st.sampled_from([{}, {"authenticated": True}, {"authenticated": False}, {"other": 1}])
-AVOID = st.sampled_from([
-    Avoid(), Avoid(screens=("b",)), Avoid(actions=("reload",)), Avoid(effects=("sets_fact",)),
-    Avoid(transitions=("t00", "t02")),
-])  # fmt: skip
-
-
-def that_is_there(avoid: Avoid, view: View) -> Avoid:
-    own = tuple(name for name in avoid.transitions if name in view.transition_ids)
-    return avoid.model_copy(update={"transitions": own})
 
 
 def told_in_order(view: View, objective, k, facts, avoid: Avoid) -> None:
