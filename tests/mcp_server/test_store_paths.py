@@ -142,6 +142,33 @@ async def test_a_misspelt_name_to_avoid_is_refused_before_the_store_is_asked(she
         await find_paths_in_store(shelf, None, "shelf", "jar_new", avoid=Avoid(screens=("shelv",)))
 
 
+CLOSED = [
+    ({"conditions": {"required": [{"type": "authenticated"}]}}, {"facts": {"authenticated": False}}),
+    ({"effects": [{"type": "deletes_entity", "entity_type": "jar"}]}, {"avoid": Avoid(effects=("deletes_entity",))}),
+    ({}, {"avoid": Avoid(transitions=tuple(f"quick_{n}" for n in range(8)))}),
+    ({}, {"avoid": Avoid(actions=("refresh",))}),
+]
+
+
+@pytest.mark.parametrize(("says", "asked"), CLOSED)
+async def test_the_store_goes_around_more_closed_transitions_than_were_looked_at(graph, says, asked):
+    documents = [
+        {"type": "website", "website_id": "wide", "name": "Wide", "base_url": "https://wide.example"},
+        *({"type": "screen", "screen_id": s, "name": s, "url_patterns": [f"^/{s}$"]} for s in "ab"),
+        *(
+            {"type": "transition", "transition_id": f"quick_{n}", "_from": "a", "_to": "b",
+             "triggered_by": "refresh", "cost": {"estimated_ms": n}, **says}
+            for n in range(8)
+        ),
+        {"type": "transition", "transition_id": "slow", "_from": "a", "_to": "b",
+         "triggered_by": "navigate_back", "cost": {"estimated_ms": 9_000}},
+    ]  # fmt: skip
+    known = assemble([Sourced(parse_document(each)) for each in documents])[0]
+    view = await stored(graph, known)
+    found = await find_paths_in_store(view, ArangoQueries(graph.connection), "a", "b", **asked)
+    assert ids(found) == [("slow",)]
+
+
 async def test_a_way_around_what_is_closed_says_how_far_the_store_has_looked(graph):
     """A chain of 12 steps beside a short cut that is to be avoided: farther than a traversal looks."""
     names = [f"n{number:02}" for number in range(13)]
