@@ -14,6 +14,7 @@ from mcp_server.compiled import View
 from mcp_server.describe import task_summary
 from mcp_server.foresight import Known
 from mcp_server.paths import find_paths
+from mcp_server.patience import while_wanted
 
 PAGE = 20
 """Tasks on a page: each that is in reach costs a search for the way."""
@@ -41,7 +42,7 @@ def tasks_for_screen(
     question = f"tasks:{screen_id}:{reach}"
     begin = cursors.read(cursor, question)
     found: list[TaskSummary] = []
-    for position, (relation, task_id, by) in enumerate(related[begin:], start=begin + 1):
+    for position, (relation, task_id, by) in enumerate(while_wanted(related[begin:]), start=begin + 1):
         summary = _told(view, screen_id, relation, task_id, by, finding)
         found += [] if summary is None else [summary]
         full = len(found) == size or position - begin == MOST_SEARCHES

@@ -17,6 +17,7 @@ from mcp_server.compiled import View
 from mcp_server.errors import UnknownName
 from mcp_server.foresight import Known
 from mcp_server.meeting import meet
+from mcp_server.patience import while_wanted
 from mcp_server.shortest import routes
 from mcp_server.tables import read_off
 from mcp_server.terrain import OpenWays, Shut
@@ -123,7 +124,7 @@ def _ways(terrain: OpenWays, from_screen: str, to_screen: str, k: int) -> Iterat
             yield best, known
             return
     terrain.remaining, terrain.at_least = meeting.remaining(FURTHER if k > 1 else 0)
-    for route in routes((start, 0), goal, terrain):
+    for route in while_wanted(routes((start, 0), goal, terrain)):
         yield route.ways, [known for _, known in route.places]
 
 

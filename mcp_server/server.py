@@ -75,17 +75,19 @@ def create_server(
     views = source if isinstance(source, Views) else Views(source, engines.compiled)
     writer = views.source if isinstance(views.source, KnowledgeWriter) else None
     proposing = Proposing(proposals, writer)
-    desk = Desk(views, prober, dict(base_urls or {}), Learning(learned), proposing, runs, engines)
-    return DeskServer(desk, tools(desk, Guard(limits)), read_only=read_only)
+    desk = Desk(
+        views, prober, dict(base_urls or {}), Learning(learned), proposing, runs, engines, Guard(limits)
+    )
+    return DeskServer(desk, tools(desk), read_only=read_only)
 
 
-def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
-    """Every tool, always in the same order, each within the limits of one guard."""
-    asking = (website_tool(tool, desk, guard) for tool in WEBSITE_TOOLS)
+def tools(desk: Desk) -> list[DeskTool]:
+    """Every tool, always in the same order, each within the limits of the desk's guard."""
+    asking = (website_tool(tool, desk) for tool in WEBSITE_TOOLS)
     desked = (desked_tool(tool, desk) for tool in DESKED_TOOLS)
     found = [list_websites_tool(desk), *asking, *desked]
     for tool in found:
-        tool.guard = guard
+        tool.guard = desk.guard
         tool.websites = desk.views.websites
     return found
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
-import anyio.to_thread
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from kb_schema.answers import Websites
@@ -15,7 +14,6 @@ from mcp_server import rendering
 from mcp_server.desk import Desk
 from mcp_server.errors import SourceDown
 from mcp_server.security import access
-from mcp_server.security.limits import Guard
 from mcp_server.tools.calling import DeskTool, refusal
 from mcp_server.tools.parameters import WebsiteId
 from mcp_server.tools.reply import DeskedTool, Reply, WebsiteTool
@@ -29,7 +27,7 @@ FEW_SCREENS = 200
 Answering = Callable[..., Any]
 
 
-def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
+def website_tool(tool: WebsiteTool, desk: Desk) -> DeskTool:
     """A tool over one website: `website_id` takes the place of the function's `visit`."""
     hints = get_type_hints(tool.function, include_extras=True)
     (answer_model,) = get_args(hints["return"])
@@ -53,7 +51,7 @@ def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
         work = partial(tool.function, visit, **arguments)
         looking = arguments.get("snapshot") is not None
         if tool.in_thread and (looking or len(visit.view.knowledge.screens) > FEW_SCREENS):
-            reply = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=guard.threads)
+            reply = await desk.guard.in_thread(work)
         else:
             reply = work()
         return told(reply, note)

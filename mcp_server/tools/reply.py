@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from kb_schema.base import Model
 from mcp_server.compiled import View
 from mcp_server.identify import Prober
+from mcp_server.page_shelf import PageShelf
 
 AnswerT = TypeVar("AnswerT", bound=Model)
 
@@ -29,6 +30,7 @@ class Visit:
     prober: Prober
     base_url: str | None = None
     """The base URL the server was configured with for this website."""
+    pages: PageShelf = field(default_factory=PageShelf)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,13 +62,14 @@ def identify_current_screen(
             f"base_url {excerpt(base_url)!r} is no URL", hint=f"give one like {excerpt(example)!r}, or none"
         )
     try:
-        answer = identify(
-            visit.view,
-            admitted(snapshot),
-            visit.prober,
-            base_url=base_url or visit.base_url,
-            last_known=last_known_screen_id,
-        )
+        with visit.pages.lent(admitted(snapshot)) as page:
+            answer = identify(
+                visit.view,
+                page,
+                visit.prober,
+                base_url=base_url or visit.base_url,
+                last_known=last_known_screen_id,
+            )
     except PageRefused as exc:
         raise BadRequest(exc.reason, hint="send the page's text instead of its HTML") from exc
     return Reply(answer, rendering.identification(answer))
