@@ -85,10 +85,7 @@ def paths(answer: Paths) -> str:
 def _path(path: Path) -> str:
     if not path.steps:
         return "already there"
-    hops = " ".join(
-        f"-[{wording.of_call(ActionCall.model_validate(step.transition['triggered_by']))}]-> {step.to_screen}"
-        for step in path.steps
-    )
+    hops = " ".join(f"-[{wording.of_call(step.call)}]-> {step.to_screen}" for step in path.steps)
     assumed = f"; assumes {', '.join(path.assumptions)}" if path.assumptions else ""
     return (
         f"{path.steps[0].from_screen} {hops} "
