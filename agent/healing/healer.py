@@ -16,7 +16,7 @@ from playwright.async_api import Page
 
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried
-from agent.healing.identity import Inspect, Sighting, check, glance, sight
+from agent.healing.identity import Sighting, check, sight, unchanged
 from agent.healing.judging import leads_to, like_it
 from agent.healing.matching import USUAL, Candidate, Demand, Match, Outcome, find_again
 from agent.healing.reveal import dismiss_dialogs, parts, wait_for_idle
@@ -24,9 +24,9 @@ from agent.locating.fingerprints import Fingerprints
 from agent.locating.index import PageIndex
 from agent.locating.looking import lead_to, look_around
 from agent.locating.selecting import selectors_at
-from agent.page.acting import Performed
+from agent.page.acting import Inspect, Performed
 from agent.page.errors import ElementChanged, GateFailed, Point
-from agent.page.gate import Gated
+from agent.page.gate import Passed
 from agent.page.locating import summary
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
 from kb_schema.fingerprints import Fingerprint
@@ -192,15 +192,15 @@ class Healer:
         seen: list[Sighting | None] = []
         agreeing: list[int] = []
 
-        async def inspect(gated: Gated) -> None:
+        async def inspect(passed: Passed) -> None:
             if meant.whichever:
-                seen[:] = [await sight(self._page, gated.element)]
+                seen[:] = [await sight(self._page, (await passed.gated()).element)]
                 if known is not None and seen[0] is not None and (why := like_it(known, seen[0].fingerprint)):
                     raise ElementChanged(summary(selector), why)
                 return
-            if known is not None and await glance(self._page, gated.element, known):
+            if known is not None and unchanged(passed.glance, known):
                 return
-            seen[:] = [await sight(self._page, gated.element)]
+            seen[:] = [await sight(self._page, (await passed.gated()).element)]
             if known is not None:
                 check(known, seen[0].fingerprint if seen[0] else None, summary(selector))
             elif count and seen[0] is not None:

@@ -7,6 +7,8 @@ const ANSWER_MS = 80; // what begins this soon after an input is the page's answ
 const SETTLING_MS = 1000; // what happens this early in a document is its coming about, not its habit
 const FRAME_APART_MS = 3; // 240 frames a second are 4 ms apart
 const UNDRAWN_MS = 500; // a page that draws nothing for so long (a hidden tab) is judged by time alone
+const FRAME_COUNTS_MS = 50; // so much rest a frame can show at most: what came late is no longer rest for that
+const FRAMES_KEPT_MS = 2000;
 const NOTED = ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
   "animationend", "animationcancel", "load", "toggle", "fullscreenchange"];
 const INPUTS = ["pointermove", "pointerdown", "pointerup", "click", "keydown", "input", "change"];
@@ -134,7 +136,6 @@ function flush(record) {
 // -- waiting in the page -------------------------------------------------------------------------
 
 const drawn = []; // when the last frames were drawn that something here waited for
-const FRAMES_KEPT = 64;
 
 /** Resolves at the next frame, or after `most` ms where frames do not come (a hidden tab). */
 function nextFrame(most = 100) {
@@ -151,7 +152,18 @@ function nextFrame(most = 100) {
 /** Callbacks of one and the same frame follow each other at once: they are one. */
 function noteFrame(at) {
   if (!drawn.length || at - drawn[drawn.length - 1] > FRAME_APART_MS) drawn.push(at);
-  if (drawn.length > FRAMES_KEPT) drawn.shift();
+  while (at - drawn[0] > FRAMES_KEPT_MS) drawn.shift();
+}
+
+/** How much of the time since then was seen in frames that were drawn. */
+function drawnTime(since, now) {
+  let seen = 0;
+  let last = since;
+  for (const at of [...drawn.filter((each) => each > since), now]) {
+    seen += at - last >= UNDRAWN_MS ? at - last : Math.min(at - last, FRAME_COUNTS_MS);
+    last = at;
+  }
+  return seen;
 }
 
 /**
