@@ -12,6 +12,7 @@ from pydantic import Field
 from kb_schema import vocabulary
 from kb_schema.answers import Objective, Path, Paths
 from kb_schema.base import Model
+from kb_schema.effects import EFFECT_TYPES
 from mcp_server import reasons
 from mcp_server.compiled import View
 from mcp_server.errors import UnknownName
@@ -61,7 +62,7 @@ def find_paths(
     unknown is, and the condition is listed under the path's assumptions. From a screen to itself
     there is one path: no step. Of paths equally good the one with fewer steps comes first, then the
     one whose transitions come first by id. Raises `UnknownName` for a screen, transition or action
-    to avoid that the knowledge does not have. The caller has made sure that both screens exist.
+    to avoid, or type of effect, that there is not. The caller has made sure that both screens exist.
     """
     terrain = OpenWays(view.network, objective, shut_by(view, avoid), facts or {})
     found = [*islice(_ways(terrain, from_screen, to_screen, k), k)]
@@ -157,6 +158,9 @@ def shut_by(view: View, avoid: Avoid) -> Shut:
     for action in avoid.actions:
         if action not in (known := {*vocabulary.known_names(), *view.knowledge.actions}):
             raise UnknownName("action", action, known, hint="named in `avoid.actions`")
+    for effect in avoid.effects:
+        if effect not in EFFECT_TYPES:
+            raise UnknownName("effect", effect, EFFECT_TYPES, hint="named in `avoid.effects`")
     return Shut(
         screens=frozenset(avoid.screens),
         transitions=frozenset(avoid.transitions),

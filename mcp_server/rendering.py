@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kb_schema.answers import (
     AvailableActions,
@@ -14,6 +14,7 @@ from kb_schema.answers import (
     NextStep,
     Path,
     Paths,
+    PathStep,
     RecoveryOption,
     SearchResults,
     SuggestedCall,
@@ -86,12 +87,21 @@ def _path(path: Path) -> str:
     if not path.steps:
         return "already there"
     hops = " ".join(f"-[{wording.of_call(step.call)}]-> {step.to_screen}" for step in path.steps)
+    changes = dict.fromkeys(f"{kind} {what}" for step in path.steps for kind, what in _changes(step))
+    changed = f"; on the way {', '.join(changes)}" if changes else ""
     assumed = f"; assumes {', '.join(path.assumptions)}" if path.assumptions else ""
     return (
         f"{path.steps[0].from_screen} {hops} "
-        f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed})"
+        f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed}{changed})"
         + (f"; against the first: {reasons.in_words(path.against_best)}" if path.against_best else "")
     )
+
+
+def _changes(step: PathStep) -> Iterator[tuple[str, str]]:
+    """What taking a step does to what the website keeps: one may not want that only to get somewhere."""
+    for effect in step.transition.get("effects", ()):
+        if "entity_type" in effect:
+            yield effect["type"], effect["entity_type"]
 
 
 def groups(answer: Groups) -> str:

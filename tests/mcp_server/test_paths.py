@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb_schema import parse_document
-from kb_schema.answers import Comparison
+from kb_schema.answers import Comparison, Path, Paths, PathStep
 from mcp_server import shortest
 from mcp_server.compiled import View
 from mcp_server.errors import BadRequest, UnknownName
@@ -60,6 +60,22 @@ def test_a_search_that_grows_too_large_is_given_up_with_what_to_change(view, mon
         find_paths(view, "sign_in_page", "jar_new", k=2)
 
 
+def test_the_text_of_a_path_says_what_taking_it_would_change():
+    edge = {
+        "type": "transition", "transition_id": "away", "_from": "a", "_to": "b", "triggered_by": "refresh",
+        "effects": [{"type": "deletes_entity", "entity_type": "jar"}, {"type": "shows_message"}],
+    }  # fmt: skip
+    step = PathStep(
+        transition_id="away", from_screen="a", to_screen="b", expected_ms=1, reliability=1, transition=edge
+    )
+    path = Path(steps=(step, step), expected_ms=2, reliability=1)
+    told = paths_as_text(
+        Paths(website_id="w", from_screen="a", to_screen="b", objective="fewest", paths=(path,))
+    )
+    assert told.count("deletes_entity jar") == 1
+    assert "shows_message" not in told
+
+
 def test_there_is_one_empty_path_to_where_one_is(view):
     found = find_paths(view, "shelf", "shelf", k=5)
     assert ids(found) == [[]]
@@ -110,7 +126,13 @@ def test_where_no_transition_leads_the_answer_says_where_to_begin_instead(view):
 
 
 @pytest.mark.parametrize(
-    "avoid", [Avoid(screens=("shelv",)), Avoid(transitions=("open_nwe",)), Avoid(actions=("clik",))]
+    "avoid",
+    [
+        Avoid(screens=("shelv",)),
+        Avoid(transitions=("open_nwe",)),
+        Avoid(actions=("clik",)),
+        Avoid(effects=("delete_entity",)),
+    ],
 )
 def test_a_misspelt_name_to_avoid_is_refused_and_corrected(view, avoid):
     with pytest.raises(UnknownName, match="did you mean"):
