@@ -36,10 +36,10 @@ class Called:
     role: str | None = None
 
 
-def called(selector: Selector, label: str = "") -> tuple[Called, ...]:
-    """The words for people in a selector, and the element's own label."""
+def called(selector: Selector, label: object = None) -> tuple[Called, ...]:
+    """The words for people in a selector, and the label somebody gave the element, if any."""
     found = [said for strategy in selector.strategies for said in _said(strategy)]
-    if label:
+    if isinstance(label, str) and label:
         found.append(Called(label))
     return tuple({(plain(each.words), each.role): each for each in found if plain(each.words)}.values())
 
