@@ -57,7 +57,7 @@ def ids(answer) -> list[tuple[str, ...]]:
 
 
 @settings(
-    deadline=None, max_examples=60,
+    deadline=None, max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(known=knowledge(), k=st.integers(1, 4), facts=FACTS, avoid=AVOID, look=st.sampled_from([1, 5]))
