@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kb_schema.base import SCHEMA_VERSION
 from kb_schema.proposals import ProposalStatus
@@ -33,6 +35,13 @@ class WebsiteStatus:
     """A load that is under way."""
     lasting: Lasting | None = None
     """None where it was not asked for, or one of the stores that hold it is down."""
+
+
+class Checkable(Protocol):
+    """Any store that can say how it is."""
+
+    async def health(self) -> Health:
+        """Whether the store answers. Raises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +91,19 @@ async def store_status(
     documents: DocumentStore, graph: GraphStore, beside: Beside | None = None
 ) -> StoreStatus:
     """The state of the stores. A store that is down is told, not raised."""
-    health = await documents.health(), await graph.health()
-    others: dict[str, Health] = {}
+    asked: dict[str, Checkable] = {"documents": documents, "graph": graph}
     if beside is not None:  # proposals are beside the documents
-        others = {"learned": await beside.learned.health(), "runs": await beside.runs.health()}
+        asked |= {"learned": beside.learned, "runs": beside.runs}
+    # All at once: a server that does not answer is waited for once.
+    healths = await asyncio.gather(*(store.health() for store in asked.values()))
+    health, others = healths[:2], dict(zip(list(asked)[2:], healths[2:], strict=True))
     websites: list[WebsiteStatus] = []
-    if all(h.ok for h in health):
-        counted = beside if all(h.ok for h in others.values()) else None
+    if all(each.ok for each in health):
+        counted = beside if all(each.ok for each in others.values()) else None
         websites = [
             await _website(documents, graph, active, counted) for active in await documents.websites()
         ]
-    return StoreStatus(*health, SCHEMA_VERSION, tuple(websites), others)
+    return StoreStatus(health[0], health[1], SCHEMA_VERSION, tuple(websites), others)
 
 
 async def _website(

@@ -51,8 +51,8 @@ def status(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_j
 
     Example: [cyan]periplus kb status[/]
 
-    Counted are the documents of the active generation, and what has none: what was learned,
-    proposals, runs. Nothing is made that is missing.
+    Counted are the documents of the active generation, and what has none:
+    what was learned, proposals, runs. Nothing is made that is missing.
     Ends with code 2 where a store does not answer or knowledge is damaged.
     """
     found = asyncio.run(_status(unprepared(mongodb_url, arangodb_url), unprepared_logbook(mongodb_url)))

@@ -79,11 +79,13 @@ def copy(
 
     Example: [cyan]periplus kb copy --from embedded:.periplus --to mongodb://127.0.0.1/periplus[/]
 
-    Knowledge arrives all at once or not at all; the source is only read. What is there already stays
-    as it is and counts once: the command may be repeated, and finishes a copy that was interrupted.
+    Knowledge arrives all at once or not at all; the source is only read.
+    What is there already stays as it is and counts once: the command may be
+    repeated, and finishes a copy that was interrupted.
 
-    Not copied: files that runs left (films, traces) stay where they are, and so does what lives for an
-    hour and builds itself up again (found locators, heal and request counters).
+    Not copied: files that runs left (films, traces) stay where they are, and so
+    does what lives for an hour and builds itself up again (found locators,
+    heal and request counters).
     """
     places = named(source, from_arangodb_url), named(target, to_arangodb_url)
     wanted = _Wanted(tuple(website or ()), runs=not no_runs, replace_learned=replace_learned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -109,8 +109,11 @@ async def _run(
         browser = await stack.enter_async_context(browser_context(headed=headed))
         view = LiveView(console, f"{website_id}: {task_id}")
         asker = _asker(view)
+        runs = await stack.enter_async_context(logbook)
         session = await stack.enter_async_context(
-            open_session(stores, browser, website_id, base_url=base_url, values=values, asker=asker)
+            open_session(
+                stores, browser, website_id, base_url=base_url, values=values, asker=asker, runs=runs
+            )
         )
         trace = SessionTrace(folder / SESSION, website_id=website_id, context=session.context)
         session.bus.listen(trace)
@@ -118,7 +121,9 @@ async def _run(
         ended = False
         try:
             task = await session.knowledge.task(task_id)
-            log = await stack.enter_async_context(recorded(logbook, session, kind="task", subject=task_id))
+            log = await stack.enter_async_context(
+                recorded(nullcontext(runs), session, kind="task", subject=task_id)
+            )
             own = {spec.name for spec in task.io_spec.inputs}
             with view:
                 result = await Engine(session).run_task(
