@@ -83,11 +83,8 @@ function hold(el) {
   return token;
 }
 
-function take(token) {
-  const el = held.get(token) || null;
-  held.delete(token);
-  return el;
-}
+/** Still held afterwards: who looks at an element before it is acted on asks twice. */
+const take = (token) => held.get(token) || null;
 
 /** One look: the first failing point, or none. */
 function judge(selector, policy, watch) {
