@@ -68,7 +68,10 @@ class Identification(Model):
     ambiguous: bool = False
     distinguishing: tuple[str, ...] = ()
     """Where ambiguous: what would tell the rivals apart."""
+    because: str = ""
+    """The evidence in a line."""
     evidence: tuple[Evidence, ...] = ()
+    """Every indicator of the screen (at `working`; at `full` with what was seen of each)."""
     candidates: tuple[Candidate, ...] = ()
     recovery: tuple[RecoveryOption, ...] = ()
     """Where nothing matched and the last known screen was given."""

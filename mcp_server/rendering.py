@@ -33,12 +33,14 @@ def identification(answer: Identification) -> str:
         lines += [f"- not {each.screen_id}: {each.because}" for each in answer.candidates]
         return "\n".join([*lines, *_options(answer.recovery)])
     sure = "AMBIGUOUS, " if answer.ambiguous else ""
-    lines = [f"{answer.screen_id} ({answer.name}), {sure}confidence {answer.confidence:.2f}"]
+    because = f": {answer.because}" if answer.because else ""
+    lines = [f"{answer.screen_id} ({answer.name}), {sure}confidence {answer.confidence:.2f}{because}"]
     lines += [f"- {words}" for words in answer.distinguishing]
-    lines += [
-        f"- {e.kind} {e.indicator}: {e.status}" for e in answer.evidence if e.weight and e.status != "held"
-    ]
-    return "\n".join(lines)
+    for each in answer.evidence:
+        lines.append(
+            f"- {each.kind} {each.indicator}: {each.status}{f' ({each.detail})' * bool(each.detail)}"
+        )
+    return "\n".join([*lines, *([answer.hint] if answer.hint else [])])
 
 
 def document(answer: DocumentAnswer) -> str:

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kb_store import Stores
 from mcp_server.engines import MOST_COMPILED, Mode, PathEngines
+from mcp_server.failures.runs import RunReader
 from mcp_server.server import create_server
 from mcp_server.store_source import StoreSource
 from periplus.errors import UserError
@@ -35,8 +36,11 @@ class PathSettings(BaseSettings):
 
 
 @asynccontextmanager
-async def desk_client(stores: Stores, base_urls: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
-    """A client of a desk over these stores, in this process. `base_urls`: website -> URL in force.
+async def desk_client(
+    stores: Stores, base_urls: Mapping[str, str] | None = None, *, runs: RunReader | None = None
+) -> AsyncIterator[Client]:
+    """A client of a desk over these stores, in this process. `base_urls`: website -> URL in force;
+    `runs`: recorded runs, so that a failed one can be explained.
 
     What is raised while it is open arrives as it is, not wrapped into the group of the client's
     own tasks.
@@ -50,6 +54,7 @@ async def desk_client(stores: Stores, base_urls: Mapping[str, str] | None = None
                 base_urls=dict(base_urls or {}),
                 learned=stores.learned,
                 proposals=stores.proposals,
+                runs=runs,
                 engines=engines,
             )
         ) as client:
