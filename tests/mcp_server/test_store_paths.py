@@ -144,7 +144,10 @@ async def test_a_misspelt_name_to_avoid_is_refused_before_the_store_is_asked(she
 
 CLOSED = [
     ({"conditions": {"required": [{"type": "authenticated"}]}}, {"facts": {"authenticated": False}}),
-    ({"effects": [{"type": "deletes_entity", "entity_type": "jar"}]}, {"avoid": Avoid(effects=("deletes_entity",))}),
+    (
+        {"effects": [{"type": "deletes_entity", "entity_type": "jar"}]},
+        {"avoid": Avoid(effects=("deletes_entity",))},
+    ),
     ({}, {"avoid": Avoid(transitions=tuple(f"quick_{n}" for n in range(8)))}),
     ({}, {"avoid": Avoid(actions=("refresh",))}),
 ]
