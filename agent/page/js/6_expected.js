@@ -4,19 +4,20 @@
 const TIMERS_KEPT = 500; // a page with more under way is treated like one that is not known
 const RUN_SHOWS_MS = 50; // and as many frames as this: what a timer begins (a smooth scroll) shows by then
 const RUN_SHOWS_FRAMES = 4; // measured: a smooth scroll is seen in the second or third, however late they come
+const RUNS_KEPT = 12;
 const FRAME_LOOP = 3; // frames each asked for by the one before: a loop that draws without end
 const RESOURCE_NEAR_MS = 400;
 const expectation = {
   whole: document.readyState === "loading" && document.scripts.length === 0, // here before any of the page's scripts
   timers: new Map(), // id -> {key, due, delay}
-  ran: new Map(), // key -> when timers of that kind ran, the last two times
+  ran: new Map(), // key -> when timers of that kind ran, the last times, newest first
   frames: new Map(), // id -> how many frames in a row led to it
-  requests: new Map(), // what is asked for -> when
-  tellers: new Map(), // a socket or worker that has not said anything yet -> when it was opened
+  requests: new Map(), // what is asked for -> something that stands for this asking
+  tellers: new Set(), // sockets and workers that have not said anything yet
   told: false, // something outside (a socket, a worker) can change the page without a timer
   depth: 0,
 };
-const resourcesSince = new WeakMap(); // image, style sheet -> when it was first seen under way
+const resourcesSince = new WeakMap(); // image, style sheet, request, worker -> when it was first seen under way
 
 /** Replace a function of the window by one that looks and behaves the same and also tells us. */
 function overhear(owner, name, traps) {
@@ -60,7 +61,7 @@ function overhearTimer(name, repeats) {
 
 function noteRun(key) {
   if (expectation.ran.size > TIMERS_KEPT) expectation.ran.clear();
-  expectation.ran.set(key, [epoch(), ...(expectation.ran.get(key) || [])].slice(0, 2));
+  expectation.ran.set(key, [epoch(), ...(expectation.ran.get(key) || [])].slice(0, RUNS_KEPT));
 }
 
 function overhearFrames() {
@@ -98,13 +99,13 @@ function overhearRequests() {
   overhear(window, "fetch", () => ({
     apply(native, self, args) {
       const [asked] = args;
-      expectation.requests.set(absolute(asked && asked.url !== undefined ? asked.url : asked), epoch());
+      expectation.requests.set(absolute(asked && asked.url !== undefined ? asked.url : asked), {});
       return Reflect.apply(native, self, args);
     },
   }));
   overhear(window.XMLHttpRequest.prototype, "send", () => ({
     apply(native, self, args) {
-      expectation.requests.set(self, epoch());
+      expectation.requests.set(self, {});
       self.addEventListener("loadend", () => expectation.requests.delete(self), { once: true });
       return Reflect.apply(native, self, args);
     },
@@ -114,7 +115,7 @@ function overhearRequests() {
       construct(_, args, made) {
         expectation.told = true;
         const teller = Reflect.construct(native, args, made);
-        expectation.tellers.set(teller, epoch());
+        expectation.tellers.add(teller);
         const source = teller.port || teller; // a shared worker speaks through its port
         source.addEventListener("message", () => expectation.tellers.delete(teller), { once: true });
         return teller;
@@ -170,13 +171,23 @@ function overhearPage() {
   overhearRequests();
 }
 
-/** Whether a timer of this kind ran since `seen`, and what it did was seen to be nothing that matters here. */
-function harmless({ key, delay }, { seen, now, changed }, horizon) {
-  const since = (expectation.ran.get(key) || []).filter((at) => at > seen);
-  const shown = (at) => at !== undefined && now - at >= RUN_SHOWS_MS && shows(at, RUN_SHOWS_FRAMES, now);
-  if (!shown(since[0])) return shown(since[1]);
+/** The times a timer of this kind ran since `seen`, and those of them whose effect would show by now. */
+function runsOf(key, { seen, now }) {
+  const all = (expectation.ran.get(key) || []).filter((at) => at > seen);
+  return { all, shown: all.filter((at) => now - at >= RUN_SHOWS_MS && shows(at, RUN_SHOWS_FRAMES, now)) };
+}
+
+/** Whether a timer of this kind ran, and what it did was seen to be nothing that matters here. */
+function harmless({ delay }, { shown }, changed, horizon) {
   // Where there is time for it, and for what changes the page, two runs: the first may have led nowhere.
-  return since.length > 1 || (!changed && 2 * delay > horizon);
+  return shown.length > 1 || (shown.length === 1 && !changed && 2 * delay > horizon);
+}
+
+/** Whether a timer is about to run, or just did and what that does would not show yet. */
+function stirring(entry, when, horizon) {
+  const runs = runsOf(entry.key, when);
+  if (runs.all.length && !runs.shown.length) return true;
+  return entry.due - when.now <= (when.lateOnly ? 0 : horizon) && !harmless(entry, runs, when.changed, horizon);
 }
 
 /**
@@ -187,18 +198,16 @@ function comingSoon(doc, when, horizon) {
   const { now } = when;
   for (const [id, entry] of expectation.timers) {
     if (entry.unheard && now > entry.due + horizon) expectation.timers.delete(id);
-    else if (entry.due - now <= (when.lateOnly ? 0 : horizon) && !harmless(entry, when, horizon)) {
-      return `a timer of the page (${entry.delay} ms) is about to run`;
-    }
+    else if (stirring(entry, when, horizon)) return `a timer of the page (${entry.delay} ms) is about to run`;
   }
   if (when.lateOnly) return null;
   for (const depth of expectation.frames.values()) if (depth < FRAME_LOOP) return "the page is about to draw a frame";
-  for (const [asked, since] of expectation.requests) {
-    if (now - since > horizon) expectation.requests.delete(asked);
-    else return "the page waits for an answer it asked for";
+  for (const [asked, asking] of expectation.requests) {
+    if (near(asking, now)) return "the page waits for an answer it asked for";
+    expectation.requests.delete(asked);
   }
-  for (const [teller, since] of expectation.tellers) {
-    if (now - since < RESOURCE_NEAR_MS) return `a ${teller.constructor.name} of the page has not said anything yet`;
+  for (const teller of expectation.tellers) {
+    if (near(teller, now)) return `a ${teller.constructor.name} of the page has not said anything yet`;
     expectation.tellers.delete(teller);
   }
   return when.inner ? null : resourceComing(doc, now);
@@ -217,7 +226,7 @@ function resourceComing(doc, now) {
 
 function near(resource, now) {
   if (!resourcesSince.has(resource)) resourcesSince.set(resource, now);
-  return now - resourcesSince.get(resource) < RESOURCE_NEAR_MS;
+  return drawnTime(resourcesSince.get(resource), now) < RESOURCE_NEAR_MS;
 }
 
 const drawsWithoutEnd = () => [...expectation.frames.values()].some((depth) => depth >= FRAME_LOOP);

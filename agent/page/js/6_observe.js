@@ -6,7 +6,7 @@ const BURSTS_KEPT = 24;
 const ANSWER_MS = 80; // what begins this soon after an input is the page's answer to it, not its habit
 const SETTLING_MS = 1000; // what happens this early in a document is its coming about, not its habit
 const FRAME_APART_MS = 3; // 240 frames a second are 4 ms apart
-const UNDRAWN_MS = 500; // a page that draws nothing for so long (a hidden tab) is judged by time alone
+const UNDRAWN_MS = 2000; // a page that draws nothing for so long is judged by time alone, a hidden one at once
 const FRAME_COUNTS_MS = 50; // so much rest a frame can show at most: what came late is no longer rest for that
 const FRAMES_KEPT_MS = 2000;
 const NOTED = ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
@@ -155,12 +155,14 @@ function noteFrame(at) {
   while (at - drawn[0] > FRAMES_KEPT_MS) drawn.shift();
 }
 
+const undrawn = () => (document.visibilityState === "hidden" ? 0 : UNDRAWN_MS);
+
 /** How much of the time since then was seen in frames that were drawn. */
 function drawnTime(since, now) {
   let seen = 0;
   let last = since;
   for (const at of [...drawn.filter((each) => each > since), now]) {
-    seen += at - last >= UNDRAWN_MS ? at - last : Math.min(at - last, FRAME_COUNTS_MS);
+    seen += at - last >= undrawn() ? at - last : Math.min(at - last, FRAME_COUNTS_MS);
     last = at;
   }
   return seen;
@@ -171,7 +173,7 @@ function drawnTime(since, now) {
  * and time only where none were drawn that anybody could have waited for.
  */
 function shows(begun, frames, now) {
-  if (now - begun >= UNDRAWN_MS) return true;
+  if (now - begun >= undrawn()) return true;
   return drawn.filter((at) => at > begun).length >= frames;
 }
 

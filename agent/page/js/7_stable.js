@@ -90,7 +90,7 @@ function lookNeeded(bursts, around, now, policy, known) {
 
 /** What is known to come before a click would be over; after the longest look only what is late already. */
 function soon(track, around, beside, now, policy) {
-  const lateOnly = now - track.seen >= policy.longest_look_ms;
+  const lateOnly = drawnTime(track.seen, now) >= policy.longest_look_ms;
   for (const record of [...around, ...beside]) {
     if (!record) continue;
     const changed = record.bursts.some((burst) => burst.end > track.seen);
