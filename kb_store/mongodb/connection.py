@@ -231,6 +231,7 @@ def _first_sentence(error: PyMongoError) -> str:
     if isinstance(error, BulkWriteError) and (errors := (error.details or {}).get("writeErrors")):
         return str(errors[0].get("errmsg", "a write failed"))
     text = str(error).split(", Timeout:")[0].split(", full error:")[0].split(" (configured timeouts")[0]
+    text = text.replace("No replica set members found yet", "no member of the replica set answers")
     text = _ERRNO.sub("", _REFUSED_CALL.sub("nobody answers there", text)).rstrip(".")
     return text if len(text) <= 300 else f"{text[:299]}…"
 
