@@ -33,6 +33,8 @@ TRAPS = [
     ("<button aria-label='Delete Bob'>x</button><button aria-label='Delete Ann'>x</button>", "Delete", "click"),
     ("<h2>Save</h2><button>Cancel</button>", "Save", "click"),
     ("<section aria-label=A><button>Go</button></section><button>Stop</button>", "Stop@A", "click"),
+    ("<p>Save <input type=submit value=Go></p>", "Save", "click"),
+    ("<table><tr><th>Save<tr><td><input type=button value=Discard></table>", "Save", "click"),
 ]  # fmt: skip
 
 
