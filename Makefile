@@ -53,6 +53,7 @@ format: setup ## let ruff format and mend what it can
 bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 	@$(BIN)/python benchmarks/bench_load.py
 	@$(BIN)/python -m benchmarks.bench_stores --scale 0.1
+	@$(BIN)/python -m benchmarks.bench_notice --rounds 10
 	@$(BIN)/python -m pytest benchmarks -m bench --benchmark-enable -s --timeout 900
 
 conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Page
 
-    from agent.healing.identity import Inspect
+    from agent.page.acting import Inspect
     from kb_schema.selectors import Selector
 
 pytestmark = pytest.mark.bench

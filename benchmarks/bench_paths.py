@@ -15,6 +15,7 @@ from benchmarks.timing import compared, median_ms
 from kb_schema import KnowledgeBase, parse_document
 from kb_schema.learned import TransitionStats
 from kb_schema.websites import Website
+from mcp_server import rendering
 from mcp_server.compiled import Learned, View, compile_view, with_learned
 from mcp_server.network import Network
 from mcp_server.paths import Avoid, best_ways, find_paths
@@ -95,6 +96,10 @@ def test_one_path(screens: int) -> None:
     def answer(a: str, b: str) -> object:
         return find_paths(view, a, b)
 
+    def written(a: str, b: str) -> object:
+        found = find_paths(view, a, b)
+        return found.to_json(), rendering.paths(found)
+
     def forget() -> None:
         view.network.tables = Tables()
 
@@ -107,6 +112,7 @@ def test_one_path(screens: int) -> None:
             each(screens, ways)()
         compared(f"{what}: read off a table", each(screens, ways), name, them, each=PAIRS)
         compared(f"{what}: read off, whole answer", each(screens, answer), name, them, each=PAIRS)
+        compared(f"{what}: ... as JSON and text", each(screens, written), name, them, each=PAIRS)
 
 
 @pytest.mark.parametrize("screens", [1_000, 2_000])

@@ -1,19 +1,17 @@
-"""Stable selectors of 20 elements of a page, against naive CSS paths of the same 20 by lxml.
-
-python benchmarks/bench_selecting.py [ELEMENTS ...]
-"""
+"""Stable selectors of 20 elements of a page, against naive CSS paths of the same 20 by lxml."""
 
 from __future__ import annotations
 
-import sys
-
+import pytest
 from lxml import html as lxml_html
-from timing import compared
 
+from benchmarks.timing import compared
 from kb_schema.pages.names import is_interactive
 from kb_schema.pages.selecting.choosing import PageSelectors
 from kb_schema.pages.stored import StoredPage
 from kb_schema.snapshots import PageSnapshot
+
+pytestmark = pytest.mark.bench
 
 ASKED = 20
 ROW = 14
@@ -62,17 +60,13 @@ def naive(html: str) -> list[str]:
     return paths
 
 
-def main(sizes: list[int]) -> None:
-    """One line per size: medians of 9 rounds in turns, and their ratio."""
-    for size in sizes:
-        html = page_of(size)
-        elements = len(StoredPage(PageSnapshot(url="http://x.test/", html=html)).roots[0].elements)
-        told = ours(html)
-        compared(
-            f"{ASKED} selectors ({told} strategies), {elements} elements", lambda html=html: ours(html),
-            "naive paths by lxml", lambda html=html: naive(html),
-        )  # fmt: skip
-
-
-if __name__ == "__main__":
-    main([int(each) for each in sys.argv[1:]] or [500, 2_000, 5_000])
+@pytest.mark.parametrize("size", [500, 2_000, 5_000])
+def test_selectors_of_a_stored_page_against_naive_paths(size: int) -> None:
+    html = page_of(size)
+    elements = len(StoredPage(PageSnapshot(url="http://x.test/", html=html)).roots[0].elements)
+    told = ours(html)
+    assert told >= ASKED
+    compared(
+        f"{ASKED} selectors ({told} strategies), {elements} elements", lambda: ours(html),
+        "naive paths by lxml", lambda: naive(html),
+    )  # fmt: skip

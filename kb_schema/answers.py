@@ -6,11 +6,13 @@ small; `kb_schema.parse_document` turns them back into models.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
 
 from kb_schema.base import Model
+from kb_schema.calls import ActionCall
 
 Detail = Literal["summary", "working", "full"]
 """How much of a document an answer carries (DESIGN 5)."""
@@ -66,7 +68,10 @@ class Identification(Model):
     ambiguous: bool = False
     distinguishing: tuple[str, ...] = ()
     """Where ambiguous: what would tell the rivals apart."""
+    because: str = ""
+    """The evidence in a line."""
     evidence: tuple[Evidence, ...] = ()
+    """Every indicator of the screen (at `working`; at `full` with what was seen of each)."""
     candidates: tuple[Candidate, ...] = ()
     recovery: tuple[RecoveryOption, ...] = ()
     """Where nothing matched and the last known screen was given."""
@@ -135,6 +140,11 @@ class PathStep(Model):
     reliability: float
     transition: dict[str, Any]
     """A `Transition`."""
+
+    @cached_property
+    def call(self) -> ActionCall:
+        """What it is done by."""
+        return ActionCall.model_validate(self.transition["triggered_by"])
 
 
 class Comparison(Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, JsonValue
 
@@ -41,3 +41,10 @@ class FactEffect(Model):
 
 
 Effect = Annotated[EntityEffect | MessageEffect | ValidationEffect | FactEffect, Field(discriminator="type")]
+
+EFFECT_TYPES = frozenset(
+    name
+    for model in get_args(get_args(Effect)[0])
+    for name in get_args(model.model_fields["type"].annotation)
+)
+"""Every type of effect there is."""

@@ -41,13 +41,20 @@ def _split(url: str) -> SplitResult:
 _ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
 _DEFAULT_PORTS = {"http": ("80", ""), "https": ("443", "")}
 _WEB = ("http://", "https://")
+_TRACKING = re.compile(
+    r"(?:utm(?:_\w+)?|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|twclid|ttclid|li_fat_id|igshid|yclid|"
+    r"mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok|ref_src)(?:=|\Z)",
+    re.IGNORECASE,
+)
+"""Query parameters that say where somebody came from, never which page this is."""
 
 
 def normal(url: str) -> str:
-    """A URL as a browser would write its beginning: scheme and host in lower case, no default port.
+    """A URL as it is compared: scheme and host in lower case, no default port, no tracking parameters.
 
-    What follows the host is left as it is: there, case means something.
+    The rest of what follows the host is left as it is: there, case means something.
     """
+    url = _without_tracking(url)
     found = _ORIGIN.match(url)
     if found is None:
         return url
@@ -59,6 +66,19 @@ def normal(url: str) -> str:
     return (
         url if url.startswith(beginning) and len(beginning) == found.end() else beginning + url[found.end() :]
     )
+
+
+def _without_tracking(url: str) -> str:
+    """Where all parameters were for tracking, the `?` goes, too: patterns end where the path does."""
+    whole, hash_sign, fragment = url.partition("#")
+    path, question, query = whole.partition("?")
+    if not query:
+        return url
+    given = query.split("&")
+    kept = [part for part in given if not _TRACKING.match(part)]
+    if len(kept) == len(given):
+        return url
+    return f"{path}{question if kept else ''}{'&'.join(kept)}{hash_sign}{fragment}"
 
 
 def is_web_address(url: str) -> bool:

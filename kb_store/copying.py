@@ -5,8 +5,7 @@ was killed is finished by the next one, and two stores may be copied to each oth
 writes in an order in which nothing is taken for whole before it is: knowledge by the one commit of a
 load, the ids of outcomes before the counts they are in, a run's end after all that belongs to it.
 
-Not copied: what lives for an hour or less and builds itself up again (locators, heal and request
-counters).
+Not copied is what `NOT_COPIED` names.
 """
 
 from __future__ import annotations
@@ -32,6 +31,13 @@ BATCH = 200
 
 EVENTS = 1_000
 """Events of a run read at a time."""
+
+NOT_COPIED = ("locators", "heal_counters", "rates")
+"""Collections that stay behind: what is in them lives for an hour or less and builds itself up again.
+
+A locator is where an element was on the pages of a moment ago, and the target's own are newer; counters
+are of runs that go on, and those go on where they are.
+"""
 
 T = TypeVar("T")
 

@@ -188,6 +188,9 @@ class LearnedStore(Protocol):
     async def element_stats(self, website_id: str) -> Mapping[ElementUse, ElementStats]:
         """By screen, element and strategy."""
 
+    async def counts(self, website_id: str) -> Mapping[Kind, int]:
+        """Of how many subjects something was learned, by kind; kinds without any are left out."""
+
     async def forget(self, website_id: str, subjects: Collection[Subject]) -> None:
         """Drop what was learned of these. Safe to repeat."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -110,6 +111,10 @@ class MemoryLearnedStore:
     async def element_stats(self, website_id: str) -> Mapping[ElementUse, ElementStats]:
         """See `LearnedStore`."""
         return element_stats(self._observed(website_id, "element"))
+
+    async def counts(self, website_id: str) -> Mapping[Kind, int]:
+        """See `LearnedStore`."""
+        return Counter(subject.kind for subject in self._kept.get(website_id, {}))
 
     async def forget(self, website_id: str, subjects: Collection[Subject]) -> None:
         """See `LearnedStore`."""

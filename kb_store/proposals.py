@@ -7,6 +7,7 @@ Not here: what a proposal is (`kb_schema.proposals`), how one becomes knowledge 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -40,6 +41,9 @@ class ProposalStore(Protocol):
 
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """All of a website, or of all: by website, then oldest first, then by id."""
+
+    async def counts(self, website_id: str) -> Mapping[ProposalStatus, int]:
+        """How many proposals of a website there are by what became of them; what none is, is left out."""
 
     async def put_fingerprint(
         self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
@@ -107,6 +111,10 @@ class MemoryProposalStore:
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """See `ProposalStore`."""
         return in_order([p for p in self._kept.values() if website_id in (None, p.website_id)])
+
+    async def counts(self, website_id: str) -> Mapping[ProposalStatus, int]:
+        """See `ProposalStore`."""
+        return Counter(each.status for each in self._kept.values() if each.website_id == website_id)
 
     async def put_fingerprint(
         self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from kb_schema.base import Model
-from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
+from kb_schema.runs import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.storage import (
     RATE_TTL_S,
     Checkpoint,
@@ -81,6 +81,9 @@ class RunStore(Protocol):
         self, *, website_id: str | None = None, after: str = "", limit: int = 500
     ) -> Sequence[StoredRun]:
         """The runs whose id comes after `after`, by id: for whoever goes through all there are."""
+
+    async def run_counts(self, website_id: str) -> Mapping[RunStatus | None, int]:
+        """How many runs of a website there are by how they ended; None: they go on, or were killed."""
 
     async def append_step(self, step: StoredStep) -> bool:
         """Keep a step; False where the run has one of that `step_idx`, which stays as it is."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from kb_schema.base import SCHEMA_VERSION
+from kb_schema.proposals import ProposalStatus
+from kb_schema.runs import RunStatus
 from kb_store.errors import StoreCorrupt
+from kb_store.learned import Kind, LearnedStore
 from kb_store.load import check_whole
 from kb_store.ports import DocumentStore, Generation, GraphStore, Health, Lease
+from kb_store.proposals import ProposalStore
+from kb_store.runs import RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,8 @@ class WebsiteStatus:
     """Older generations that readers still hold."""
     loading: Lease | None
     """A load that is under way."""
+    lasting: Lasting | None = None
+    """None where it was not asked for, or one of the stores that hold it is down."""
 
 
 class Checkable(Protocol):
@@ -34,6 +42,26 @@ class Checkable(Protocol):
 
     async def health(self) -> Health:
         """Whether the store answers. Raises nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Stores that hold what has no generation."""
+
+    learned: LearnedStore
+    proposals: ProposalStore
+    runs: RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """How much there is of what has no generation; what there is none of is left out."""
+
+    learned: Mapping[Kind, int]
+    """Subjects something was learned of."""
+    proposals: Mapping[ProposalStatus, int]
+    runs: Mapping[RunStatus | None, int]
+    """None: they go on, or were killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +88,27 @@ class StoreStatus:
 
 
 async def store_status(
-    documents: DocumentStore, graph: GraphStore, beside: Mapping[str, Checkable] | None = None
+    documents: DocumentStore, graph: GraphStore, beside: Beside | None = None
 ) -> StoreStatus:
     """The state of the stores. A store that is down is told, not raised."""
-    health = await documents.health(), await graph.health()
-    others = {name: await store.health() for name, store in (beside or {}).items()}
+    asked: dict[str, Checkable] = {"documents": documents, "graph": graph}
+    if beside is not None:  # proposals are beside the documents
+        asked |= {"learned": beside.learned, "runs": beside.runs}
+    # All at once: a server that does not answer is waited for once.
+    healths = await asyncio.gather(*(store.health() for store in asked.values()))
+    health, others = healths[:2], dict(zip(list(asked)[2:], healths[2:], strict=True))
     websites: list[WebsiteStatus] = []
-    if all(h.ok for h in health):
-        websites = [await _website(documents, graph, active) for active in await documents.websites()]
-    return StoreStatus(*health, SCHEMA_VERSION, tuple(websites), others)
+    if all(each.ok for each in health):
+        counted = beside if all(each.ok for each in others.values()) else None
+        websites = [
+            await _website(documents, graph, active, counted) for active in await documents.websites()
+        ]
+    return StoreStatus(health[0], health[1], SCHEMA_VERSION, tuple(websites), others)
 
 
-async def _website(documents: DocumentStore, graph: GraphStore, active: Generation) -> WebsiteStatus:
+async def _website(
+    documents: DocumentStore, graph: GraphStore, active: Generation, beside: Beside | None
+) -> WebsiteStatus:
     website_id = active.website_id
     try:
         await check_whole(documents, graph, active)
@@ -89,4 +126,13 @@ async def _website(documents: DocumentStore, graph: GraphStore, active: Generati
         leftovers=tuple(sorted(present - in_use)),
         pinned=tuple(sorted(in_use - {active.generation} - being_written)),
         loading=loading,
+        lasting=None if beside is None else await _lasting(beside, website_id),
+    )
+
+
+async def _lasting(beside: Beside, website_id: str) -> Lasting:
+    return Lasting(
+        learned=await beside.learned.counts(website_id),
+        proposals=await beside.proposals.counts(website_id),
+        runs=await beside.runs.run_counts(website_id),
     )

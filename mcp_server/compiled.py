@@ -6,11 +6,13 @@ Not here: the questions. They are pure functions over a `View`, each in its own 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 from kb_schema.base import CURRENT_SCREEN
+from kb_schema.effects import FactEffect
 from kb_schema.graph import GlobalRecovery, Transition
 from kb_schema.knowledge import KnowledgeBase
 from kb_schema.learned import Observed, RecoveryStats, TransitionStats
@@ -20,7 +22,7 @@ from kb_schema.tasks import Task
 from kb_schema.websites import Website
 from kb_schema.weights import NO_RECOVERY_MS
 from kb_store import learned as maths
-from mcp_server.graph import Way, adjacency, compile_way
+from mcp_server.graph import Way, compile_way
 from mcp_server.network import Network
 from mcp_server.places import TaskPlaces, task_places
 from mcp_server.scopes import ScreenScope
@@ -28,6 +30,7 @@ from mcp_server.screen_index import ScreenIndex
 from mcp_server.search import SearchIndex
 from mcp_server.signatures import CompiledSignature, compile_signature
 
+_local_id = attrgetter("local_id")
 _SCREEN_FIELDS = ("screen_id", "target_screen", "from_screen", "to_screen")
 
 
@@ -56,6 +59,15 @@ class Learned:
 NOTHING_LEARNED = Learned()
 
 
+@dataclass(frozen=True, slots=True)
+class Roads:
+    """The transitions once more, weighed and made for searching."""
+
+    ways: Mapping[str, tuple[Way, ...]]
+    """Screen id -> the ways that leave it, by id."""
+    network: Network
+
+
 @dataclass(frozen=True)
 class View:
     """Everything the desk looks up about one website, at one generation."""
@@ -70,14 +82,14 @@ class View:
     groups_of: Mapping[str, tuple[str, ...]]
     recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]]
     """Group id -> its recovery edges, best first."""
-    ways: Mapping[str, tuple[Way, ...]]
-    """Screen id -> the transitions that leave it."""
-    network: Network
-    """The same, made for searching."""
+    leaving: Mapping[str, tuple[Transition, ...]]
+    """Screen id -> the transitions that leave it, by id."""
+    roads: Roads | None
+    """The same, made for searching; None: paths are asked of the store."""
     tasks_of: Mapping[str, tuple[str, ...]]
     """Screen id -> the tasks that use it."""
     learned: Learned = NOTHING_LEARNED
-    """What `ways` and `recoveries_of` are weighed by beside what was authored."""
+    """What `roads` and `recoveries_of` are weighed by beside what was authored."""
     authored: View | None = None
     """The view without learned numbers that this one was made from."""
 
@@ -91,12 +103,36 @@ class View:
         """The id answers carry."""
         return self.website.website_id
 
+    @property
+    def ways(self) -> Mapping[str, tuple[Way, ...]]:
+        """Screen id -> the ways that leave it. Only where paths are searched in memory."""
+        return self._searchable.ways
+
+    @property
+    def network(self) -> Network:
+        """Every way, made for searching. Only where paths are searched in memory."""
+        return self._searchable.network
+
+    @property
+    def _searchable(self) -> Roads:
+        if self.roads is None:
+            raise LookupError(f"the transitions of {self.website_id!r} are not compiled: ask the store")
+        return self.roads
+
     @cached_property
     def transition_ids(self) -> frozenset[str]:
         """Every transition paths may use."""
         if self.authored is not None:
             return self.authored.transition_ids
-        return frozenset(way.transition_id for ways in self.ways.values() for way in ways)
+        return frozenset(edge.local_id for edges in self.leaving.values() for edge in edges)
+
+    @cached_property
+    def facts_set(self) -> frozenset[str]:
+        """Names of the facts that some transition makes known."""
+        if self.authored is not None:
+            return self.authored.facts_set
+        effects = (each for edges in self.leaving.values() for edge in edges for each in edge.effects)
+        return frozenset(effect.fact for effect in effects if isinstance(effect, FactEffect))
 
     @cached_property
     def places(self) -> TaskPlaces:
@@ -111,17 +147,13 @@ class View:
         return self.authored.search if self.authored is not None else SearchIndex(self.knowledge)
 
 
-def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
-    """The compiled view of a checked knowledge base."""
+def compile_view(knowledge: KnowledgeBase, generation: str, *, roads: bool = True) -> View:
+    """The compiled view of a checked knowledge base; without `roads` where paths are asked of the store."""
     elements = {screen_id: knowledge.elements(screen_id) for screen_id in knowledge.screens}
     signatures = dict(_signatures(knowledge, elements))
     groups_of = _groups_of(knowledge)
     recoveries_of = _recoveries_of(knowledge)
-    recovery_ms = {
-        screen_id: _recovery_ms(knowledge, groups, recoveries_of, NOTHING_LEARNED)
-        for screen_id, groups in groups_of.items()
-    }
-    ways = adjacency(knowledge.transitions.values(), knowledge.screens, recovery_ms)
+    leaving = _leaving(knowledge)
     return View(
         knowledge=knowledge,
         generation=generation,
@@ -130,8 +162,8 @@ def compile_view(knowledge: KnowledgeBase, generation: str) -> View:
         screens=ScreenIndex(signatures, knowledge.screens, knowledge.website.base_url),
         groups_of=groups_of,
         recoveries_of=recoveries_of,
-        ways=ways,
-        network=Network.of(ways),
+        leaving=leaving,
+        roads=_roads(knowledge, leaving, groups_of, recoveries_of) if roads else None,
         tasks_of=_tasks_of(knowledge, elements),
     )
 
@@ -148,21 +180,38 @@ def with_learned(view: View, learned: Learned) -> View:
     for group in groups:
         edges = view.recoveries_of[group]
         recoveries_of[group] = tuple(sorted(edges, key=lambda edge: recovery_order(knowledge, edge, learned)))
-    taken = map(knowledge.transitions.get, _changed(view.learned.transitions, learned.transitions))
-    screens = {edge.from_screen for edge in taken if edge is not None}
-    screens |= {screen for screen, own in view.groups_of.items() if not groups.isdisjoint(own)}
-    ways = dict(view.ways)
-    screens &= ways.keys()
-    for screen in screens:
-        ms = _recovery_ms(knowledge, view.groups_of.get(screen, ()), recoveries_of, learned)
-        ways[screen] = tuple(
-            compile_way(way.transition, ms, learned.seen(way.transition)) for way in view.ways[screen]
-        )
+    roads = view.roads
+    if roads is not None:
+        taken = map(knowledge.transitions.get, _changed(view.learned.transitions, learned.transitions))
+        screens = {edge.from_screen for edge in taken if edge is not None}
+        screens |= {screen for screen, own in view.groups_of.items() if not groups.isdisjoint(own)}
+        roads = _weighed(view, roads, screens & roads.ways.keys(), recoveries_of, learned)
     authored = view if view.authored is None else view.authored
-    network = view.network.changed(way for screen in screens for way in ways[screen])
-    return replace(
-        view, ways=ways, network=network, recoveries_of=recoveries_of, learned=learned, authored=authored
-    )
+    return replace(view, roads=roads, recoveries_of=recoveries_of, learned=learned, authored=authored)
+
+
+def _weighed(
+    view: View,
+    roads: Roads,
+    screens: Collection[str],
+    recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]],
+    learned: Learned,
+) -> Roads:
+    """The roads with the ways out of these screens weighed anew."""
+    ways = dict(roads.ways)
+    for screen in screens:
+        ms = _recovery_ms(view.knowledge, view.groups_of.get(screen, ()), recoveries_of, learned)
+        ways[screen] = tuple(
+            compile_way(way.transition, ms, learned.seen(way.transition)) for way in roads.ways[screen]
+        )
+    return Roads(ways, roads.network.changed(way for screen in screens for way in ways[screen]))
+
+
+def way_of(view: View, transition: Transition) -> Way:
+    """A transition as paths use it, weighed by what the view has learned."""
+    groups = view.groups_of.get(transition.from_screen, ())
+    ms = _recovery_ms(view.knowledge, groups, view.recoveries_of, view.learned)
+    return compile_way(transition, ms, view.learned.seen(transition))
 
 
 def _changed(old: Mapping[str, Observed], new: Mapping[str, Observed]) -> set[str]:
@@ -199,6 +248,28 @@ def _groups_of(knowledge: KnowledgeBase) -> dict[str, tuple[str, ...]]:
     for membership in knowledge.memberships:
         found[membership.screen].add(membership.group)
     return {screen: tuple(sorted(groups)) for screen, groups in found.items()}
+
+
+def _leaving(knowledge: KnowledgeBase) -> dict[str, tuple[Transition, ...]]:
+    """By screen; edges to or from no known screen are left out."""
+    found: dict[str, list[Transition]] = defaultdict(list)
+    for edge in knowledge.transitions.values():
+        if edge.from_screen in knowledge.screens and edge.to_screen in knowledge.screens:
+            found[edge.from_screen].append(edge)
+    return {screen: tuple(sorted(own, key=_local_id)) for screen, own in found.items()}
+
+
+def _roads(
+    knowledge: KnowledgeBase,
+    leaving: Mapping[str, tuple[Transition, ...]],
+    groups_of: Mapping[str, tuple[str, ...]],
+    recoveries_of: Mapping[str, tuple[GlobalRecovery, ...]],
+) -> Roads:
+    ways = {}
+    for screen, edges in leaving.items():
+        ms = _recovery_ms(knowledge, groups_of.get(screen, ()), recoveries_of, NOTHING_LEARNED)
+        ways[screen] = tuple(compile_way(edge, ms) for edge in edges)
+    return Roads(ways, Network.of(ways))
 
 
 def _recoveries_of(knowledge: KnowledgeBase) -> dict[str, tuple[GlobalRecovery, ...]]:

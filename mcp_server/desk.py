@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 
 from kb_schema.answers import WebsiteSummary
 from mcp_server import describe
+from mcp_server.engines import PathEngines
 from mcp_server.errors import DeskError
 from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
+from mcp_server.page_shelf import PageShelf
 from mcp_server.proposing import Proposing
+from mcp_server.security.limits import Guard
 from mcp_server.tools.reply import Visit
 from mcp_server.views import Views
 
@@ -28,6 +31,9 @@ class Desk:
     proposing: Proposing = field(default_factory=Proposing)
     runs: RunReader | None = None
     """Recorded runs, where this server can read them."""
+    engines: PathEngines = field(default_factory=PathEngines)
+    guard: Guard = field(default_factory=Guard)
+    pages: PageShelf = field(default_factory=PageShelf)
 
     async def visit(self, website_id: str) -> tuple[Visit, str | None]:
         """What a tool over that website works with, and a note for the answer where there is one.
@@ -36,7 +42,7 @@ class Desk:
         """
         current = await self.views.current(website_id)
         view = await self.proposing.offered(await self.learning.weighed(current.view))
-        return Visit(view, self.prober, self.base_urls.get(website_id)), current.note
+        return Visit(view, self.prober, self.base_urls.get(website_id), self.pages), current.note
 
     async def summaries(self) -> tuple[WebsiteSummary, ...]:
         """Every website in short; one that cannot be read is left out if another can."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from kb_schema.conditions import BaseCondition
 from kb_schema.effects import FactEffect
 from kb_schema.graph import Transition
 from kb_schema.learned import Observed
-from kb_schema.weights import NO_RECOVERY_MS, edge_weights
+from kb_schema.weights import edge_weights
 from kb_store import learned
 from mcp_server.details import working
 
@@ -96,15 +95,3 @@ def weights(ms: float, reliability: float, recovery_ms: float) -> dict[Objective
         "reliable": (by["reliable"], by["balanced"]),
         "balanced": (by["balanced"], by["fastest"]),
     }
-
-
-def adjacency(
-    transitions: Iterable[Transition], screens: Mapping[str, object], recovery_ms: Mapping[str, float]
-) -> dict[str, tuple[Way, ...]]:
-    """The ways out of every screen by id; edges to or from no known screen are left out."""
-    found: dict[str, list[Way]] = defaultdict(list)
-    for edge in transitions:
-        if edge.from_screen in screens and edge.to_screen in screens:
-            way = compile_way(edge, recovery_ms.get(edge.from_screen, NO_RECOVERY_MS))
-            found[edge.from_screen].append(way)
-    return {screen: tuple(sorted(ways, key=lambda way: way.transition_id)) for screen, ways in found.items()}

@@ -61,12 +61,12 @@ def where_and_what(view: View, found: Identification, detail: Detail) -> Availab
 def _actions(view: View, screen_id: str, detail: Detail) -> Iterator[ElementAction]:
     leads: dict[tuple[str, str], list[str]] = defaultdict(list)
     labels: dict[tuple[str, str], str] = {}
-    for way in view.ways.get(screen_id, ()):
-        target = way.transition.triggered_by.target
-        named = target if isinstance(target, str) else ""
-        key = (named, way.action_type) if named else ("", f"{way.action_type}:{way.transition_id}")
-        leads[key].append(way.target)
-        labels[key] = way.transition.description or way.transition_id.replace("_", " ")
+    for edge in view.leaving.get(screen_id, ()):
+        call = edge.triggered_by
+        named = call.target if isinstance(call.target, str) else ""
+        key = (named, call.canonical_type) if named else ("", f"{call.canonical_type}:{edge.local_id}")
+        leads[key].append(edge.to_screen)
+        labels[key] = edge.description or edge.local_id.replace("_", " ")
     for key, action in _afforded(view, screen_id, detail):
         yield action.model_copy(update={"leads_to": tuple(dict.fromkeys(leads.pop(key, ())))})
     for (element_id, action_type), screens in leads.items():

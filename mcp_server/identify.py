@@ -26,6 +26,7 @@ from mcp_server import addresses, recover
 from mcp_server.compiled import View
 from mcp_server.guards import NEAR_SHARE
 from mcp_server.hints import foreign_hint, lost_hint
+from mcp_server.patience import while_wanted
 from mcp_server.scopes import ScreenScope
 from mcp_server.screen_index import Possible
 from mcp_server.sightings import Sightings
@@ -42,6 +43,8 @@ MAX_CANDIDATES = 5
 """How many of those not chosen an answer names."""
 LONGEST_REASON = 500
 """Characters of what is said of one indicator or one screen, however much the page has to quote."""
+AT_ONCE = 32
+"""Probes answered, and signatures judged, until it is asked again whether anybody waits for it."""
 _ROUNDING = 1e-9
 
 Rejection = Literal["negative", "exclusion", "required", "threshold", "rival"]
@@ -151,8 +154,16 @@ def judge_all(
     """Every signature judged on one page; each distinct question is asked once."""
     every = [*signatures]
     probes = {key: probe for signature in every for key, probe in signature.probes.items()}
-    answered = replace(facts, answers=prober(page, tuple(probes.values())) if probes else {})
-    return [judge(signature, answered) for signature in every]
+    answered = replace(facts, answers=_answers(page, tuple(probes.values()), prober))
+    return [judge(signature, answered) for signature in while_wanted(every, AT_ONCE)]
+
+
+def _answers(page: StoredPage, probes: Sequence[Probe], prober: Prober) -> dict[str, ProbeAnswer]:
+    """What a prober says, asked for some at a time: the page is parsed and looked up once all the same."""
+    found: dict[str, ProbeAnswer] = {}
+    for begin in while_wanted(range(0, len(probes), AT_ONCE)):
+        found.update(prober(page, probes[begin : begin + AT_ONCE]))
+    return found
 
 
 def judge(signature: CompiledSignature, facts: Facts) -> Judged:

@@ -12,11 +12,13 @@ from pydantic import Field
 from kb_schema import vocabulary
 from kb_schema.answers import Objective, Path, Paths
 from kb_schema.base import Model
+from kb_schema.effects import EFFECT_TYPES
 from mcp_server import reasons
 from mcp_server.compiled import View
 from mcp_server.errors import UnknownName
 from mcp_server.foresight import Known
 from mcp_server.meeting import meet
+from mcp_server.patience import while_wanted
 from mcp_server.shortest import routes
 from mcp_server.tables import read_off
 from mcp_server.terrain import OpenWays, Shut
@@ -40,6 +42,8 @@ class Avoid(Model):
 
 NOTHING = Avoid()
 _OPEN = Shut()
+Taken = tuple[Sequence[int], Sequence[int]]
+"""The ways of a path in order, by number, each with the facts known before it."""
 
 
 def find_paths(
@@ -58,19 +62,26 @@ def find_paths(
     unknown is, and the condition is listed under the path's assumptions. From a screen to itself
     there is one path: no step. Of paths equally good the one with fewer steps comes first, then the
     one whose transitions come first by id. Raises `UnknownName` for a screen, transition or action
-    to avoid that the knowledge does not have. The caller has made sure that both screens exist.
+    to avoid, or type of effect, that there is not. The caller has made sure that both screens exist.
     """
-    terrain = OpenWays(view.network, objective, _shut(view, avoid), facts or {})
+    terrain = OpenWays(view.network, objective, shut_by(view, avoid), facts or {})
     found = [*islice(_ways(terrain, from_screen, to_screen, k), k)]
     if not found:
         return reasons.no_way(view, terrain, from_screen, to_screen)
+    return answered(view, terrain, from_screen, to_screen, found)
+
+
+def answered(
+    view: View, terrain: OpenWays, from_screen: str, to_screen: str, found: Sequence[Taken]
+) -> Paths:
+    """What was found, best first, at least one path."""
     paths = [_told(terrain, ways, known) for ways, known in found]
     return Paths(
         website_id=view.website_id,
         from_screen=from_screen,
         to_screen=to_screen,
-        objective=objective,
-        paths=tuple(paths) if k == 1 else reasons.compared(terrain, paths, [ways for ways, _ in found]),
+        objective=terrain.objective,
+        paths=reasons.compared(terrain, paths, [ways for ways, _ in found]),
     )
 
 
@@ -85,10 +96,8 @@ def best_ways(terrain: OpenWays, start: int, goal: int) -> tuple[int, ...] | Non
     return None if meeting is None else meeting.ways()
 
 
-def _ways(
-    terrain: OpenWays, from_screen: str, to_screen: str, k: int
-) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """Paths as numbers of ways, each with the facts known before it; best first.
+def _ways(terrain: OpenWays, from_screen: str, to_screen: str, k: int) -> Iterator[Taken]:
+    """Paths, best first.
 
     The best path were every way open is the best of all where it is open throughout: facts and
     things to avoid only close ways. Only where it is not, or more paths are wanted, places are searched.
@@ -116,7 +125,7 @@ def _ways(
             yield best, known
             return
     terrain.remaining, terrain.at_least = meeting.remaining(FURTHER if k > 1 else 0)
-    for route in routes((start, 0), goal, terrain):
+    for route in while_wanted(routes((start, 0), goal, terrain)):
         yield route.ways, [known for _, known in route.places]
 
 
@@ -134,7 +143,7 @@ def _told(terrain: OpenWays, ways: Sequence[int], known: Sequence[int]) -> Path:
     )
 
 
-def _shut(view: View, avoid: Avoid) -> Shut:
+def shut_by(view: View, avoid: Avoid) -> Shut:
     """What to avoid, checked: a slip of the pen must not open a way."""
     if avoid is NOTHING:
         return _OPEN
@@ -149,6 +158,9 @@ def _shut(view: View, avoid: Avoid) -> Shut:
     for action in avoid.actions:
         if action not in (known := {*vocabulary.known_names(), *view.knowledge.actions}):
             raise UnknownName("action", action, known, hint="named in `avoid.actions`")
+    for effect in avoid.effects:
+        if effect not in EFFECT_TYPES:
+            raise UnknownName("effect", effect, EFFECT_TYPES, hint="named in `avoid.effects`")
     return Shut(
         screens=frozenset(avoid.screens),
         transitions=frozenset(avoid.transitions),

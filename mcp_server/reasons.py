@@ -17,6 +17,8 @@ MOST_OBSTACLES = 5
 
 def compared(terrain: OpenWays, paths: Sequence[Path], ways: Sequence[Sequence[int]]) -> tuple[Path, ...]:
     """Paths, best first, each but the first with what sets it apart from the first."""
+    if len(paths) == 1:
+        return (paths[0],)
     arrives = [sum(terrain.network.ways[way].weights["balanced"][0] for way in own) for own in ways]
     best = paths[0]
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kb_schema.answers import (
     AvailableActions,
@@ -14,6 +14,7 @@ from kb_schema.answers import (
     NextStep,
     Path,
     Paths,
+    PathStep,
     RecoveryOption,
     SearchResults,
     SuggestedCall,
@@ -32,12 +33,14 @@ def identification(answer: Identification) -> str:
         lines += [f"- not {each.screen_id}: {each.because}" for each in answer.candidates]
         return "\n".join([*lines, *_options(answer.recovery)])
     sure = "AMBIGUOUS, " if answer.ambiguous else ""
-    lines = [f"{answer.screen_id} ({answer.name}), {sure}confidence {answer.confidence:.2f}"]
+    because = f": {answer.because}" if answer.because else ""
+    lines = [f"{answer.screen_id} ({answer.name}), {sure}confidence {answer.confidence:.2f}{because}"]
     lines += [f"- {words}" for words in answer.distinguishing]
-    lines += [
-        f"- {e.kind} {e.indicator}: {e.status}" for e in answer.evidence if e.weight and e.status != "held"
-    ]
-    return "\n".join(lines)
+    for each in answer.evidence:
+        lines.append(
+            f"- {each.kind} {each.indicator}: {each.status}{f' ({each.detail})' * bool(each.detail)}"
+        )
+    return "\n".join([*lines, *([answer.hint] if answer.hint else [])])
 
 
 def document(answer: DocumentAnswer) -> str:
@@ -78,22 +81,29 @@ def paths(answer: Paths) -> str:
     """A line a path; what sets the others apart from the first."""
     if not answer.paths:
         return f"no path from {answer.from_screen} to {answer.to_screen}: {answer.hint}"
-    return "\n".join(f"{number}. {_path(path)}" for number, path in enumerate(answer.paths, start=1))
+    lines = [f"{number}. {_path(path)}" for number, path in enumerate(answer.paths, start=1)]
+    return "\n".join([*lines, *([answer.hint] if answer.hint else [])])
 
 
 def _path(path: Path) -> str:
     if not path.steps:
         return "already there"
-    hops = " ".join(
-        f"-[{wording.of_call(ActionCall.model_validate(step.transition['triggered_by']))}]-> {step.to_screen}"
-        for step in path.steps
-    )
+    hops = " ".join(f"-[{wording.of_call(step.call)}]-> {step.to_screen}" for step in path.steps)
+    changes = dict.fromkeys(f"{kind} {what}" for step in path.steps for kind, what in _changes(step))
+    changed = f"; on the way {', '.join(changes)}" if changes else ""
     assumed = f"; assumes {', '.join(path.assumptions)}" if path.assumptions else ""
     return (
         f"{path.steps[0].from_screen} {hops} "
-        f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed})"
+        f"(about {path.expected_ms / 1000:.1f} s, reliability {path.reliability:.2f}{assumed}{changed})"
         + (f"; against the first: {reasons.in_words(path.against_best)}" if path.against_best else "")
     )
+
+
+def _changes(step: PathStep) -> Iterator[tuple[str, str]]:
+    """What taking a step does to what the website keeps: one may not want that only to get somewhere."""
+    for effect in step.transition.get("effects", ()):
+        if "entity_type" in effect:
+            yield effect["type"], effect["entity_type"]
 
 
 def groups(answer: Groups) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, takewhile
 
 from pydantic import BaseModel
 from rapidfuzz import process
@@ -85,6 +88,11 @@ class _Entry:
     name: str
     texts: tuple[str, ...]
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where it comes among equals."""
+        return self.document.kind, self.document.local_id
+
 
 @dataclass(frozen=True, slots=True)
 class Hits:
@@ -99,7 +107,7 @@ class SearchIndex:
     """Built once per view."""
 
     def __init__(self, knowledge: KnowledgeBase) -> None:
-        self._entries = [_entry(document) for document in knowledge.documents()]
+        self._entries = sorted(map(_entry, knowledge.documents()), key=lambda entry: entry.place)
         self._found: dict[str, dict[int, float]] = defaultdict(dict)
         for number, entry in enumerate(self._entries):
             named = ((NAME_WEIGHT, entry.name), (NAME_WEIGHT, entry.document.local_id))
@@ -107,28 +115,35 @@ class SearchIndex:
                 for word in words(text):
                     self._found[word][number] = max(weight, self._found[word].get(number, 0.0))
         self._vocabulary = sorted(self._found)
+        self._weights = [_kind_weight(entry.document.kind) for entry in self._entries]
 
     def hits(self, query: str, limit: int, *, kinds: Collection[str] = (), skip: int = 0) -> Hits:
         """Best first, equals by kind and id; of some kinds only where those are named."""
         asked = list(dict.fromkeys(words(query)))[:MOST_WORDS]
-        scores: dict[int, float] = defaultdict(float)
+        scores: dict[int, float] = {}
         for word in asked:
-            best: dict[int, float] = {}
-            for known, likeness in self._alike(word):
-                rarity = self.rarity(known) * (LITTLE_WEIGHT if word in LITTLE else 1.0)
-                for number, weight in self._found[known].items():
-                    best[number] = max(best.get(number, 0.0), likeness * rarity * weight)
-            for number, score in best.items():
-                scores[number] += score
-        documents = [(self._entries[number].document, number, score) for number, score in scores.items()]
+            for number, score in self._best(word).items():
+                scores[number] = scores.get(number, 0.0) + score
+        weights = self._weights
         ranked = sorted(
-            (-round(score * _kind_weight(document.kind), 3), document.kind, document.local_id, number)
-            for document, number, score in documents
-            if not kinds or document.kind in kinds
+            (-round(score * weights[number], 3), number)
+            for number, score in scores.items()
+            if not kinds or self._entries[number].document.kind in kinds
         )
         shown = ranked[skip : skip + limit]
-        hits = tuple(self._hit(number, -score, asked) for score, _, _, number in shown)
+        hits = tuple(self._hit(number, -score, asked) for score, number in shown)
         return Hits(hits, more=len(ranked) > skip + limit)
+
+    def _best(self, word: str) -> dict[int, float]:
+        """What a word of a query is worth, by the number of each document that says it or something like it."""
+        best: dict[int, float] = {}
+        little = LITTLE_WEIGHT if word in LITTLE else 1.0
+        for known, likeness in self._alike(word):
+            worth = likeness * self.rarity(known) * little
+            for number, weight in self._found[known].items():
+                if worth * weight > best.get(number, 0.0):
+                    best[number] = worth * weight
+        return best
 
     def rarity(self, word: str) -> float:
         """How much a word tells: the more, the fewer documents say it; 0 for one that none says."""
@@ -139,9 +154,9 @@ class SearchIndex:
         if word in self._found:
             yield word, 1.0
         if len(word) >= 3:
-            yield from (
-                (known, BEGINNING) for known in self._vocabulary if known.startswith(word) and known != word
-            )
+            first = bisect_right(self._vocabulary, word)
+            longer = takewhile(lambda known: known.startswith(word), islice(self._vocabulary, first, None))
+            yield from ((known, BEGINNING) for known in longer)
         slips = max((most for letters, most in SLIPS if len(word) >= letters), default=0)
         if word not in self._found and slips:
             close = process.extract(
@@ -149,7 +164,7 @@ class SearchIndex:
             )
             yield from ((known, MISTYPED) for known, _, _ in close)
 
-    def _hit(self, number: int, score: float, asked: list[str]) -> SearchHit:
+    def _hit(self, number: int, score: float, asked: Collection[str]) -> SearchHit:
         entry = self._entries[number]
         return SearchHit(
             kind=entry.document.kind,
@@ -167,6 +182,12 @@ def _kind_weight(kind: str) -> float:
 def words(text: str) -> list[str]:
     """Lower-case words; `create_agent` is two."""
     return _WORD.findall(text.lower())
+
+
+@lru_cache(maxsize=10_000)
+def _distinct(text: str) -> frozenset[str]:
+    """The words of a text that was found; those that are found often are read once."""
+    return frozenset(words(text))
 
 
 def _entry(document: Document) -> _Entry:
@@ -192,9 +213,10 @@ def _texts(node: BaseModel) -> Iterator[str]:
         yield node.label or node.value
 
 
-def _excerpt(texts: tuple[str, ...], asked: list[str]) -> str:
+def _excerpt(texts: tuple[str, ...], asked: Collection[str]) -> str:
     """The text with most of the words asked for, around the first of them."""
-    said = max(texts, key=lambda text: len(set(words(text)) & set(asked)), default="")
+    wanted = frozenset(asked)
+    said = max(texts, key=lambda text: len(wanted & _distinct(text)), default="")
     if len(said) <= _EXCERPT:
         return said
     places = [place for word in asked if (place := said.lower().find(word)) >= 0]

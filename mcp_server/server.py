@@ -32,6 +32,7 @@ from kb_store.proposals import ProposalStore
 from mcp_server import completions, resources
 from mcp_server.compiled import View
 from mcp_server.desk import Desk
+from mcp_server.engines import PathEngines
 from mcp_server.errors import DeskError, ReadOnly, UnknownName
 from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
@@ -60,29 +61,33 @@ def create_server(
     proposals: ProposalStore | None = None,
     runs: RunReader | None = None,
     limits: CallLimits | None = None,
+    engines: PathEngines | None = None,
 ) -> DeskServer:
     """A server over a source of knowledge; run it over any transport of the SDK, or in memory.
 
     `base_urls` says where websites run that do not run at their authored base URL. `read_only`
     leaves out tools that change anything. `prober` answers probes on stored pages. `learned` keeps
     what outcomes teach, `proposals` what should change; without them that ends with the server. `runs`
-    are recorded runs, to explain. `limits` bound the calls. A caller that
-    follows the changes of its source gives the `Views` it follows them with.
+    are recorded runs, to explain. `limits` bound the calls, `engines` search paths. A caller that
+    follows the changes of its source gives the `Views` it follows them with, compiled for the same engines.
     """
-    views = source if isinstance(source, Views) else Views(source)
+    engines = engines or PathEngines()
+    views = source if isinstance(source, Views) else Views(source, engines.compiled)
     writer = views.source if isinstance(views.source, KnowledgeWriter) else None
     proposing = Proposing(proposals, writer)
-    desk = Desk(views, prober, dict(base_urls or {}), Learning(learned), proposing, runs)
-    return DeskServer(desk, tools(desk, Guard(limits)), read_only=read_only)
+    desk = Desk(
+        views, prober, dict(base_urls or {}), Learning(learned), proposing, runs, engines, Guard(limits)
+    )
+    return DeskServer(desk, tools(desk), read_only=read_only)
 
 
-def tools(desk: Desk, guard: Guard) -> list[DeskTool]:
-    """Every tool, always in the same order, each within the limits of one guard."""
-    asking = (website_tool(tool, desk, guard) for tool in WEBSITE_TOOLS)
+def tools(desk: Desk) -> list[DeskTool]:
+    """Every tool, always in the same order, each within the limits of the desk's guard."""
+    asking = (website_tool(tool, desk) for tool in WEBSITE_TOOLS)
     desked = (desked_tool(tool, desk) for tool in DESKED_TOOLS)
     found = [list_websites_tool(desk), *asking, *desked]
     for tool in found:
-        tool.guard = guard
+        tool.guard = desk.guard
         tool.websites = desk.views.websites
     return found
 

@@ -1,7 +1,7 @@
 """Next-hop tables: for a target, which way to take from every screen, so that a path is read off.
 
 A target gets its row the second time somebody asks for it, on sites of up to about 2,000 screens
-(DESIGN 5): making one takes some fifteen times as long as one search, and most targets of most sites
+(DESIGN 5): making one takes about ten times as long as one search, and most targets of most sites
 are never asked for. Rows hold what no fact and nothing to avoid can close; whoever reads a path off
 makes sure that it is open. When weights change, the rows that the change may touch are dropped.
 Rows and searches agree, ties included: of ways equally good, the first by id is taken.

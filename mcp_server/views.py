@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, runtime_checkable
 
+from kb_schema.knowledge import KnowledgeBase
 from mcp_server.compiled import View, compile_view
 from mcp_server.errors import DeskError, SourceDown, UnknownName
 from mcp_server.source import KnowledgeSource
@@ -40,14 +41,17 @@ class ChangeTeller(Protocol):
         ...
 
 
+Compiling = Callable[[KnowledgeBase, str], View]
+"""From checked knowledge and its generation."""
 Listener = Callable[[View, View], Awaitable[None]]
 
 
 class Views:
     """Views by website. Requests under way finish on the view they began with."""
 
-    def __init__(self, source: KnowledgeSource) -> None:
+    def __init__(self, source: KnowledgeSource, compiling: Compiling = compile_view) -> None:
         self._source = source
+        self._compiling = compiling
         self._held: dict[str, View] = {}
         self._damage: dict[str, str | None] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -127,7 +131,7 @@ class Views:
             await self._refuse(website_id)
         knowledge, generation = read
         damage = self._source.damage(website_id) if isinstance(self._source, DamageTeller) else None
-        view = await asyncio.to_thread(compile_view, knowledge, generation)
+        view = await asyncio.to_thread(self._compiling, knowledge, generation)
         self._damage[website_id] = damage
         self._held[website_id] = view
         if held is not None:

@@ -12,7 +12,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -114,16 +114,13 @@ async def run_demo(
         except LearnedWouldBeLost as exc:
             console.print(f"the store's own knowledge is used: it has {len(exc.lost)} accepted changes more")
         browser = await stack.enter_async_context(browser_context(headed=settings.headed))
+        runs = await stack.enter_async_context(open_logbook(settings.mongodb_url, data_dir=data_dir))
+        website_id = knowledge.website.website_id
         session = await stack.enter_async_context(
-            open_session(stores, browser, knowledge.website.website_id, base_url=base_url, values=values)
+            open_session(stores, browser, website_id, base_url=base_url, values=values, runs=runs)
         )
         log = await stack.enter_async_context(
-            recorded(
-                open_logbook(settings.mongodb_url, data_dir=data_dir),
-                session,
-                kind="demo",
-                subject=flow.flow_id,
-            )
+            recorded(nullcontext(runs), session, kind="demo", subject=flow.flow_id)
         )
         return await _Show(session, flow, settings, out, console, data_dir, log).run()
 

@@ -83,7 +83,8 @@ async def recorded(
         log = RunLog(runs, run, session.context)
         await log.begin()
         session.bus.listen(log)
-        session.memory.locators = _LocatorCache(runs)
+        session.memory.locators, session.memory.heals = _LocatorCache(runs), _HealCount(runs)
+        session.memory.run_id = log.run_id
         try:
             yield log
         except BaseException as exc:
@@ -170,6 +171,25 @@ class _LocatorCache:
         """It is not there any more."""
         with suppress(StoreError):
             await self._runs.forget_locator(website_id, url, element)
+
+
+class _HealCount:
+    """The heal counters of a run store (`agent.ports.HealCounters`); one that does not answer counts none."""
+
+    def __init__(self, runs: RunStore) -> None:
+        self._runs = runs
+
+    async def count_heal(self, run_id: str, selector: str) -> int:
+        """Count one more."""
+        with suppress(StoreError):
+            return await self._runs.count_heal(run_id, selector)
+        return 0
+
+    async def heals(self, run_id: str, selector: str) -> int:
+        """How many there were."""
+        with suppress(StoreError):
+            return await self._runs.heals(run_id, selector)
+        return 0
 
 
 async def end_record(log: RunLog, ending: RunEnding, files: Mapping[str, tuple[str, Path]]) -> str | None:

@@ -21,6 +21,7 @@ from agent.page import library
 from agent.presenting.stage import Stage
 from agent.session import Session
 from kb_store import Stores
+from mcp_server.failures.runs import RunReader
 from periplus.desk import desk_client
 from periplus.errors import UserError
 from periplus.settings import load_settings
@@ -70,16 +71,17 @@ async def open_session(
     values: Mapping[str, Any] | None = None,
     asker: Asker | None = None,
     healing: HealPolicy | None = None,
+    runs: RunReader | None = None,
     run_id: str | None = None,
 ) -> AsyncIterator[Session]:
     """A session on a new page, its knowledge coming over MCP.
 
-    `values` are global context (an account to sign in with); `run_id` is of a run that is carried on.
-    Raises `UserError` where the store has
-    no such website.
+    `values` are global context (an account to sign in with); `runs` are recorded runs, its own among
+    them, for the desk to explain; `run_id` is of a run that is carried on. Raises `UserError` where the
+    store has no such website.
     """
     urls = {website_id: base_url} if base_url else {}
-    async with desk_client(stores, urls) as client:
+    async with desk_client(stores, urls, runs=runs) as client:
         knowledge = Knowledge(client, website_id, base_url)
         try:
             website = await knowledge.website()

@@ -15,9 +15,11 @@ from agent.engine.calls import bind, fill_call, fill_conditions
 from agent.engine.companion import Companion
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.events import ActionDone
-from agent.healing.healer import Healer, Meant
-from agent.healing.identity import Inspect, without_values
-from agent.page.acting import Performed, perform
+from agent.healing.by_words import called
+from agent.healing.healer import Act, Healer, Meant
+from agent.healing.identity import without_values
+from agent.healing.memory import unlisted
+from agent.page.acting import Inspect, Performed, perform
 from agent.page.errors import GateFailed, PageError, Point
 from agent.page.locating import (
     beginning_with,
@@ -291,11 +293,10 @@ class Actions:
         if selector is None or call.target is None:
             await act(selector, None, session.healing.gate_s)
             return
-        healer = self._healer()
         elements = await session.elements()
         screen_id, element_id = session.screen_id, call.target
         if screen_id is None or not isinstance(element_id, str) or element_id not in elements:
-            await healer.act(Meant(summary(selector), selector), act)
+            await self._act_unlisted(name, selector, act)
             return
         url_before, memory = session.page.url, session.memory
         authored = elements[element_id].selector
@@ -310,13 +311,15 @@ class Actions:
             name=f"{screen_id}.{element_id}",
             selector=selector if cached is None else beginning_with(cached, selector),
             known=known,
+            calls=() if parameterized else called(authored, elements[element_id].metadata.get("label")),
+            action=name,
             whichever=known is not None and bool(known.row) and means_first_or_last(authored),
             others=memory.others(screen_id, elements, element_id),
             expecting=self._expecting,
             facts=Facts(path_base=session.base_url, authored_base=session.website.base_url),
             scope=await session.scope(),
         )
-        done = await healer.act(meant, act)
+        done = await self._healer().act(meant, act)
         memory.used(
             (screen_id, element_id),
             done,
@@ -325,6 +328,29 @@ class Actions:
             values=call.parameters,
             cached=cached,
         )
+
+    async def _act_unlisted(self, name: str, selector: Selector, act: Act) -> None:
+        """On what a task names by a selector of its own: it is taken at its word, and what it led to helps
+        to find it again where it leads nowhere.
+        """
+        session = self._session
+        url, memory = session.page.url, session.memory
+        key = unlisted(selector, url)
+        cached = None if key is None else await memory.cached(key, url)
+        meant = Meant(
+            name=summary(selector),
+            selector=selector if cached is None else beginning_with(cached, selector),
+            known=None if key is None else memory.known_unlisted(key),
+            calls=() if key is None else called(selector),
+            action=name,
+            compared=False,
+            expecting=self._expecting,
+            facts=Facts(path_base=session.base_url, authored_base=session.website.base_url),
+            scope=await session.scope(),
+        )
+        done = await self._healer().act(meant, act)
+        if key is not None:
+            memory.used(key, done, url, parameterized=False, values={}, cached=cached)
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:
         """The value as it is put into the page. A file named without a folder is one of the sample

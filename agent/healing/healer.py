@@ -16,7 +16,8 @@ from playwright.async_api import Page
 
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried
-from agent.healing.identity import Inspect, Sighting, check, glance, sight
+from agent.healing.by_words import Called, find_by_words
+from agent.healing.identity import Sighting, check, sight, unchanged
 from agent.healing.judging import leads_to, like_it
 from agent.healing.matching import USUAL, Candidate, Demand, Match, Outcome, find_again
 from agent.healing.reveal import dismiss_dialogs, parts, wait_for_idle
@@ -24,9 +25,9 @@ from agent.locating.fingerprints import Fingerprints
 from agent.locating.index import PageIndex
 from agent.locating.looking import lead_to, look_around
 from agent.locating.selecting import selectors_at
-from agent.page.acting import Performed
+from agent.page.acting import Inspect, Performed
 from agent.page.errors import ElementChanged, GateFailed, Point
-from agent.page.gate import Gated
+from agent.page.gate import Passed
 from agent.page.locating import summary
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
 from kb_schema.fingerprints import Fingerprint
@@ -69,6 +70,12 @@ class Meant:
     known: Fingerprint | None = None
     others: tuple[Fingerprint, ...] = ()
     """The other known elements of the screen."""
+    calls: tuple[Called, ...] = ()
+    """What people call it: all there is to go by where nothing else is known."""
+    action: str | None = None
+    """What is to be done to it, by the vocabulary's name."""
+    compared: bool = True
+    """Whether what its selector leads to must be what is known; else that only helps to find it again."""
     whichever: bool = False
     """It is the first (or last) of a list, whichever that is now: it must be of the same sort, no more."""
     expecting: tuple[BaseCondition, ...] = ()
@@ -93,6 +100,8 @@ class Healed:
     reason: str
     moved: bool
     """Whether another selector was needed: one that was only covered is no news about the knowledge."""
+    witnesses: int = 0
+    """How many independent things told it."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,7 @@ class _Found:
     lead: float
     reason: str
     moved: bool
+    witnesses: int = 0
 
 
 class Healer:
@@ -139,8 +149,9 @@ class Healer:
         elements are too close to call.
         """
         try:
+            known = meant.known if meant.compared else None
             return await self._once(
-                meant, meant.selector, meant.known, act, self.policy.gate_s, count=not meant.expecting
+                meant, meant.selector, known, act, self.policy.gate_s, count=not meant.expecting
             )
         except (GateFailed, ElementChanged) as exc:
             first: GateFailed | ElementChanged = exc
@@ -148,7 +159,7 @@ class Healer:
         close: Match | None = None
         before: PageIndex | None = None
         # Without anything known beside the selector, a second look could only find the same.
-        again = meant.known is not None and not meant.whichever
+        again = (meant.known is not None or bool(meant.calls)) and not meant.whichever
         rounds = self.policy.max_rounds if again else min(1, self.policy.max_rounds)
         for number in range(1, rounds + 1):
             began = time.monotonic()
@@ -169,7 +180,9 @@ class Healer:
                 failure = exc
                 self._told(meant, number, did, "rejected", None, began, str(exc))
                 continue
-            healed = Healed(found.selector, found.score, found.lead, number, found.reason, found.moved)
+            healed = Healed(
+                found.selector, found.score, found.lead, number, found.reason, found.moved, found.witnesses
+            )
             self._told(meant, number, did, "healed", None, began, found.reason, found.score)
             return replace(done, healed=healed)
         if close is not None:
@@ -192,15 +205,15 @@ class Healer:
         seen: list[Sighting | None] = []
         agreeing: list[int] = []
 
-        async def inspect(gated: Gated) -> None:
+        async def inspect(passed: Passed) -> None:
             if meant.whichever:
-                seen[:] = [await sight(self._page, gated.element)]
+                seen[:] = [await sight(self._page, (await passed.gated()).element)]
                 if known is not None and seen[0] is not None and (why := like_it(known, seen[0].fingerprint)):
                     raise ElementChanged(summary(selector), why)
                 return
-            if known is not None and await glance(self._page, gated.element, known):
+            if known is not None and unchanged(passed.glance, known):
                 return
-            seen[:] = [await sight(self._page, gated.element)]
+            seen[:] = [await sight(self._page, (await passed.gated()).element)]
             if known is not None:
                 check(known, seen[0].fingerprint if seen[0] else None, summary(selector))
             elif count and seen[0] is not None:
@@ -248,8 +261,10 @@ class Healer:
             return _Found(
                 meant.selector, meant.known, 1.0, 1.0, "it could be reached after that", moved=False
             )
-        if meant.known is None or meant.whichever:
+        if meant.whichever or (meant.known is None and not meant.calls):
             return Match(Outcome.NOT_FOUND, None, (), "nothing is known of it beside its selector")
+        if meant.known is None:
+            return await self._called(meant, index, did)
         match = await self._reprobe(meant, meant.known, index, did)
         if match.outcome is Outcome.NOT_FOUND and number == 2:
             async for part in parts(self._page):
@@ -289,6 +304,21 @@ class Healer:
                 return Match(Outcome.NOT_FOUND, match.best, match.rivals, astray)
         return match
 
+    async def _called(self, meant: Meant, index: PageIndex, did: list[str]) -> _Found | Match:
+        """By the words people have for it (PACTS 4.5's ladder)."""
+        did.append(f"asked for {' / '.join(each.words for each in meant.calls)}")
+        identity = meant.name.rpartition(".")[2]
+        match, witnesses = find_by_words(
+            index, meant.calls, action=meant.action, identity=identity, others=meant.others
+        )
+        if match.outcome is not Outcome.FOUND or match.best is None:
+            return match
+        astray = leads_astray(match.best.seen, index.url, meant)
+        if astray is not None:
+            return Match(Outcome.NOT_FOUND, match.best, (), astray)
+        found = await self._expressed(meant, index, match, match.best)
+        return found if isinstance(found, Match) else replace(found, witnesses=witnesses)
+
     async def _decided(self, known: Fingerprint, match: Match, did: list[str]) -> Match:
         assert self._decider is not None  # noqa: S101 - asked by the caller
         assert match.best is not None  # noqa: S101 - ambiguous ones have one
@@ -315,7 +345,8 @@ class Healer:
         if not strategies:
             return Match(Outcome.NOT_FOUND, best, match.rivals, "no selector leads to it alone")
         selector = Selector(strategies=strategies, frame=frame)
-        return _Found(selector, best.seen, best.score, match.lead, match.reason, moved=True)
+        told = len(best.judgement.anchors)
+        return _Found(selector, best.seen, best.score, match.lead, match.reason, moved=True, witnesses=told)
 
     def _told(
         self,

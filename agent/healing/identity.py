@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,9 @@ from agent.locating.index import PageIndex
 from agent.locating.looking import read_index
 from agent.page import library
 from agent.page.errors import ElementChanged
-from agent.page.gate import Gated
 from kb_schema.fingerprints import Fingerprint
 
 MOST_DIFFERING = 6
-
-Inspect = Callable[[Gated], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -32,13 +29,12 @@ class Sighting:
     fingerprint: Fingerprint
 
 
-async def glance(page: Page, element: ElementHandle, known: Fingerprint) -> bool:
-    """Whether one look at the element alone shows it to be the very one that is known.
+def unchanged(said: Mapping[str, Any] | None, known: Fingerprint) -> bool:
+    """Whether a glance at the element alone shows it to be the very one that is known.
 
     True only where everything of its own is to the letter what it was; where anything differs, or what
-    tells it from its twins is not seen at once, a whole look must judge. A fiftieth of what that costs.
+    tells it from its twins is not seen at once, a whole look must judge. The gate's answer brings it.
     """
-    said: dict[str, Any] | None = await library.call_on(page, "glance", element)
     if said is None:
         return False
     attributes = kept_attributes(said["attributes"])

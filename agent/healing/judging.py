@@ -107,12 +107,24 @@ def judge(known: Fingerprint, seen: Fingerprint) -> Judgement:
 def called_alike(known: Fingerprint, seen: Fingerprint) -> float | None:
     """How alike the words are that two elements are called by: the best pair of them."""
     if not known.words or not seen.words:
-        return None
+        return _labelled_beside(known, seen)
     if not known.name or not seen.name:
         return max(meaning_likeness(ours, theirs) for ours in known.words for theirs in seen.words)
     # What is named is called so: `Delete` on every button is not what tells `Delete message 7`.
     pairs = [(known.name, theirs) for theirs in seen.words] + [(ours, seen.name) for ours in known.words]
     return max(meaning_likeness(ours, theirs) for ours, theirs in pairs)
+
+
+def _labelled_beside(known: Fingerprint, seen: Fingerprint) -> float | None:
+    """Of a field on one side nameless, as one is whose label has lost its `for`: how alike the other's words
+    and those that stand beside it are, where they are; a sighted person still reads them as its label.
+    """
+    if kind_of(known) in (None, "press") or not (known.words or seen.words):
+        return None
+    nameless, named = (seen, known) if known.words else (known, seen)
+    beside = (nameless.before, nameless.column, nameless.after if kind_of(known) == "tick" else None)
+    alike = max((words_likeness(a, b) for a in named.words for b in beside if b), default=0.0)
+    return alike if alike >= KEY_FOUND else None
 
 
 def _anchors(known: Fingerprint, seen: Fingerprint, alike: Similarity, called: float | None) -> Iterator[str]:
@@ -230,7 +242,10 @@ def _another_place(
 
 def _beside(key: str, seen: Fingerprint) -> bool:
     around = (*seen.surroundings, *seen.words, *(said.partition(" ")[2] for said in seen.region))
-    return any(words_likeness(key, said) >= KEY_FOUND for said in around if said)
+    if any(words_likeness(key, said) >= KEY_FOUND for said in around if said):
+        return True
+    # What labels a field may go on to explain it.
+    return kind_of(seen) not in (None, "press") and f"{seen.before or ''} ".startswith(f"{key} ")
 
 
 def _destroys(known: Fingerprint) -> bool:

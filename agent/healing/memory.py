@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from agent.events import ElementUsed, Event
 from agent.healing.healer import Done
 from agent.healing.identity import without_values
-from agent.ports import Locators
+from agent.page.locating import means_first_or_last, summary
+from agent.ports import HealCounters, Locators
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector
@@ -27,7 +28,7 @@ _NUMBERED = re.compile(
 )
 
 Key = tuple[str, str]
-"""Screen and element."""
+"""Screen and element; for what no screen has as an element (`unlisted`) the first is empty."""
 
 
 @dataclass
@@ -41,9 +42,13 @@ class _Used:
 
     @property
     def proven_by_itself(self) -> bool:
-        """Whether it may be learned from without a postcondition (DESIGN 6). A heal never is."""
-        healed = self.done.healed is not None and self.done.healed.moved
-        return not healed and (self.done.recognised or self.done.agreeing >= AGREEING)
+        """Whether it may be learned from without a postcondition (DESIGN 6): two things must agree, of a
+        heal those that told the element.
+        """
+        healed = self.done.healed
+        if healed is not None and healed.moved:
+            return healed.witnesses >= AGREEING
+        return self.done.recognised or self.done.agreeing >= AGREEING
 
 
 @dataclass
@@ -53,11 +58,18 @@ class ElementMemory:
     website_id: str = ""
     locators: Locators | None = None
     """The locator cache (PACTS 9.2); None: none is kept."""
+    heals: HealCounters | None = None
+    """How often elements were healed in a run (PACTS 9.2); None: nobody counts."""
+    run_id: str = ""
     _known: dict[Key, Fingerprint] = field(default_factory=dict)
     _healed: dict[Key, Selector] = field(default_factory=dict)
     _unproven: set[Key] = field(default_factory=set)
     """Healed since the step began."""
     _pending: list[_Used] = field(default_factory=list)
+
+    def known_unlisted(self, key: Key) -> Fingerprint | None:
+        """What this session knows of what a selector of a task led to."""
+        return self._known.get(key)
 
     def known(self, screen_id: str, element: UIElement) -> Fingerprint | None:
         """The newest that is known of an element."""
@@ -117,6 +129,8 @@ class ElementMemory:
         for key in unproven if held is False else ():
             self._healed.pop(key, None)
         for each in pending:
+            if each.done.healed is not None and self.heals is not None:
+                await self.heals.count_heal(self.run_id, _name(each.key))
             if held is False:
                 await self._withdraw(each, tell)
             elif held or each.proven_by_itself:
@@ -137,7 +151,8 @@ class ElementMemory:
                     selector=moved, confidence=healed.score,
                 )
             )  # fmt: skip
-        tell(_event(used, succeeded=True, fingerprint=seen))
+        if used.key[0]:
+            tell(_event(used, succeeded=True, fingerprint=seen))
 
     async def _withdraw(self, used: _Used, tell: Callable[[Event], None]) -> None:
         healed = used.done.healed
@@ -147,7 +162,8 @@ class ElementMemory:
         self._healed.pop(used.key, None)
         if self.locators is not None:
             await self.locators.forget_locator(self.website_id, used.template, _name(used.key))
-        tell(_event(used, succeeded=False, fingerprint=None))
+        if used.key[0]:
+            tell(_event(used, succeeded=False, fingerprint=None))
 
 
 def _event(used: _Used, *, succeeded: bool, fingerprint: Fingerprint | None) -> ElementUsed:
@@ -167,8 +183,16 @@ def _event(used: _Used, *, succeeded: bool, fingerprint: Fingerprint | None) -> 
     )
 
 
+def unlisted(selector: Selector, url: str) -> Key | None:
+    """The key of what a task names by a selector of its own; None where that says whichever is there."""
+    counts = selector.parameterized or any(each.type == "dom_index" for each in selector.strategies)
+    if counts or means_first_or_last(selector):
+        return None
+    return "", f"{url_template(url)} {summary(selector)}"
+
+
 def _name(key: Key) -> str:
-    return ".".join(key)
+    return ".".join(filter(None, key))
 
 
 def url_template(url: str) -> str:

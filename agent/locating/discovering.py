@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from playwright.async_api import Page
 
+from agent.locating.asking import Question
 from agent.locating.expressing import Namesakes, as_selector, proposals
 from agent.locating.index import IndexedElement, PageIndex
 from agent.locating.looking import lead_to, look_around
-from agent.locating.ranking import MOST_SHOWN, Candidate, rank
+from agent.locating.ranking import MOST_SHOWN, Candidate, Ranked, rank
 from agent.locating.strategies import DEFAULT_ORDER
 from agent.locating.texts import Texts
-from agent.locating.wanted import Wanted
+from agent.locating.wanted import Wanted, question
 from kb_schema.selectors import Selector, Strategy
 
 
@@ -87,10 +88,12 @@ async def discover(page: Page, wanted: Wanted, *, order: Sequence[str] = DEFAULT
 async def discover_all(
     page: Page, wanted: Sequence[Wanted], *, order: Sequence[str] = DEFAULT_ORDER
 ) -> list[Discovery]:
-    """Several elements in one look, in the order they were asked for."""
-    index = await look_around(page)
-    texts = Texts(index)
-    ranked = [rank(index, each, order, texts) for each in wanted]
+    """Several elements in one look, in the order they were asked for; in two where one is not there, to
+    say what else is.
+    """
+    index, ranked = await _ranked(page, wanted, order, question(wanted))
+    if index.asked is not None and any(each.best is None and not each.rivals for each in ranked):
+        index, ranked = await _ranked(page, wanted, order, None)
     ways = await _ways(page, index, [result.best for result in ranked if result.best is not None])
     answers: list[Discovery] = []
     for each, result in zip(wanted, ranked, strict=True):
@@ -101,6 +104,14 @@ async def discover_all(
         else:
             answers.append(NotFound(each, "nothing on the page is called so", result.hints))
     return answers
+
+
+async def _ranked(
+    page: Page, wanted: Sequence[Wanted], order: Sequence[str], asked: Question | None
+) -> tuple[PageIndex, list[Ranked]]:
+    index = await look_around(page, asked=asked)
+    texts = Texts(index)
+    return index, [rank(index, each, order, texts) for each in wanted]
 
 
 async def _ways(page: Page, index: PageIndex, meant: Sequence[Candidate]) -> dict[int, tuple[Strategy, ...]]:

@@ -6,19 +6,17 @@ element, and keeps no other. Stable selectors for any element are another module
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
 from agent.locating.index import IndexedElement, IndexedRegion, PageIndex, RegionKind, RootKind
 from agent.locating.ranking import Candidate
+from kb_schema.pages.selecting.made_up import looks_made_up
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
 from kb_schema.templates import css_string
 
 Named = Literal["label", "placeholder", "role_name"]
 Css = Literal["relational_css", "shadow_pierce", "fallback_css"]
-_AUTHORED_ID = re.compile(r"[A-Za-z]+\d{0,2}(?:[-_:.]+(?:[A-Za-z]+\d{0,2}|\d{1,2}))*")
-"""An id of words and small numbers; what looks generated is not used."""
 _COMPLETE_ROLES = frozenset(
     [
         "button",
@@ -37,13 +35,11 @@ _COMPLETE_ROLES = frozenset(
 _HEADINGS = ":is(h1,h2,h3,h4,h5,h6,legend,summary,caption,label)"
 
 
-def looks_authored(identity: str) -> bool:
-    """Whether an id looks written by a person: words, and numbers of at most two digits."""
-    return _AUTHORED_ID.fullmatch(identity) is not None
-
-
 def frame_of(index: PageIndex, element: IndexedElement) -> str | None:
-    """CSS of the innermost frame the element stands in; None for the page itself."""
+    """CSS of the innermost frame the element stands in; None for the page itself.
+
+    Unique on the page where any of the frame's own attributes is; else the page is asked (`Namesakes`).
+    """
     path = index.path_of_root(element.root)
     return next((root.host_css for root in reversed(path) if root.kind is RootKind.FRAME), None)
 
@@ -75,7 +71,11 @@ class Namesakes:
 
     def alone(self, element: IndexedElement, way: Strategy) -> bool | None:
         """Whether the way leads to this element only; None where the look cannot tell."""
+        if self._index.roots[self._index.documents[element.root]].kind is RootKind.FRAME:
+            return None  # the frame's own selector may lead into several
         if not isinstance(way, NameStrategy) or (way.type == "role_name" and way.role not in _COMPLETE_ROLES):
+            return None
+        if self._index.asked is not None and not self._index.asked.covers(way.name):
             return None
         same = self._places.get(self._key(way.type, element, way.name), [])
         return [each for each in same if each.visible or not element.visible] == [element]
@@ -140,7 +140,7 @@ def _by_attributes(_index: PageIndex, candidate: Candidate) -> Iterator[Strategy
     told = {**element.test_ids} | {
         key: element.attributes[key] for key in ("name", "title", "href") if element.attributes.get(key)
     }
-    if element.id and looks_authored(element.id):
+    if element.id and not looks_made_up(element.id):
         told = {**element.test_ids, "id": element.id} | told
     for name, value in told.items():
         yield _css("fallback_css", f"{element.tag}[{name}={css_string(value)}]", 0.70)
@@ -178,7 +178,7 @@ def _region_css(index: PageIndex, region: IndexedRegion, candidate: Candidate) -
         own = {candidate.element.text, candidate.element.name, candidate.said}
         text = next((text for text in region.texts if text not in own), "")
         return f"{tag}:has-text({css_string(text)})" if text else None
-    if element.id and looks_authored(element.id):
+    if element.id and not looks_made_up(element.id):
         return f"{element.tag}[id={css_string(element.id)}]"
     for name in (*element.test_ids, "aria-label", "name"):
         if element.attributes.get(name):

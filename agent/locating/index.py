@@ -14,6 +14,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from agent.locating.asking import Question
+
 TEST_ID_ATTRIBUTES = ("data-testid", "data-test-id", "data-test", "data-qa", "data-cy", "data-pw")
 """Attributes that exist to be found by, in the order in which they are asked."""
 
@@ -184,6 +186,9 @@ class PageIndex:
     roots: tuple[IndexedRoot, ...]
     truncated: bool = field(default=False)
     """The page has more elements than one look takes; what is missing is its end."""
+    asked: Question | None = None
+    """What the look was taken for; elements that cannot fit keep their places and say nothing. None: a
+    look at everything."""
 
     @cached_property
     def interactive(self) -> tuple[IndexedElement, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from playwright.async_api import ElementHandle, Page
 from playwright.async_api import Error as DriverError
 
+from agent.locating.asking import Question
 from agent.locating.index import (
     Box,
     IndexedElement,
@@ -23,6 +24,11 @@ from agent.page import library
 from agent.page.probing import PARSED_WITHIN_S
 from kb_schema.selectors import Selector
 
+_UNREAD = IndexedElement(
+    -1, 0, None, None, "", None, "", "", "", {}, Neighbours(), Box(0, 0, 0, 0),
+    visible=False, interactive=False, enabled=False, required=False, checked=None, clickable=False, by_label=False,
+)  # fmt: skip
+"""What could not be the answer to the question a look was taken for."""
 _TICKABLE, _TICKED = 16, 32
 _ALONE = Neighbours()
 
@@ -37,18 +43,19 @@ def _states(flags: int) -> tuple[bool, bool, bool, bool, bool | None, bool, bool
 _STATES = tuple(_states(flags) for flags in range(256))
 
 
-async def look_around(page: Page, *, everything: bool = False) -> PageIndex:
+async def look_around(page: Page, *, everything: bool = False, asked: Question | None = None) -> PageIndex:
     """The page as it is now, with its open shadow roots and same-origin frames.
 
-    `everything` takes elements that nobody could mean as well. A document that is still being
-    parsed is looked at again when it is whole. Raises `PageGone` and `ScriptFailed`.
+    `everything` takes elements that nobody could mean as well; `asked` reads no more than a question
+    needs. A document that is still being parsed is looked at again when it is whole. Raises `PageGone`
+    and `ScriptFailed`.
     """
-    asked = json.dumps({"everything": everything})
-    said = await library.call(page, "index", asked)
+    how = json.dumps({"everything": everything, "question": asked and asked.for_page})
+    said = await library.call(page, "index", how)
     if said["ready_state"] == "loading":
         await library.document_ready(page, PARSED_WITHIN_S)
-        said = await library.call(page, "index", asked)
-    return read_index(said)
+        said = await library.call(page, "index", how)
+    return read_index(said, asked)
 
 
 async def element_at(page: Page, index: PageIndex, at: int) -> ElementHandle | None:
@@ -75,7 +82,7 @@ async def lead_to_those(page: Page, token: str, pairs: Sequence[tuple[int, Selec
     return answer
 
 
-def read_index(said: dict[str, Any]) -> PageIndex:
+def read_index(said: dict[str, Any], asked: Question | None = None) -> PageIndex:
     """The models of what `js/9_index.js` said."""
     viewport = said["viewport"]
     return PageIndex(
@@ -84,7 +91,7 @@ def read_index(said: dict[str, Any]) -> PageIndex:
         title=said["title"],
         ready_state=said["ready_state"],
         viewport=(viewport["width"], viewport["height"]),
-        elements=tuple(_element(at, row) for at, row in enumerate(said["elements"])),
+        elements=tuple(_element(at, row) if row else _UNREAD for at, row in enumerate(said["elements"])),
         regions=tuple(
             IndexedRegion(RegionKind(kind), element, _place(parent), name, tuple(texts))
             for kind, element, parent, name, texts in said["regions"]
@@ -94,6 +101,7 @@ def read_index(said: dict[str, Any]) -> PageIndex:
             for kind, parent, host, host_css, url in said["roots"]
         ),
         truncated=said["truncated"],
+        asked=asked,
     )
 
 

@@ -126,8 +126,9 @@ def by_relation(reading: Reading, pool: Pool) -> Iterator[Match]:
             yield Match(pool.elements[0], Fit.ALONE, "")
         return
     for match in _by_text("beside", reading, pool, _BESIDE):
-        if match.element.tag in _FIELD_TAGS and not match.element.label:  # else it says itself what it is
-            yield match
+        element = match.element
+        if element.tag in _FIELD_TAGS and element.role != "button" and not element.label:
+            yield match  # the others say themselves what they are
     yield from _alone_in_region(reading, pool)
 
 

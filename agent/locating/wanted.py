@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from agent.locating.asking import LEAST_LETTERS, Question
 from agent.locating.index import RegionKind
 from agent.locating.roles import ROLE_WORDS
-from agent.locating.words import plain
+from agent.locating.words import core, plain
 
 _IN_REGION = re.compile(
     r"^(?:the )?(?P<words>.+?) (?:in|of|on) (?:the )?(?P<region>.+?) region$", re.IGNORECASE
@@ -85,6 +86,14 @@ def readings(wanted: Wanted) -> Iterator[Reading]:
     regions = tuple(_region_readings(region))
     if regions:
         yield from _with_nouns(Reading(plain(words) if words.strip() else "", regions=regions))
+
+
+def question(wanted: Sequence[Wanted]) -> Question | None:
+    """What a look must read to answer all of these; None where that is everything."""
+    read = [reading for each in wanted for reading in readings(each)]
+    if any(len(core(reading.words)) < LEAST_LETTERS for reading in read):
+        return None
+    return Question(frozenset(each.words for each in read), any(each.regions for each in read))
 
 
 def _with_nouns(reading: Reading) -> Iterator[Reading]:

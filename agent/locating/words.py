@@ -61,6 +61,17 @@ def begins(text: str) -> str:
     return start.lower() if plainly else ""
 
 
+def core(words: str) -> str:
+    """The letters and digits that every text has, in this order, that words of one or many could fit;
+    empty where letters of other scripts leave nothing to go by. `words` are plain already.
+    """
+    letters = "".join(_singular(words).split()).removesuffix("y")  # of `-ies` only this much is the same
+    for _, same in _SYNONYMS:  # the other spelling may be longer
+        if same in letters:
+            letters = letters[: letters.index(same) + len(same)]
+    return letters if letters.isascii() and letters.isalnum() else ""
+
+
 def _singular(words: str) -> str:
     last = words.rpartition(" ")[2]
     if len(last) > 3 and last.endswith("ies"):

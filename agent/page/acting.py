@@ -9,10 +9,11 @@ engine's business.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from playwright.async_api import ElementHandle, Page
@@ -29,17 +30,17 @@ from agent.page.errors import (
     PageGone,
     Point,
 )
-from agent.page.gate import Gated, GatePolicy, Intent, Judged, handles, judge
-from agent.page.guarding import Vanished, point, press, type_over
+from agent.page.gate import Gated, GatePolicy, Intent, Judged, Passed, Vanished, judge, prepare_typing
+from agent.page.guarding import point, press, type_over
 from agent.page.locating import summary
 from kb_schema.selectors import Selector
 from kb_schema.urls import origin_of
-from kb_schema.vocabulary import ACTION_TYPES, action_type
+from kb_schema.vocabulary import ACTION_TYPES, ActionType, action_type
 
 ACTION_TIMEOUT_MS = 10_000.0
 """For the driver's own part of an action, after the gate."""
 NAVIGATION_TIMEOUT_MS = 30_000.0
-OPTION_TIMEOUT_MS = 2_000.0
+OPTION_TIMEOUT_S = 2.0
 """How long a list may take to get the option that is asked for."""
 TICK_TIMEOUT_MS = 500.0
 """How long a page may take to show a box as ticked that was clicked."""
@@ -57,34 +58,37 @@ class Pace:
     """Between two keystrokes; 0 puts text in at once."""
 
 
+Inspect = Callable[[Passed], Awaitable[None]]
+"""Looks at the element between gate and action; where it raises, nothing was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """One action as it was asked for, with the element that passed the gate."""
 
     page: Page
     action: str
-    target: Judged | None
     value: str | Sequence[str] | None
     url: str | None
     pace: Pace
     allowed_origins: frozenset[str]
-    _taken: list[Gated] = field(default_factory=list)
+    target: Passed | None = None
 
     @property
-    def judged(self) -> Judged:
+    def passed(self) -> Passed:
         """The target, where the action type demands one."""
         if self.target is None:
             raise ActionMisused(self.action, "needs an element")
         return self.target
 
+    @property
+    def judged(self) -> Judged:
+        """What the gate said of it."""
+        return self.passed.judged
+
     async def gated(self) -> Gated:
         """The target's handles. Raises `Vanished` where its document was replaced since."""
-        if not self._taken:
-            found = await handles(self.page, self.judged)
-            if found is None:
-                raise Vanished("its document was replaced after it was judged")
-            self._taken.append(found)
-        return self._taken[0]
+        return await self.passed.gated()
 
     @property
     def text(self) -> str:
@@ -92,6 +96,21 @@ class Order:
         if self.value is None:
             raise ActionMisused(self.action, "needs a value")
         return self.value if isinstance(self.value, str) else "\n".join(self.value)
+
+    @property
+    def texts(self) -> list[str]:
+        """The value as a list of texts."""
+        return [self.text] if isinstance(self.value, str | None) else list(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """How an action's element is found and judged."""
+
+    selector: Selector
+    timeout_s: float
+    policy: GatePolicy | None
+    inspect: Inspect | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +167,7 @@ async def perform(
     timeout_s: float = 5.0,
     allowed_origins: frozenset[str] = frozenset(),
     policy: GatePolicy | None = None,
-    inspect: Callable[[Gated], Awaitable[None]] | None = None,
+    inspect: Inspect | None = None,
 ) -> Performed:
     """Do one action, by its canonical name or an alias, and say what was done.
 
@@ -156,57 +175,81 @@ async def perform(
     then nothing was done. Raises `GateFailed` (nothing was done), `ActionFailed` (look before
     repeating), `OriginRefused`, `NavigationFailed`, `ActionMisused`, `PageGone`.
     """
-    kind = action_type(action)
-    if kind is None or kind.name not in PERFORMERS:
-        raise ActionMisused(action, "is not an action on a page")
+    kind = _known(action)
     if kind.target == "required" and selector is None:
         raise ActionMisused(kind.name, "needs an element")
-    if kind.target == "none":
-        selector = None
-    doer = PERFORMERS[kind.name]
     if kind.target != "none":
         _check_origin(page.url, allowed_origins)  # a link may have led elsewhere
     began = time.monotonic()
-    pace = pace or Pace()
-    for attempt in range(REGATES):
-        target = None
-        if selector is not None:
-            typed = value if isinstance(value, str) else None
-            target = await judge(
-                page, selector, intent=_intent(doer, pace, inspected=inspect is not None), timeout_s=timeout_s,
-                editable=doer.editable, text=typed, policy=policy, keep=inspect is not None,
-            )  # fmt: skip
-        order = Order(page, kind.name, target, value, url, pace, allowed_origins)
+    order = Order(page, kind.name, value, url, pace or Pace(), allowed_origins)
+    if selector is None or kind.target == "none":
+        content = await _on_page(order)
+        judged = None
+    else:
+        content, judged = await _on_element(order, Aim(selector, timeout_s, policy, inspect))
+    return Performed(
+        action=kind.name,
+        target=judged.description if judged else None,
+        strategy=judged.strategy.type if judged else None,
+        gate_ms=judged.duration_ms if judged else 0.0,
+        duration_ms=(time.monotonic() - began) * 1000,
+        content=content,
+    )
+
+
+def _known(action: str) -> ActionType:
+    kind = action_type(action)
+    if kind is None or kind.name not in PERFORMERS:
+        raise ActionMisused(action, "is not an action on a page")
+    return kind
+
+
+async def _on_page(order: Order) -> str | None:
+    """Do what needs no element."""
+    try:
+        return await PERFORMERS[order.action].run(order)
+    except DriverError as error:
+        raise _failure(order, error) from error
+
+
+async def _on_element(order: Order, aim: Aim) -> tuple[str | None, Judged]:
+    """Judge the element, have it looked at, act on it; anew where it vanished before anything was done."""
+    gone: DriverError | Vanished | None = None
+    for _ in range(REGATES):
+        attempt = replace(order, target=Passed(order.page, await _judge(order, aim)))
         try:
-            if target is not None and inspect is not None:
-                await _inspected(order, inspect)
-            content = await doer.run(order)
-        except (DriverError, Vanished) as error:
-            if isinstance(error, DriverError) and not _never_happened(error):
-                raise _failure(order, error) from error
-            if target is None or selector is None or attempt + 1 == REGATES:
-                raise _never_caught(order, selector, error) from error
-            continue
-        return Performed(
-            action=kind.name,
-            target=target.description if target else None,
-            strategy=target.strategy.type if target else None,
-            gate_ms=target.duration_ms if target else 0.0,
-            duration_ms=(time.monotonic() - began) * 1000,
-            content=content,
-        )
-    raise AssertionError("the last attempt returns or raises")
+            if aim.inspect is not None:
+                await _inspected(attempt, aim.inspect)
+            return await PERFORMERS[order.action].run(attempt), attempt.judged
+        except Vanished as vanished:
+            gone = vanished
+        except DriverError as error:
+            if not _never_happened(error):
+                raise _failure(attempt, error) from error
+            gone = error
+    reason = str(gone) if isinstance(gone, Vanished) else "it left the page after it was judged"
+    raise GateFailed(Point.UNSTABLE, f"{reason} ({REGATES} times)", summary(aim.selector)) from gone
 
 
-def _intent(doer: Performer, pace: Pace, *, inspected: bool) -> Intent:
-    """A handle where keys are to come one by one, or a look comes first: nothing is focused before it."""
-    return "handle" if doer.intent == "text" and (inspected or pace.key_delay_s > 0) else doer.intent
+async def _judge(order: Order, aim: Aim) -> Judged:
+    """The gate as this action asks it: a handle only, where keys are to come one by one."""
+    doer = PERFORMERS[order.action]
+    return await judge(
+        order.page,
+        aim.selector,
+        intent="handle" if doer.intent == "text" and order.pace.key_delay_s > 0 else doer.intent,
+        timeout_s=aim.timeout_s,
+        editable=doer.editable,
+        text=order.value if isinstance(order.value, str) else None,
+        policy=aim.policy,
+        keep=aim.inspect is not None,
+    )
 
 
-async def _inspected(order: Order, inspect: Callable[[Gated], Awaitable[None]]) -> None:
+async def _inspected(order: Order, inspect: Inspect) -> None:
     """Show the element; where that raises, the guard comes down and nothing was done."""
     try:
-        await inspect(await order.gated())
+        await inspect(order.passed)
     except BaseException:
         if order.judged.guard is not None:
             with suppress(PageError):
@@ -219,20 +262,14 @@ def _never_happened(error: DriverError) -> bool:
     return "Element is not attached to the DOM" in error.message
 
 
-def _never_caught(order: Order, selector: Selector | None, error: DriverError | Vanished) -> PageError:
-    """Each time it passed it was gone before it could be acted on; nothing was done."""
-    if selector is None:
-        return ActionFailed(order.action, str(error))
-    reason = str(error) if isinstance(error, Vanished) else "it left the page after it was judged"
-    return GateFailed(Point.UNSTABLE, f"{reason} ({REGATES} times)", summary(selector))
-
-
 def _failure(order: Order, error: DriverError) -> PageError:
     known = library.mapped(order.page, error)
     if isinstance(known, PageGone):
         return known
     reason = error.message.splitlines()[0]
-    return ActionFailed(order.action, reason, target=order.target.description if order.target else None)
+    return ActionFailed(
+        order.action, reason, target=order.target.judged.description if order.target else None
+    )
 
 
 # -- pointer -------------------------------------------------------------------------------------
@@ -263,8 +300,11 @@ async def _focus(order: Order) -> None:
 
 @performer("fill", editable=True, intent="text")
 async def _fill(order: Order) -> None:
-    if order.judged.guard is not None:
-        await type_over(order.page, order.action, order.judged, order.text)
+    judged = order.judged
+    if judged.guard is None and judged.typable:
+        judged = await prepare_typing(order.page, judged)
+    if judged.guard is not None:
+        await type_over(order.page, order.action, judged, order.text)
     else:
         await _replace_text(order, await order.gated(), order.text)
 
@@ -330,8 +370,14 @@ async def _takes_keys(order: Order, element: ElementHandle, text: str) -> bool:
 
 @performer("select_option")
 async def _select_option(order: Order) -> None:
-    wanted = [order.text] if isinstance(order.value, str | None) else list(order.value)
-    await (await order.gated()).element.select_option(wanted, force=True, timeout=OPTION_TIMEOUT_MS)
+    judged = order.judged
+    said = await library.call(
+        order.page, "choose", judged.token, json.dumps(order.texts), OPTION_TIMEOUT_S * 1000
+    )
+    if said["gone"]:
+        raise Vanished("it left the page after it was judged")
+    if said["problem"] is not None:
+        raise ActionFailed(order.action, said["problem"], target=judged.description)
 
 
 @performer("check", intent="press")
@@ -359,7 +405,7 @@ async def _tick(order: Order, *, on: bool) -> None:
 
 @performer("upload_file")
 async def _upload_file(order: Order) -> None:
-    files = [order.text] if isinstance(order.value, str | None) else list(order.value)
+    files = order.texts
     missing = await asyncio.to_thread(lambda: [name for name in files if not Path(name).is_file()])
     if missing:
         raise ActionMisused(order.action, f"cannot give the file {missing[0]!r}: there is none")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from playwright.async_api import ElementHandle, Page
@@ -24,6 +25,10 @@ Intent = Literal["handle", "press", "double", "hover", "text"]
 All but `handle` end with a guard in the page, raised in the turn in which the element passed."""
 
 
+class Vanished(Exception):
+    """The element went away, or from under the pointer, after it was judged; nothing was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
     """How much rest the gate asks of an element. Milliseconds unless the name says otherwise."""
@@ -35,13 +40,15 @@ class GatePolicy:
     young_ms: float = 600.0
     """A document that is not wholly known is young for this long: too young to have shown its habits."""
     young_look_ms: float = 260.0
-    """Asked in such a document, and of what was seen moving: as far as sampling 3 x 120 ms looks."""
+    """Asked of what was seen moving: as far as sampling 3 x 120 ms looks."""
     horizon_ms: float = 260.0
     """A timer due within this time is waited for, unless it ran before and did nothing to the element."""
     gap_factor: float = 1.5
     """A page that changes every n ms, unasked, must rest n times this: the next change would have come."""
     longest_look_ms: float = 370.0
-    """The most that the page around can ask for: what three samples 120 ms apart see, and a frame."""
+    """The most that the page around can ask for: three samples 120 ms apart, with what asking costs.
+
+    As much is asked of a document that is not wholly known while it is young or stirs unasked."""
     habit_ms: float = 1_000.0
     """The most that its own movements can ask for: who moved every 600 ms has moved again by then."""
     memory_ms: float = 1_000.0
@@ -75,8 +82,12 @@ class Judged:
     """The token of the guard that was raised for the action; None for the intent `handle`."""
     state: str | None
     """`true` or `false` where it can be ticked, the text of a field; None for the intent `handle`."""
+    typable: bool
+    """It takes real text as a whole, once `prepare_typing` was called: it was to be looked at first."""
     token: str | None
     via_token: str | None
+    glance: Mapping[str, Any] | None
+    """What `js/8_reveal.js` says of the element alone, where it was to be looked at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,27 @@ class Gated:
     """How often it was judged before it passed."""
 
 
+class Passed:
+    """An element that passed and that nothing was done to yet: what the page said, its handles on demand."""
+
+    def __init__(self, page: Page, judged: Judged) -> None:
+        self.page, self.judged = page, judged
+        self._gated: Gated | None = None
+
+    @property
+    def glance(self) -> Mapping[str, Any] | None:
+        """What the page said of the element in the turn in which it passed."""
+        return self.judged.glance
+
+    async def gated(self) -> Gated:
+        """Its handles, for one more round trip. Raises `Vanished` where its document was replaced since."""
+        if self._gated is None:
+            self._gated = await handles(self.page, self.judged)
+        if self._gated is None:
+            raise Vanished("its document was replaced after it was judged")
+        return self._gated
+
+
 async def judge(
     page: Page,
     selector: Selector,
@@ -109,7 +141,9 @@ async def judge(
     """One round trip: judge the element until all five points hold, and make ready for the action.
 
     `text` is what will be typed (intent `text`); a field that does not take it as a whole is answered
-    with a handle instead. `keep`: it can also be had by `handles`, whatever it is wanted for. Raises `GateFailed` with the first point that failed at last, and `PageGone`.
+    with a handle instead. `keep`: somebody looks at it before anything is done, so that nothing is
+    focused yet, it can also be had by `handles`, and a glance at it comes with the answer. Raises
+    `GateFailed` with the first point that failed at last, and `PageGone`.
     """
     began = time.monotonic()
     rules = asdict(policy or GatePolicy()) | {
@@ -135,9 +169,22 @@ async def judge(
         spot=Spot(**said["spot"]) if said["spot"] else None,
         guard=said["guard"],
         state=said["state"],
+        typable=said["typable"],
         token=said["token"],
         via_token=said["via_token"],
+        glance=said["glance"],
     )
+
+
+async def prepare_typing(page: Page, judged: Judged) -> Judged:
+    """Focus a field that was judged `typable`, select what it holds, and raise the guard.
+
+    Raises `Vanished` where it is no longer there.
+    """
+    guard = await library.call(page, "prepareTyping", judged.token)
+    if guard is None:
+        raise Vanished("it left the page after it was judged")
+    return replace(judged, guard=guard)
 
 
 async def handles(page: Page, judged: Judged) -> Gated | None:

@@ -17,14 +17,10 @@ from playwright.async_api import Page
 
 from agent.page import library
 from agent.page.errors import ActionFailed, PageError
-from agent.page.gate import Judged
+from agent.page.gate import Judged, Vanished
 
 UNHEARD_S = 1.0
 """An action that the browser is done with and that the page has not heard of after this did not arrive."""
-
-
-class Vanished(Exception):
-    """The element went away, or from under the pointer, after it was judged; nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,30 @@
-"""From HTML to trees: the document, then every shadow root and frame document in it."""
+"""From HTML to trees: the document, then every shadow root and frame document in it.
+
+All of it takes time linear in the page: holders are met while the tree is built, and nothing below
+one is built with it.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from kb_schema.pages.limits import Allowance, check_tree
 from kb_schema.pages.tags import HOLDER_TAGS
 from kb_schema.pages.tree import Element, Root
-from kb_schema.snapshots import FRAME_TAG, SHADOW_TAG
+from kb_schema.snapshots import SHADOW_TAG
+
+_FRAME_TAGS = ("iframe", "frame")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Markup of a root that stands in another one's, not parsed yet."""
+
+    kind: str
+    host: Element | None
+    markup: str
 
 
 def parse_roots(html: str, *, annotated: bool, most_characters: int) -> list[Root]:
@@ -17,97 +34,94 @@ def parse_roots(html: str, *, annotated: bool, most_characters: int) -> list[Roo
     and for markup nobody writes.
     """
     left = Allowance(most_characters)
-    roots = [_parse(html, "document", None, annotated, left)]
-    for root in roots:
-        for element in list(root.elements):
-            if element.tag not in HOLDER_TAGS:
-                continue
-            inner = _inner_root(element, annotated, left)
-            if inner is not None:
-                roots.append(inner)
-    for root in roots:
-        _drop_holders(root)
+    roots: list[Root] = []
+    waiting = [_Held("document", None, html)]
+    for held in waiting:
+        left.spend(held.markup)
+        root = Root(
+            held.kind, held.host, annotated, LexborHTMLParser(held.markup, is_fragment=held.kind == "shadow")
+        )
+        roots.append(root)
+        waiting += _fill(root)
+        if held.host is not None and held.kind == "shadow":
+            held.host.shadow = root
+        elif held.host is not None:
+            held.host.frame_document = root
     return roots
 
 
-def _inner_root(holder: Element, annotated: bool, left: Allowance) -> Root | None:
-    """The root a `<pp-...>` element holds, in `srcdoc` or inline."""
-    kind = "shadow" if holder.tag == SHADOW_TAG else "frame"
-    host = holder.parent if kind == "shadow" else _frame_before(holder)
-    if any(up.tag in HOLDER_TAGS for up in holder.ancestors()):
-        return None  # it comes again when the outer one is parsed
-    markup = holder.get("srcdoc")
-    if markup is None:
-        node = next(
-            node
-            for node in holder.root.parser.css(holder.tag)
-            if holder.root.by_node.get(node.mem_id) is holder
-        )
-        markup = node.inner_html or ""
-    inner = _parse(markup, kind, host, annotated, left)
-    if host is not None and kind == "shadow":
-        host.shadow = inner
-    elif host is not None:
-        host.frame_document = inner
-    return inner
+def _fill(root: Root) -> list[_Held]:
+    """Make the root's tree of its parser's, without the holders; returns what these hold.
 
-
-def _frame_before(holder: Element) -> Element | None:
-    siblings: list[Element | str] = holder.parent.children if holder.parent else holder.root.top
-    before = [node for node in siblings[: siblings.index(holder)] if isinstance(node, Element)]
-    return before[-1] if before and before[-1].tag in ("iframe", "frame") else None
-
-
-def _drop_holders(root: Root) -> None:
-    """The holders are ours, not the page's: nobody's query may find them or what is in them."""
-    holders = [element for element in root.elements if element.tag in HOLDER_TAGS]
-    if not holders:
-        return
-    gone = {id(node) for holder in holders for node in (holder, *holder.descendants())}
-    for holder in holders:
-        siblings = holder.parent.children if holder.parent else root.top
-        if holder in siblings:
-            siblings.remove(holder)
-    root.elements = [element for element in root.elements if id(element) not in gone]
-    root.by_node = {key: element for key, element in root.by_node.items() if id(element) not in gone}
-    root.ids = {key: element for key, element in root.ids.items() if id(element) not in gone}
+    Holders are ours, not the page's: nobody's query may find them or what is in them.
+    """
+    building = _Building(root)
+    node: LexborNode | None = root.parser.root
+    while node is not None:
+        building.walk(node)
+        node = node.next if root.kind == "shadow" else None
+    held = [_held(*holder) for holder in building.holders]
     # The parser's own tree loses them too, so that `:nth-child` and `+` count as they did live.
-    for node in root.parser.css(f"{SHADOW_TAG}, {FRAME_TAG}"):
-        node.decompose()
+    for holder, _, _ in building.holders:
+        holder.decompose()
+    return held
 
 
-def _parse(html: str, kind: str, host: Element | None, annotated: bool, left: Allowance) -> Root:
-    left.spend(html)
-    parser = LexborHTMLParser(html, is_fragment=kind == "shadow")
-    root = Root(kind, host, annotated, parser)
-    node: LexborNode | None = parser.root
-    if kind == "shadow":
-        while node is not None:
-            _build(root, node)
-            node = node.next
-    elif node is not None:
-        _build(root, node)
-    return root
+def _held(holder: LexborNode, parent: Element | None, before: Element | None) -> _Held:
+    """A shadow root belongs to what its holder stands in, a frame's document to the frame before it."""
+    markup = holder.attributes.get("srcdoc") if "srcdoc" in holder.attributes else holder.inner_html
+    if holder.tag == SHADOW_TAG:
+        return _Held("shadow", parent, markup or "")
+    return _Held("frame", before if before is not None and before.tag in _FRAME_TAGS else None, markup or "")
 
 
-def _build(root: Root, start: LexborNode) -> None:
-    """Walk the parser's tree without recursion and make ours of it."""
-    stack: list[tuple[LexborNode, Element | None, int]] = [(start, None, 0)]
-    while stack:
-        node, parent, depth = stack.pop()
-        siblings = parent.children if parent is not None else root.top
-        if node.is_text_node:
-            siblings.append(node.text_content or "")
-        elif node.is_element_node:
-            check_tree(depth, len(root.elements))
+class _Building:
+    """A root's tree while it is made."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._holders_at: dict[int, int] = {}
+        """By what it stands in: how many nodes there were before its last holder."""
+        self.holders: list[tuple[LexborNode, Element | None, Element | None]] = []
+        """The outermost holders, each with what it stands in and the element just before it. What is
+        inside one comes when that is parsed.
+        """
+
+    def walk(self, start: LexborNode) -> None:
+        """Add a node of the parser's and all below it, without recursion."""
+        root = self._root
+        elements, by_node, ids = root.elements, root.by_node, root.ids
+        stack: list[tuple[LexborNode, Element | None, int]] = [(start, None, 0)]
+        while stack:
+            node, parent, depth = stack.pop()
+            siblings = parent.children if parent is not None else root.top
+            if node.is_text_node:
+                siblings.append(node.text_content or "")
+                continue
+            if not node.is_element_node:
+                continue
+            tag = node.tag or ""
+            if tag in HOLDER_TAGS:
+                self.holders.append((node, parent, self._before(parent, siblings)))
+                continue
+            check_tree(depth, len(elements))
             attributes = {name: value or "" for name, value in node.attributes.items()}
-            element = Element(node.tag or "", attributes, root, parent, len(root.elements))
+            element = Element(tag, attributes, root, parent, len(elements))
             siblings.append(element)
-            root.elements.append(element)
-            root.by_node[node.mem_id] = element
-            if attributes.get("id"):
-                root.ids.setdefault(attributes["id"], element)
+            elements.append(element)
+            by_node[node.mem_id] = element
+            if own := attributes.get("id"):
+                ids.setdefault(own, element)
             child = node.last_child
+            depth += 1
             while child is not None:
-                stack.append((child, element, depth + 1))
+                stack.append((child, element, depth))
                 child = child.prev
+
+    def _before(self, parent: Element | None, siblings: list[Element | str]) -> Element | None:
+        """The element before a holder, if no other holder stands between; each text is passed once."""
+        key, count = id(parent), len(siblings)
+        begin = self._holders_at.get(key, 0)
+        self._holders_at[key] = count
+        found = (node for at in range(count - 1, begin - 1, -1) if isinstance(node := siblings[at], Element))
+        return next(found, None)

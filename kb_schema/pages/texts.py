@@ -120,17 +120,23 @@ class Texts:
         return self._spans[id(element)]
 
     def _walk(self, nodes: Iterable[Element | str]) -> None:
-        stack: list[Element | str | tuple[Element, int]] = list(nodes)
+        gather, add, spans = self._gather, self._add, self._spans
+        stack: list[Element | str | tuple[int, int]] = list(nodes)
         stack.reverse()
         while stack:
             at = stack.pop()
             if isinstance(at, str):
-                self._add(at)
+                add(at)
             elif isinstance(at, tuple):
-                self._spans[id(at[0])] = (at[1], self._length)
+                spans[at[0]] = (at[1], self._length)
             else:
-                stack.append((at, self._length))
-                stack.extend(self._gather(at, self._add))
+                begin = self._length
+                rest = gather(at, add)
+                if rest:
+                    stack.append((id(at), begin))
+                    stack += rest
+                else:
+                    spans[id(at)] = (begin, self._length)
 
     def _add(self, text: str) -> None:
         if text == " ":
@@ -148,7 +154,7 @@ class Texts:
             squeezed = squeezed.lower()
         self._parts.append(squeezed)
         self._length += len(squeezed)
-        self._blank = squeezed.endswith(" ")
+        self._blank = squeezed[-1] == " "
 
 
 _Gather = Callable[[Element, Callable[[str], None]], list[Element | str]]
@@ -166,20 +172,20 @@ def _all(element: Element, say: Callable[[str], None]) -> list[Element | str]:
 def _gather(
     element: Element, say: Callable[[str], None], *, shown: bool, everything: bool
 ) -> list[Element | str]:
-    apart = element.tag not in INLINE_TAGS
+    tag = element.tag
+    apart = tag not in INLINE_TAGS
     if apart:
         say(" ")
-    if shown and (element.tag in _SPEAKING or element.get("role") == "img"):
+    if shown and (tag in _SPEAKING or element.attributes.get("role") == "img"):
         for words in _spoken(element):
             say(words)
-    if element.tag in TEXTLESS_TAGS:
+    if tag in TEXTLESS_TAGS:
         return []
-    folded = element.tag == "details" and "open" not in element.attributes
-    rest: list[Element | str] = [" "] if apart else []
-    if everything or (shown and not folded):
-        rest += element.children[::-1]
-    else:
-        rest += [child for child in reversed(element.children) if isinstance(child, Element)]
+    rest = element.children[::-1]
+    if not everything and (not shown or (tag == "details" and "open" not in element.attributes)):
+        rest = [child for child in rest if isinstance(child, Element)]
+    if apart:
+        rest.insert(0, " ")
     return rest
 
 

@@ -84,6 +84,8 @@ class Root:
     """Label elements by the control they label, once they were asked for (`names.labels_of`)."""
     standing: dict[int, Element | None] = field(default_factory=dict)
     """Closed lists without a mark, and the option each shows, once that was asked (`visibility`)."""
+    choosers: dict[int, Element | None] = field(default_factory=dict)
+    """The list around what is around an option, once that was asked (`visibility`)."""
     texts: dict[Said, Texts] = field(default_factory=dict)
     """What it says, once it was asked (`texts`)."""
 

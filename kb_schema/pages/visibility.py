@@ -7,6 +7,7 @@ is `agent/page/js/1_roots.js`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from kb_schema.pages.tags import HOLDER_TAGS, NEVER_SHOWN_TAGS
 from kb_schema.pages.tree import Element
@@ -19,9 +20,12 @@ _HIDING_STYLE = re.compile(
 
 def visible(element: Element) -> bool:
     """Whether the element can be seen."""
-    if element.seen is None:
-        element.seen = _annotated_visible(element) if element.root.annotated else _markup_visible(element)
-    return element.seen
+    seen = element.seen
+    if seen is None:
+        seen = element.seen = (
+            _annotated_visible(element) if element.root.annotated else _markup_visible(element)
+        )
+    return seen
 
 
 def _annotated_visible(element: Element) -> bool:
@@ -31,43 +35,36 @@ def _annotated_visible(element: Element) -> bool:
 def _markup_visible(element: Element) -> bool:
     """Foreign HTML: no `hidden`, no hiding inline style, nothing of the kind around it."""
     chain: list[Element] = []
-    node: Element | None = element
+    node = element.parent or element.root.host
     while node is not None and node.seen is None:
         chain.append(node)
         node = node.parent or node.root.host
     answer = True if node is None else bool(node.seen)
     for each in reversed(chain):
-        answer = answer and _shown_by_itself(each)
-        each.seen = answer
-    return answer
+        answer = each.seen = answer and _shown_by_itself(each)
+    return answer and _shown_by_itself(element)
 
 
 def _shown_by_itself(element: Element) -> bool:
-    if element.tag in NEVER_SHOWN_TAGS or "hidden" in element.attributes:
+    shows, parent, attributes = _TAGS_SHOW.get(element.tag), element.parent, element.attributes
+    if shows is not None and not shows(element):
         return False
-    if element.tag == "input" and element.input_type == "hidden":
+    folded = parent is not None and parent.tag == "details" and "open" not in parent.attributes
+    if folded and element.tag != "summary":
         return False
-    if element.tag == "option" and not is_chosen(element):
-        return _opened_list(element)
-    if (
-        element.parent is not None
-        and element.parent.tag == "details"
-        and "open" not in element.parent.attributes
-    ):
-        return element.tag == "summary"
-    return not _HIDING_STYLE.search(element.get("style") or "") and not (
-        element.tag == "dialog" and "open" not in element.attributes
-    )
+    if not attributes:
+        return True
+    return "hidden" not in attributes and not _HIDING_STYLE.search(attributes.get("style", ""))
 
 
 def is_chosen(option: Element) -> bool:
     """Whether an option is selected; without a mark, a closed list shows its first usable one."""
     if option.root.annotated and CHECKED_ATTRIBUTE in option.attributes:
         return option.attributes[CHECKED_ATTRIBUTE] == "true"
-    chooser = option.closest("select")
+    chooser = _chooser(option)
     if chooser is None or "selected" in option.attributes:
         return "selected" in option.attributes
-    if _opened_list(option):
+    if _is_opened(chooser):
         return False
     return _standing(chooser) is option
 
@@ -83,9 +80,35 @@ def _standing(chooser: Element) -> Element | None:
     return standing[id(chooser)]
 
 
-def _opened_list(option: Element) -> bool:
-    chooser = option.closest("select")
-    if chooser is None:
-        return False
+def _chooser(option: Element) -> Element | None:
+    """The list an option is in. However deep options stand, each element around them is passed once."""
+    known = option.root.choosers
+    passed: list[int] = []
+    node = option.parent
+    while node is not None and node.tag != "select" and id(node) not in known:
+        passed.append(id(node))
+        node = node.parent
+    found = node if node is None or node.tag == "select" else known[id(node)]
+    known.update(dict.fromkeys(passed, found))
+    return found
+
+
+def _is_opened(chooser: Element) -> bool:
     size = chooser.get("size") or ""
     return "multiple" in chooser.attributes or (size.isdecimal() and int(size) > 1)
+
+
+def _option_shows(option: Element) -> bool:
+    if is_chosen(option):
+        return True
+    chooser = _chooser(option)
+    return chooser is not None and _is_opened(chooser)
+
+
+_TAGS_SHOW: dict[str, Callable[[Element], bool]] = {
+    **dict.fromkeys(NEVER_SHOWN_TAGS, lambda _: False),
+    "input": lambda element: element.input_type != "hidden",
+    "option": _option_shows,
+    "dialog": lambda element: "open" in element.attributes,
+}
+"""Tags that do not always show by themselves."""

@@ -200,6 +200,14 @@ FOR row IN @@learned
 """
 
 # As KNOWN_KEYS, with the rows.
+# "COLLECT operation: grouping and WITH COUNT INTO" (aql/high-level-operations/collect).
+LEARNED_COUNTS = """
+FOR row IN @@learned
+  FILTER row.website_id == @website
+  COLLECT kind = row.kind WITH COUNT INTO rows
+  RETURN {kind: kind, rows: rows}
+"""
+
 KEPT_OF = """
 FOR row IN @@learned
   FILTER row._key IN @keys

@@ -84,6 +84,15 @@ class Database:
         """All rows of one query."""
         return await self.read(lambda db: db.execute(query, values).fetchall())
 
+    async def counts(self, table: str, query: str, values: Values = ()) -> dict[Any, int]:
+        """A query's rows, each of a name and a number; nothing where the file has no such table yet."""
+
+        def work(db: sqlite3.Connection) -> dict[Any, int]:
+            there = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+            return dict(db.execute(query, values).fetchall()) if there else {}
+
+        return await self.read(work)
+
     async def execute(self, query: str, values: Values = ()) -> None:
         """One statement that writes, as a transaction."""
         await self.write(lambda db: db.execute(query, values).close())

@@ -91,6 +91,8 @@ _NUMBERS = "name, day, succeeded, failed, seen, timed, timed_weight, timed_sum, 
 
 _TALLIES = f"SELECT {_NUMBERS} FROM learned WHERE website_id = ? AND kind = ? ORDER BY name"  # noqa: S608 - ours
 
+_COUNTS = "SELECT kind, count(*) FROM learned WHERE website_id = ? GROUP BY kind"
+
 _CHANGES = (
     f"SELECT kind, {_NUMBERS} FROM learned WHERE website_id = ? AND kind IN ('transition', 'recovery') "  # noqa: S608
     "AND revision > ? ORDER BY name"
@@ -193,6 +195,10 @@ class EmbeddedLearnedStore:
     async def element_stats(self, website_id: str) -> Mapping[ElementUse, ElementStats]:
         """See `LearnedStore`."""
         return element_stats(await self._observed(website_id, "element"))
+
+    async def counts(self, website_id: str) -> Mapping[Kind, int]:
+        """By an index; makes no tables."""
+        return await self._database.counts("learned", _COUNTS, (website_id,))
 
     async def forget(self, website_id: str, subjects: Collection[Subject]) -> None:
         """All of them in one transaction."""

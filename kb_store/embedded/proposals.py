@@ -36,6 +36,7 @@ _CHANGED = (
 )
 _WHERE = "WHERE (:website_id IS NULL OR website_id = :website_id) AND (:id IS NULL OR proposal_id = :id)"
 _PROPOSALS = f"SELECT website_id, proposal_id, status, decided_at, body FROM proposals {_WHERE}"  # noqa: S608 - our own text
+_COUNTS = "SELECT status, count(*) FROM proposals WHERE website_id = ? GROUP BY status"
 _SUPPORTS = f"SELECT website_id, proposal_id, body FROM proposal_supports {_WHERE}"  # noqa: S608 - our own text
 
 
@@ -91,6 +92,10 @@ class EmbeddedProposalStore:
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """See `ProposalStore`."""
         return in_order(await self._read(website_id, None))
+
+    async def counts(self, website_id: str) -> Mapping[ProposalStatus, int]:
+        """By the primary key; makes no tables."""
+        return await self._database.counts("proposals", _COUNTS, (website_id,))
 
     async def put_fingerprint(
         self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint

@@ -7,6 +7,7 @@ answering costs seconds; addresses in messages never carry credentials.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -54,6 +55,10 @@ _READABLE = re.compile(
     r"^(?P<scheme>mongodb(?:\+srv)?)://(?:[^@/?#]*@)?(?P<hosts>[\w.\-:,\[\]%]+)(?:/(?P<database>[^/@?#]*))?(?:\?[^@]*)?$"
 )
 
+_REFUSED_CALL = re.compile(r"\[Errno \d+\] Connect call failed \([^)]*\)")
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+"""How Python words errors of sockets: the numbers say nothing to a reader."""
+
 _REFUSED = 121
 _MAJORITY = WriteConcern(w="majority")
 _FIXES = {
@@ -97,6 +102,12 @@ class DocumentRefused(StoreError):
         )
 
 
+async def counts_by(collection: Collection, wanted: Document, field: str) -> dict[Any, int]:
+    """How many of the wanted documents there are by the value of a field."""
+    stages: list[Document] = [{"$match": wanted}, {"$group": {"_id": f"${field}", "number": {"$sum": 1}}}]
+    return {found["_id"]: found["number"] async for found in await collection.aggregate(stages)}
+
+
 class Connection:
     """A client, made at the first use and made again after `close`."""
 
@@ -121,14 +132,16 @@ class Connection:
 
     def _made(self) -> AsyncMongoClient[Document]:
         try:
-            return AsyncMongoClient(
-                self._url,
-                serverSelectionTimeoutMS=int(SELECTION_SECONDS * 1000),
-                connectTimeoutMS=int(SELECTION_SECONDS * 1000),
-                appname="periplus",
-                tz_aware=True,
-            )
-        except (ValueError, TypeError):  # how the driver refuses some ports and options
+            with warnings.catch_warnings():  # of options that it does not know, quoting the URL
+                warnings.simplefilter("error", UserWarning)
+                return AsyncMongoClient(
+                    self._url,
+                    serverSelectionTimeoutMS=int(SELECTION_SECONDS * 1000),
+                    connectTimeoutMS=int(SELECTION_SECONDS * 1000),
+                    appname="periplus",
+                    tz_aware=True,
+                )
+        except (ValueError, TypeError, UserWarning):  # how the driver refuses some ports and options
             raise _BadUrl from None
 
     async def close(self) -> None:
@@ -171,15 +184,23 @@ class Connection:
         """The driver's errors inside become ours."""
         try:
             yield
-        except (InvalidURI, ConfigurationError, InvalidName, _BadUrl) as exc:
+        except (InvalidURI, ConfigurationError, InvalidName, _BadUrl):
             # Their texts quote the URL: not passed on, and not chained into a traceback.
-            reason = f"the driver refuses its URL ({type(exc).__name__.lstrip('_')})"
-            fix = "correct PERIPLUS_MONGODB_URL; special characters in it are percent-encoded"
+            reason = "the driver refuses its URL"
+            fix = (
+                "correct PERIPLUS_MONGODB_URL: its host, port, database or an option; "
+                "special characters in it are percent-encoded"
+            )
             raise StoreUnavailable(self.address, reason, fix=fix) from None
         except ConnectionFailure as exc:
             self._is_down = True
+            refusal = self._last_refusal()
             fix = "start MongoDB or correct PERIPLUS_MONGODB_URL, then try again"
-            raise StoreUnavailable(self.address, _first_sentence(exc), fix=fix) from exc
+            if refusal is not None:
+                fix = _FIXES[refusal.code or 0]
+            unavailable = StoreUnavailable(self.address, _first_sentence(refusal or exc), fix=fix)
+            unavailable.retriable = refusal is None
+            raise unavailable from exc
         except ExecutionTimeout as exc:
             raise StoreUnavailable(self.address, "it did not answer in time", fix="try again") from exc
         except InvalidBSON as exc:
@@ -196,12 +217,22 @@ class Connection:
             unavailable.retriable = code not in _FIXES
             raise unavailable from exc
 
+    def _last_refusal(self) -> OperationFailure | None:
+        """Why a server refused to be talked to at all: the driver then looks for it as if it were away."""
+        if self._client is None:
+            return None
+        servers = self._client.topology_description.server_descriptions().values()
+        refusals = (server.error for server in servers if isinstance(server.error, OperationFailure))
+        return next((refusal for refusal in refusals if refusal.code in _FIXES), None)
+
 
 def _first_sentence(error: PyMongoError) -> str:
     """What happened, without the driver's dump of its view of the cluster."""
     if isinstance(error, BulkWriteError) and (errors := (error.details or {}).get("writeErrors")):
         return str(errors[0].get("errmsg", "a write failed"))
     text = str(error).split(", Timeout:")[0].split(", full error:")[0].split(" (configured timeouts")[0]
+    text = text.replace("No replica set members found yet", "no member of the replica set answers")
+    text = _ERRNO.sub("", _REFUSED_CALL.sub("nobody answers there", text)).rstrip(".")
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 

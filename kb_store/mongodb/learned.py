@@ -46,7 +46,7 @@ from kb_store.learned import (
 )
 from kb_store.learned_marks import TICKET_SECONDS, Mark, settled
 from kb_store.learned_shares import from_json, to_json, with_shares
-from kb_store.mongodb.connection import Connection, Database, Session
+from kb_store.mongodb.connection import Connection, Database, Session, counts_by
 from kb_store.mongodb.documents import health_of
 from kb_store.mongodb.layout import plans_of, prepare
 from kb_store.ports import Health
@@ -162,6 +162,11 @@ class MongoLearnedStore:
     async def element_stats(self, website_id: str) -> Mapping[ElementUse, ElementStats]:
         """See `LearnedStore`."""
         return element_stats(await self._observed(website_id, "element"))
+
+    async def counts(self, website_id: str) -> Mapping[Kind, int]:
+        """By the index of websites and kinds."""
+        async with self._connection.asking() as database:
+            return await counts_by(database[NUMBERS], {"_id.website_id": website_id}, "_id.kind")
 
     async def forget(self, website_id: str, subjects: Collection[Subject]) -> None:
         """One command for all of them."""

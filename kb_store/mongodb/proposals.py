@@ -8,16 +8,33 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from pymongo.errors import DuplicateKeyError
 
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
-from kb_store.mongodb.connection import Connection
+from kb_store.initialising import Prepared
+from kb_store.mongodb.connection import Connection, counts_by
+from kb_store.mongodb.layout import plans_of, prepare
 from kb_store.proposals import in_order, with_supports
 
 PROPOSALS, REVISIONS, FINGERPRINTS = "proposals", "proposal_revisions", "element_fingerprints"
+
+VALIDATORS: Mapping[str, Mapping[str, Any]] = {
+    PROPOSALS: {
+        "required": ["status", "body", "supports"],
+        "properties": {
+            "status": {"enum": list(get_args(ProposalStatus))},
+            "decided_at": {"bsonType": ["string", "null"]},
+            "body": {"bsonType": "string"},
+            "supports": {"bsonType": "array", "maxItems": MAX_SUPPORTS},
+        },
+    },
+    REVISIONS: {"properties": {"revision": {"bsonType": ["int", "long"], "minimum": 0}}},
+    FINGERPRINTS: {"required": ["body"], "properties": {"body": {"bsonType": "string"}}},
+}
+"""What is edited by hand to something else is refused."""
 
 
 class MongoProposalStore:
@@ -32,6 +49,10 @@ class MongoProposalStore:
 
     async def prepare(self) -> None:
         """Nothing: MongoDB makes the collections when they are first written, `_id` is all the index."""
+
+    async def initialise(self) -> list[Prepared]:
+        """The collections, with their validators; says what was made or found."""
+        return await prepare(self._connection, plans_of(dict.fromkeys(VALIDATORS, ()), VALIDATORS))
 
     async def support(self, proposal: Proposal, support: Support | None) -> bool:
         """See `ProposalStore`."""
@@ -83,14 +104,14 @@ class MongoProposalStore:
 
     async def proposals(self, website_id: str | None = None) -> Sequence[Proposal]:
         """See `ProposalStore`."""
-        # The whole of a website's keys lies between these two: `_id` is compared field by field.
-        wanted = (
-            {}
-            if website_id is None
-            else {"_id": {"$gte": _key(website_id, ""), "$lt": _key(website_id, "~")}}
-        )
+        wanted = {} if website_id is None else _of(website_id)
         async with self._connection.asking() as database:
             return in_order([_proposal(found) async for found in database[PROPOSALS].find(wanted)])
+
+    async def counts(self, website_id: str) -> Mapping[ProposalStatus, int]:
+        """Over the website's keys."""
+        async with self._connection.asking() as database:
+            return await counts_by(database[PROPOSALS], _of(website_id), "status")
 
     async def put_fingerprint(
         self, website_id: str, screen_id: str, element_id: str, fingerprint: Fingerprint
@@ -133,6 +154,11 @@ class MongoProposalStore:
 
 def _key(website_id: str, proposal_id: str) -> dict[str, str]:
     return {"website_id": website_id, "proposal_id": proposal_id}
+
+
+def _of(website_id: str) -> dict[str, Any]:
+    """The whole of a website's keys lies between these two: `_id` is compared field by field."""
+    return {"_id": {"$gte": _key(website_id, ""), "$lt": _key(website_id, "~")}}
 
 
 def _proposal(document: Mapping[str, Any]) -> Proposal:

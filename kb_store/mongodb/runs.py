@@ -15,7 +15,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel, ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from kb_schema.base import Model
-from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
+from kb_schema.runs import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.storage import (
     CHECKPOINT_TTL_S,
     EVENT_TTL_S,
@@ -33,7 +33,7 @@ from kb_schema.storage import (
 from kb_store.errors import StoreError
 from kb_store.initialising import Prepared
 from kb_store.mongodb.bodies import check_size as check_document_size
-from kb_store.mongodb.connection import Connection, Document
+from kb_store.mongodb.connection import Connection, Document, counts_by
 from kb_store.mongodb.documents import health_of
 from kb_store.mongodb.layout import plans_of, prepare
 from kb_store.ports import Health
@@ -175,6 +175,12 @@ class MongoRunStore:
         if website_id is not None:
             wanted["website_id"] = website_id
         return await self._all(StoredRun, "runs", wanted, [("run_id", ASCENDING)], limit)
+
+    async def run_counts(self, website_id: str) -> Mapping[RunStatus | None, int]:
+        """By the index of websites."""
+        async with self._connection.asking() as database:
+            found = await counts_by(database["runs"], {"website_id": website_id}, "status")
+        return {status and RunStatus(status): number for status, number in found.items()}
 
     async def append_step(self, step: StoredStep) -> bool:
         """By the unique index."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
 from mcp_server.errors import Busy, TookTooLong
+
+DoneT = TypeVar("DoneT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +52,64 @@ class Guard:
         self._all += 1
         self._running[client] += 1
         try:
-            with anyio.fail_after(limits.call_seconds):
+            with anyio.CancelScope(deadline=anyio.current_time() + limits.call_seconds) as scope:
                 yield
-        except TimeoutError as exc:
-            raise TookTooLong(limits.call_seconds) from exc
+            if scope.cancelled_caught:
+                raise TookTooLong(limits.call_seconds)
         finally:
             self._all -= 1
             self._running[client] -= 1
             if not self._running[client]:
                 del self._running[client]
 
-    @property
-    def threads(self) -> anyio.CapacityLimiter:
-        """For work in threads. A call that is given up keeps its place until its thread is done."""
+    async def in_thread(self, work: Callable[[], DoneT]) -> DoneT:
+        """Work that may take long. A call that is given up keeps its place until its thread is done,
+        which is soon where the work asks whether it is `still_wanted`.
+        """
         if self._threads is None:
             self._threads = anyio.CapacityLimiter(self.limits.calls_at_once)
-        return self._threads
+        place = _Place(self._threads)
+        await self._threads.acquire_on_behalf_of(place)
+        try:
+            return await anyio.to_thread.run_sync(
+                partial(place.filled, work), abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+            )
+        finally:
+            place.leave_unless_begun()
+
+    @property
+    def in_threads(self) -> int:
+        """How many threads are at work, for whomever."""
+        return 0 if self._threads is None else self._threads.borrowed_tokens
+
+
+class _Place:
+    """The place of one thread. It is given back by the thread, or by the call where none began."""
+
+    def __init__(self, places: anyio.CapacityLimiter) -> None:
+        self._places = places
+        self._loop = asyncio.get_running_loop()
+        self._ticket = [self]
+        """Whoever takes it gives the place back."""
+
+    def filled(self, work: Callable[[], DoneT]) -> DoneT:
+        """In the thread: do the work."""
+        if not self._claimed():
+            raise RuntimeError("the call was over before its thread began")
+        try:
+            return work()
+        finally:
+            with suppress(RuntimeError):  # the server has ended meanwhile
+                self._loop.call_soon_threadsafe(self._places.release_on_behalf_of, self)
+
+    def leave_unless_begun(self) -> None:
+        """In the event loop: the call is over."""
+        if self._claimed():
+            self._places.release_on_behalf_of(self)
+
+    def _claimed(self) -> bool:
+        try:
+            self._ticket.pop()
+        except IndexError:
+            return False
+        return True

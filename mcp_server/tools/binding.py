@@ -7,14 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
-import anyio.to_thread
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from kb_schema.answers import Websites
 from mcp_server import rendering
 from mcp_server.desk import Desk
+from mcp_server.errors import SourceDown
 from mcp_server.security import access
-from mcp_server.security.limits import Guard
 from mcp_server.tools.calling import DeskTool, refusal
 from mcp_server.tools.parameters import WebsiteId
 from mcp_server.tools.reply import DeskedTool, Reply, WebsiteTool
@@ -28,7 +27,7 @@ FEW_SCREENS = 200
 Answering = Callable[..., Any]
 
 
-def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
+def website_tool(tool: WebsiteTool, desk: Desk) -> DeskTool:
     """A tool over one website: `website_id` takes the place of the function's `visit`."""
     hints = get_type_hints(tool.function, include_extras=True)
     (answer_model,) = get_args(hints["return"])
@@ -40,10 +39,19 @@ def website_tool(tool: WebsiteTool, desk: Desk, guard: Guard) -> DeskTool:
 
     async def answering(website_id: str, **arguments: Any) -> CallToolResult:
         visit, note = await desk.visit(website_id)
+        if tool.elsewhere is not None:
+            try:
+                reply = await tool.elsewhere(desk, visit, **arguments)
+            except SourceDown as exc:
+                if visit.view.roads is None:
+                    raise
+                reply, note = None, "; ".join(filter(None, (note, f"searched in memory: {exc.message}")))
+            if reply is not None:
+                return told(reply, note)
         work = partial(tool.function, visit, **arguments)
         looking = arguments.get("snapshot") is not None
         if tool.in_thread and (looking or len(visit.view.knowledge.screens) > FEW_SCREENS):
-            reply = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=guard.threads)
+            reply = await desk.guard.in_thread(work)
         else:
             reply = work()
         return told(reply, note)

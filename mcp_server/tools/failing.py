@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-import anyio.to_thread
 from pydantic import Field
 
-from kb_schema.answers import Explanation, Identification
+from kb_schema.answers import Explanation
 from kb_schema.pages.limits import PageRefused
-from kb_schema.pages.stored import StoredPage
 from kb_schema.snapshots import PageSnapshot
 from kb_store.errors import StoreError
 from mcp_server import rendering
@@ -54,20 +52,19 @@ async def explain_failure(  # noqa: PLR0917 - clients name every argument
         raise BadRequest(
             "nothing is said of the failure", hint="give error, snapshot, task_id and step_id, or run_id"
         )
-    answer = await anyio.to_thread.run_sync(
-        partial(_explained, visit, told, snapshot, run_id), abandon_on_cancel=True
-    )
+    answer = await desk.guard.in_thread(partial(_explained, visit, told, snapshot, run_id))
     return Reply(answer, rendering.explanation(answer))
 
 
 def _explained(visit: Visit, told: Told, snapshot: PageSnapshot | None, run_id: str | None) -> Explanation:
     try:
-        page = None if snapshot is None else StoredPage(admitted(snapshot))
-        found: Identification | None = None
-        if page is not None:
+        if snapshot is None:
+            case = Case(visit.view, told, None, None, visit.prober, visit.base_url)
+            return explain(case, run_id=run_id)
+        with visit.pages.lent(admitted(snapshot)) as page:
             found = identify(visit.view, page, visit.prober, base_url=visit.base_url)
-        case = Case(visit.view, told, page, found, visit.prober, visit.base_url)
-        return explain(case, run_id=run_id)
+            case = Case(visit.view, told, page, found, visit.prober, visit.base_url)
+            return explain(case, run_id=run_id)
     except PageRefused as exc:
         raise BadRequest(exc.reason, hint="send the page's text instead of its HTML") from exc
 

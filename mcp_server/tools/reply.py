@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from kb_schema.base import Model
 from mcp_server.compiled import View
 from mcp_server.identify import Prober
+from mcp_server.page_shelf import PageShelf
 
 AnswerT = TypeVar("AnswerT", bound=Model)
 
@@ -29,6 +30,7 @@ class Visit:
     prober: Prober
     base_url: str | None = None
     """The base URL the server was configured with for this website."""
+    pages: PageShelf = field(default_factory=PageShelf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class WebsiteTool:
     title: str
     in_thread: bool = False
     """Whether it may take long enough to hold up other requests."""
+    elsewhere: Callable[..., Awaitable[Reply[Any] | None]] | None = None
+    """Asked first, with the `Desk`, the visit and the arguments: the answer of a server that has one."""
 
 
 @dataclass(frozen=True, slots=True)

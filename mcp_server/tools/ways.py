@@ -9,6 +9,7 @@ from pydantic import Field
 from kb_schema.answers import DocumentAnswer, Groups, Objective, Paths, RecoveryPaths
 from mcp_server import describe, recover, rendering, strategies
 from mcp_server.paths import MOST_PATHS, NOTHING, Avoid, find_paths
+from mcp_server.tools import afar
 from mcp_server.tools.parameters import FactsKnown, Id, ScreenId, named, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
@@ -79,7 +80,7 @@ def get_error_recovery_strategy(
 
 
 TOOLS = (
-    WebsiteTool(find_path, "How do I get there?", in_thread=True),
+    WebsiteTool(find_path, "How do I get there?", in_thread=True, elsewhere=afar.find_path),
     WebsiteTool(find_screen_groups, "Groups of a screen"),
     WebsiteTool(find_global_recovery_paths, "How do I get out?"),
     WebsiteTool(get_error_recovery_strategy, "What to try for an error"),

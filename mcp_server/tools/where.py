@@ -13,7 +13,7 @@ from kb_schema.documents import did_you_mean
 from kb_schema.excerpts import excerpt
 from kb_schema.pages.limits import PageRefused
 from kb_schema.snapshots import PageSnapshot
-from mcp_server import describe, here, rendering
+from mcp_server import describe, here, identified, rendering
 from mcp_server.errors import BadRequest
 from mcp_server.identify import identify
 from mcp_server.snapshots import admitted
@@ -52,8 +52,16 @@ def identify_current_screen(
     snapshot: Page,
     last_known_screen_id: Annotated[ScreenId | None, Field(description="Gives the ways out if lost")] = None,
     base_url: Annotated[str | None, Field(description="Where the site runs, if not at its own")] = None,
+    detail: DetailLevel = "summary",
 ) -> Reply[Identification]:
-    """Which known screen a page is, with evidence; the ways out if it is none."""
+    """Which known screen a page is, and why; the ways out if it is none."""
+    answer = identified.at_detail(_identified(visit, snapshot, last_known_screen_id, base_url), detail)
+    return Reply(answer, rendering.identification(answer))
+
+
+def _identified(
+    visit: Visit, snapshot: PageSnapshot, last_known_screen_id: str | None, base_url: str | None = None
+) -> Identification:
     if last_known_screen_id is not None:
         screen_of(visit.view, last_known_screen_id)
     if base_url and not urls.is_web_address(base_url):
@@ -62,16 +70,16 @@ def identify_current_screen(
             f"base_url {excerpt(base_url)!r} is no URL", hint=f"give one like {excerpt(example)!r}, or none"
         )
     try:
-        answer = identify(
-            visit.view,
-            admitted(snapshot),
-            visit.prober,
-            base_url=base_url or visit.base_url,
-            last_known=last_known_screen_id,
-        )
+        with visit.pages.lent(admitted(snapshot)) as page:
+            return identify(
+                visit.view,
+                page,
+                visit.prober,
+                base_url=base_url or visit.base_url,
+                last_known=last_known_screen_id,
+            )
     except PageRefused as exc:
         raise BadRequest(exc.reason, hint="send the page's text instead of its HTML") from exc
-    return Reply(answer, rendering.identification(answer))
 
 
 def get_screen(visit: Visit, screen_id: ScreenId, detail: DetailLevel = "working") -> Reply[DocumentAnswer]:
@@ -91,7 +99,7 @@ def get_available_actions(
     if screen_id is not None:
         screen_of(visit.view, screen_id)
     if snapshot is not None:
-        found = identify_current_screen(visit, snapshot, screen_id).answer
+        found = _identified(visit, snapshot, screen_id)
         answer = here.where_and_what(visit.view, found, detail)
     elif screen_id is not None:
         answer = here.available_actions(visit.view, screen_id, detail)

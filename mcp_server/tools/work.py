@@ -10,6 +10,7 @@ from kb_schema import vocabulary
 from kb_schema.answers import DocumentAnswer, NextStep, TaskList
 from mcp_server import demos, describe, near, rendering, steps
 from mcp_server.errors import BadRequest
+from mcp_server.tools import afar
 from mcp_server.tools.parameters import DetailLevel, FactsKnown, Id, ScreenId, named, screen_of
 from mcp_server.tools.reply import Reply, Visit, WebsiteTool
 
@@ -95,7 +96,12 @@ TOOLS = (
     WebsiteTool(list_tasks, "Tasks"),
     WebsiteTool(get_task_definition, "A task"),
     WebsiteTool(get_next_step, "What is next?"),
-    WebsiteTool(find_tasks_for_screen, "Tasks that use a screen", in_thread=True),
+    WebsiteTool(
+        find_tasks_for_screen,
+        "Tasks that use a screen",
+        in_thread=True,
+        elsewhere=afar.find_tasks_for_screen,
+    ),
     WebsiteTool(get_action_definition, "An action"),
     WebsiteTool(get_presentation_flow, "A demo"),
 )

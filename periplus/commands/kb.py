@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.tree import Tree
 
 from kb_schema import MODELS, KnowledgeBase, KnowledgeError, Problem
@@ -25,22 +23,17 @@ from kb_store import (
     LoadReport,
     NoSuchWebsite,
     Stores,
-    StoreStatus,
-    WebsiteStatus,
     load_knowledge,
     read_knowledge,
-    store_status,
 )
 from kb_store.changing import Keeping
-from kb_store.runs import RunStore
-from kb_store.status import Checkable
 from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
 from loaders.diff import Added, Changed, Removed
-from periplus.commands import kb_check, kb_migrate, kb_proposals, kb_stores
+from periplus.commands import kb_check, kb_migrate, kb_proposals, kb_status, kb_stores
 from periplus.commands.changes import change_line, print_tree
+from periplus.commands.wording import counted, print_json
 from periplus.errors import EXIT_USER, UserError, print_problems
-from periplus.logbook import unprepared_logbook
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen, unprepared
+from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
 app = typer.Typer(
     help="Knowledge bases: check, load, export and compare them.",
@@ -67,6 +60,7 @@ out = Console()
 err = Console(stderr=True)
 
 app.command()(kb_stores.init)
+app.command()(kb_status.status)
 app.command()(kb_stores.copy)
 app.command()(kb_migrate.migrate)
 app.command()(kb_check.check)
@@ -99,10 +93,10 @@ def load(
     opening = open_chosen(mongodb_url, arangodb_url)
     report = asyncio.run(_load(knowledge, opening, quiet=as_json, replace_learned=replace_learned))
     if as_json:
-        _print_json({"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
+        print_json(out, {"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
         return
     _tell_warnings(warnings)
-    what = ", ".join(f"{number} {_plural(kind, number)}" for kind, number in report.counts.items())
+    what = ", ".join(counted(number, kind) for kind, number in report.counts.items())
     instead = "" if report.replaced is None else f" (in place of {report.replaced})"
     out.print(
         f"[green]loaded[/] [bold]{escape(report.website_id)}[/], generation {report.generation}{instead}: {what}",
@@ -126,11 +120,13 @@ def validate(folder: Folder, *, as_json: AsJson = False) -> None:
     except KnowledgeError as exc:
         if not as_json:
             raise
-        _print_json({"valid": False, "problems": [_problem_json(problem) for problem in exc.problems]})
+        print_json(out, {"valid": False, "problems": [_problem_json(problem) for problem in exc.problems]})
         raise typer.Exit(EXIT_USER) from exc
     if as_json:
         counts = {kind: len(documents) for kind, documents in knowledge.by_kind.items()}
-        _print_json({"valid": True, "documents": counts, "warnings": [_problem_json(w) for w in warnings]})
+        print_json(
+            out, {"valid": True, "documents": counts, "warnings": [_problem_json(w) for w in warnings]}
+        )
         return
     _tell_warnings(warnings)
     total = sum(len(documents) for documents in knowledge.by_kind.values())
@@ -173,21 +169,6 @@ def export(
 
 
 @app.command()
-def status(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:
-    """Show what is in the store: websites, counts, generations, health.
-
-    Example: [cyan]periplus kb status[/]
-    """
-    found = asyncio.run(_status(unprepared(mongodb_url, arangodb_url), unprepared_logbook(mongodb_url)))
-    if as_json:
-        _print_json(_status_json(found))
-    else:
-        _print_status(found)
-    if not found.healthy:
-        raise typer.Exit(EXIT_USER)
-
-
-@app.command()
 def schema(
     kind: Annotated[str | None, typer.Argument(help="Of which kind; all where none is named.")] = None,
     *,
@@ -204,7 +185,7 @@ def schema(
         raise UserError(f"no kind of document {kind!r}", fix=fix)
     schemas = {name: json_schema(name) for name in ([kind] if kind else MODELS)}
     if folder is None:
-        _print_json(schemas[kind] if kind else schemas)
+        print_json(out, schemas[kind] if kind else schemas)
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -234,7 +215,7 @@ def diff_(
         old = None
     found = diff(old, new)
     if as_json:
-        _print_json(_diff_json(website_id, found))
+        print_json(out, _diff_json(website_id, found))
     elif not found:
         out.print(f"[green]no difference[/]: the store has this knowledge of [bold]{escape(website_id)}[/]")
     else:
@@ -262,12 +243,6 @@ async def _read(website_id: str, opening: Opening) -> tuple[KnowledgeBase, int]:
         return await read_knowledge(stores.documents, stores.graph, website_id)
 
 
-async def _status(opening: Opening, logbook: AbstractAsyncContextManager[RunStore]) -> StoreStatus:
-    async with opening as stores, logbook as runs:
-        beside: dict[str, Checkable] = {"learned": stores.learned, "runs": runs}
-        return await store_status(stores.documents, stores.graph, beside)
-
-
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Any]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
@@ -292,19 +267,6 @@ def _tell_warnings(warnings: tuple[Problem, ...]) -> None:
         print_problems(err, warnings)
 
 
-def _print_json(data: Any) -> None:
-    out.print_json(json.dumps(data, ensure_ascii=False)) if out.is_terminal else typer.echo(
-        json.dumps(data, ensure_ascii=False, indent=2)
-    )
-
-
-def _plural(kind: str, number: int) -> str:
-    name = kind.replace("_", " ")
-    if number == 1:
-        return name
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-
-
 def _problem_json(problem: Problem) -> dict[str, Any]:
     return {
         "source": problem.source,
@@ -325,77 +287,6 @@ def _report_json(report: LoadReport) -> dict[str, Any]:
         "counts": dict(report.counts),
         "collected": list(report.collected),
     }
-
-
-def _website_counts(status: WebsiteStatus) -> dict[str, int]:
-    active = status.active
-    groups = active.vertices.get("screen_group", 0)
-    return {**active.documents, **({"screen_group": groups} if groups else {}), **active.edges}
-
-
-def _status_json(status: StoreStatus) -> dict[str, Any]:
-    return {
-        "healthy": status.healthy,
-        "schema_version": status.schema_version,
-        "stores": {
-            name: {"address": health.address, "ok": health.ok, "detail": health.detail}
-            for name, health in status.stores.items()
-        },
-        "websites": [
-            {
-                "website_id": website.active.website_id,
-                "generation": website.active.generation,
-                "loaded_at": website.active.loaded_at.isoformat(),
-                "schema_version": website.active.schema_version,
-                "counts": _website_counts(website),
-                "whole": website.whole,
-                "problem": website.problem or None,
-                "leftovers": list(website.leftovers),
-                "pinned": list(website.pinned),
-                "loading": None if website.loading is None else str(website.loading.owner),
-            }
-            for website in status.websites
-        ],
-    }
-
-
-def _print_status(status: StoreStatus) -> None:
-    for name, health in status.stores.items():
-        state = "[green]ok[/]  " if health.ok else "[red]down[/]"
-        out.print(
-            f"{state} {name:<9} {escape(health.address)}  [dim]{escape(health.detail)}[/]",
-            soft_wrap=True,
-            highlight=False,
-        )
-    if not status.documents.ok or not status.graph.ok:
-        return
-    if not status.websites:
-        out.print("nothing is loaded yet: [cyan]periplus kb load DIR[/]")
-        return
-    for website in status.websites:
-        active = website.active
-        out.print(
-            f"\n[bold]{escape(active.website_id)}[/] generation {active.generation}, loaded "
-            f"{active.loaded_at.astimezone():%Y-%m-%d %H:%M:%S}, schema {active.schema_version}: {_state(website)}",
-            soft_wrap=True,
-            highlight=False,
-        )
-        table = Table("kind", "documents", box=SIMPLE_HEAD, header_style="dim")
-        table.columns[1].justify = "right"
-        for kind, number in _website_counts(website).items():
-            table.add_row(kind, str(number))
-        out.print(table)
-
-
-def _state(website: WebsiteStatus) -> str:
-    told = ["[green]whole[/]" if website.whole else f"[red]damaged[/]: {escape(website.problem)}"]
-    if website.loading:
-        told.append(f"[yellow]being loaded by {escape(str(website.loading.owner))}[/]")
-    if website.pinned:
-        told.append(f"older generations being read: {', '.join(map(str, website.pinned))}")
-    if website.leftovers:
-        told.append(f"left over, the next load collects: {', '.join(map(str, website.leftovers))}")
-    return "; ".join(told)
 
 
 def _diff_json(website_id: str, found: KnowledgeDiff) -> dict[str, Any]:

@@ -69,8 +69,9 @@ def check(
 
     Example: [cyan]periplus kb check kb/ --snapshots pages/ --labels pages/labels.json[/]
 
-    Told are screens that are confused, pairs that nothing separates with a condition that would,
-    required indicators that are missing, and indicators that never help.
+    Told are screens that are confused, pairs that nothing separates with a
+    condition that would, required indicators that are missing, and indicators
+    that never help.
     Without labels only what contradicts itself is told.
     Exit code 0 fine, 1 identification is broken, 2 something to put right first.
     """

@@ -46,9 +46,10 @@ def migrate(
 
     Example: [cyan]periplus kb migrate --dry-run kb/[/]
 
-    Knowledge of an older version works without it: it is brought up to date whenever it is read.
-    In a folder, files that do not change stay as they are. In the store, each website
-    that changes gets a new generation.
+    Knowledge of an older version works without it: it is brought up to date
+    whenever it is read.
+    In a folder, files that do not change stay as they are.
+    In the store, each website that changes gets a new generation.
     """
     if folder is not None:
         plan = plan_folder(folder)

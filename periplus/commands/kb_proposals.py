@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from kb_store import Stores, read_knowledge
 from kb_store.changing import NothingToChange, change_stored, changed, holds
 from loaders.diff import changes_between
 from periplus.commands.changes import change_line
+from periplus.commands.wording import print_json
 from periplus.errors import UserError
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
@@ -65,7 +65,7 @@ def list_(
         if everything or each.status == "proposed"
     ]
     if as_json:
-        _print_json([_json(each) for each in found])
+        print_json(out, [_json(each) for each in found])
         return
     if not found:
         out.print("no proposals" if everything else "no proposals wait for a decision")
@@ -95,7 +95,7 @@ def show(
     """
     (proposal,) = asyncio.run(_named([proposal_id], mongodb_url, arangodb_url))
     if as_json:
-        _print_json(_json(proposal))
+        print_json(out, _json(proposal))
         return
     about = f"[bold]{escape(proposal.change.about)}[/] of {escape(proposal.website_id)}"
     out.print(f"{proposal.proposal_id}  {about}  {_state(proposal)}", soft_wrap=True, highlight=False)
@@ -135,7 +135,7 @@ def accept(
         raise UserError("name proposals, or say --confirmed", fix="`periplus kb proposals list` shows them")
     done = asyncio.run(_accept(proposal_ids or [], website, mongodb_url, arangodb_url))
     if as_json:
-        _print_json([{"generation": generation, **_json(each)} for each, generation in done])
+        print_json(out, [{"generation": generation, **_json(each)} for each, generation in done])
         return
     for each, generation in done:
         how = "was so already" if generation is None else f"generation {generation}"
@@ -165,7 +165,7 @@ def reject(
     """
     done = asyncio.run(_reject(proposal_ids, mongodb_url, arangodb_url))
     if as_json:
-        _print_json([_json(each) for each in done])
+        print_json(out, [_json(each) for each in done])
         return
     for each in done:
         out.print(
@@ -289,7 +289,3 @@ def _json(proposal: Proposal) -> dict[str, Any]:
         "before": proposal.before,
         "runs": [each.model_dump(mode="json") for each in proposal.supports],
     }
-
-
-def _print_json(data: Any) -> None:
-    typer.echo(json.dumps(data, ensure_ascii=False, indent=2))

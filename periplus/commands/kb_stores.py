@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,8 +15,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from kb_store import Stores
-from kb_store.copying import CopyProgress, RunsCopied, WebsiteCopied, copy_runs, copy_website
+from kb_store.copying import NOT_COPIED, CopyProgress, RunsCopied, WebsiteCopied, copy_runs, copy_website
 from kb_store.initialising import Preparable, Prepared, initialise
+from periplus.commands.wording import counted, print_json
 from periplus.errors import UserError
 from periplus.logbook import unprepared_logbook
 from periplus.shelves import ArangoUrl, MongoUrl, Place, named, unprepared
@@ -39,7 +39,7 @@ def init(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_jso
     """
     done = asyncio.run(_init(mongodb_url, arangodb_url))
     if as_json:
-        typer.echo(json.dumps([_json(*each) for each in done], ensure_ascii=False, indent=2))
+        print_json(out, [_json(*each) for each in done])
         return
     for name, address, prepared in done:
         out.print(f"[green]ready[/] {name:<9} {escape(address)}", soft_wrap=True, highlight=False)
@@ -79,9 +79,13 @@ def copy(
 
     Example: [cyan]periplus kb copy --from embedded:.periplus --to mongodb://127.0.0.1/periplus[/]
 
-    Knowledge arrives all at once or not at all; the source is only read. What is there already stays
-    as it is and counts once: the command may be repeated, and finishes a copy that was interrupted.
-    Files that runs left (films, traces) stay where they are; so does what lives for an hour only.
+    Knowledge arrives all at once or not at all; the source is only read.
+    What is there already stays as it is and counts once: the command may be
+    repeated, and finishes a copy that was interrupted.
+
+    Not copied: files that runs left (films, traces) stay where they are, and so
+    does what lives for an hour and builds itself up again (found locators,
+    heal and request counters).
     """
     places = named(source, from_arangodb_url), named(target, to_arangodb_url)
     wanted = _Wanted(tuple(website or ()), runs=not no_runs, replace_learned=replace_learned)
@@ -91,16 +95,24 @@ def copy(
         told = {
             "websites": [asdict(each) for each in copied],
             "runs": None if runs is None else asdict(runs),
+            "not_copied": NOT_COPIED,
         }
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        print_json(out, told)
         return
+    _tell(copied, runs)
+
+
+def _tell(copied: Sequence[WebsiteCopied], runs: RunsCopied | None) -> None:
     for each in copied:
         out.print(_told(each), soft_wrap=True, highlight=False)
     if runs is not None and runs.copied:
         more = f" ({runs.known} more were there already)" if runs.known else ""
-        out.print(f"[green]copied[/] {_number(runs.copied, 'run')}{more}", highlight=False)
+        out.print(f"[green]copied[/] {counted(runs.copied, 'run')}{more}", highlight=False)
     elif runs is not None and runs.known:
-        out.print(f"[dim]same[/] {_number(runs.known, 'run')}", highlight=False)
+        out.print(f"[dim]same[/] {counted(runs.known, 'run')}", highlight=False)
+    if any(each.changed for each in copied) or (runs is not None and runs.copied):
+        why = "they live for an hour and build themselves up again"
+        err.print(f"[dim]not copied: {', '.join(NOT_COPIED)}; {why}[/]", soft_wrap=True, highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +127,17 @@ class _Wanted:
 
 def _told(copied: WebsiteCopied) -> str:
     """One line: what the target has now, and what of it is new."""
-    new = [_number(copied.documents, "document")] if copied.loaded else []
+    new = [counted(copied.documents, "document")] if copied.loaded else []
     if copied.numbers:
-        new.append(_number(copied.numbers, "learned number"))
+        new.append(counted(copied.numbers, "learned number"))
     if copied.proposals:
-        new.append(_number(copied.proposals, "proposal"))
+        new.append(counted(copied.proposals, "proposal"))
     if copied.fingerprints:
-        new.append(_number(copied.fingerprints, "fingerprint"))
+        new.append(counted(copied.fingerprints, "fingerprint"))
     name = f"[bold]{escape(copied.website_id)}[/]"
     if not new:
         return f"[dim]same[/] {name}: nothing is new, generation {copied.generation}"
     return f"[green]copied[/] {name}: {', '.join(new)}, generation {copied.generation}"
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 @contextmanager

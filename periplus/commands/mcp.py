@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
@@ -17,12 +17,14 @@ from kb_schema.urls import origin_of
 from kb_store import Stores
 from kb_store.runs import RunStore
 from mcp_server.addresses import LOOPBACK
+from mcp_server.engines import PathEngines
 from mcp_server.security.door import PATH, Door, http_app
 from mcp_server.security.limits import CallLimits
 from mcp_server.server import create_server
 from mcp_server.store_source import StoreSource
 from mcp_server.views import Views
 from periplus.commands.mcp_tokens import app as tokens
+from periplus.desk import path_engines
 from periplus.errors import UserError
 from periplus.logbook import open_logbook
 from periplus.mcp_settings import load_mcp_settings
@@ -44,6 +46,14 @@ class Transport(StrEnum):
     HTTP = "http"
 
 
+class Searching(StrEnum):
+    """Where paths are searched, as `mcp_server.engines.Mode` has it."""
+
+    AUTO = "auto"
+    MEMORY = "memory"
+    STORE = "store"
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What the command line and the environment say."""
@@ -51,6 +61,7 @@ class _Wanted:
     base_urls: Mapping[str, str]
     read_only: bool
     limits: CallLimits
+    paths: Searching | None
 
 
 @app.callback(invoke_without_command=True)
@@ -71,6 +82,14 @@ def mcp(
         list[str] | None,
         typer.Option(metavar="WEBSITE=URL", help="Where a website runs, if not where it was authored."),
     ] = None,
+    paths: Annotated[
+        Searching | None,
+        typer.Option(
+            help="Where paths are searched; auto: in the store where it can (ArangoDB) and a website has more than "
+            "PERIPLUS_PATHS_LIMIT transitions. Else PERIPLUS_PATHS, else auto.",
+            show_default=False,
+        ),
+    ] = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
@@ -82,7 +101,7 @@ def mcp(
     if context.invoked_subcommand is not None:
         return
     settings = load_mcp_settings()
-    wanted = _Wanted(_parsed(base_url or []), read_only, settings.call_limits)
+    wanted = _Wanted(_parsed(base_url or []), read_only, settings.call_limits, paths)
     opening, logbook = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
     if transport is Transport.STDIO:
         asyncio.run(_serve(opening, logbook, wanted))
@@ -100,11 +119,7 @@ async def _serve(
     door: Door | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    async with (
-        opening as stores,
-        logbook as runs,
-        Views(StoreSource(stores.documents, stores.graph)).following() as views,
-    ):
+    async with opening as stores, logbook as runs, _followed(stores, wanted) as (views, engines):
         server = create_server(
             views,
             base_urls=wanted.base_urls,
@@ -113,6 +128,7 @@ async def _serve(
             proposals=stores.proposals,
             runs=runs,
             limits=wanted.limits,
+            engines=engines,
         )
         if door is None or listener is None:
             await server.run_stdio_async()
@@ -134,6 +150,15 @@ async def _serve(
             timeout_graceful_shutdown=GRACE_S,
         )
         await uvicorn.Server(config).serve(sockets=[listener])
+
+
+@asynccontextmanager
+async def _followed(stores: Stores, wanted: _Wanted) -> AsyncIterator[tuple[Views, PathEngines]]:
+    """The views of these stores, and what searches paths on them."""
+    engines = path_engines(stores, wanted.paths)
+    source = StoreSource(stores.documents, stores.graph)
+    async with Views(source, engines.compiled).following() as views:
+        yield views, engines
 
 
 def _parsed(pairs: list[str]) -> dict[str, str]:

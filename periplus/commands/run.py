@@ -204,7 +204,7 @@ async def _run(order: _Order, folder: Path, console: Console, shelves: Shelves) 
         session = await stack.enter_async_context(
             open_session(
                 stores, browser, plan.website_id, base_url=plan.base_url, values=order.values,
-                asker=_asker(view), run_id=plan.run_id,
+                asker=_asker(view), runs=runs, run_id=plan.run_id,
             )
         )  # fmt: skip
         trace = SessionTrace(folder / SESSION, website_id=plan.website_id, context=session.context)

@@ -39,6 +39,16 @@ TABLE = [
     (r"^https://app\.spadeworks\.co/agent$", "https://app.spadeworks.co/Agent", "", False),
     (r"^https://app\.spadeworks\.co/agent$", "https://app.spadeworks.co:80/agent", "", False),
     ("^/agent$", "HTTP://127.0.0.1:8080/agent", LOCAL, True),
+    # Where somebody came from is no part of where they are; any other parameter is.
+    ("^/agent$", f"{LOCAL}/agent?utm=1", LOCAL, True),
+    ("^/agent$", f"{LOCAL}/agent?utm_source=letter&UTM_Medium=mail&gclid=1&fbclid", LOCAL, True),
+    (r"^https://app\.spadeworks\.co/agent$", f"{LOCAL}/agent?_ga=2.1#top", LOCAL, False),
+    (r"^https://app\.spadeworks\.co/agent(#.*)?$", f"{LOCAL}/agent?_ga=2.1#top", LOCAL, True),
+    (r"^https://app\.spadeworks\.co/?$", f"{LOCAL}?utm_source=x", LOCAL, True),
+    (r"^/agent\?q=bob&page=2$", f"{LOCAL}/agent?utm_source=x&q=bob&gclid=1&page=2", LOCAL, True),
+    ("^/agent$", f"{LOCAL}/agent?q=bob&utm_source=x", LOCAL, False),
+    ("^/agent$", f"{LOCAL}/agent?utmost=1", LOCAL, False),
+    ("^/agent$", f"{LOCAL}/agent#?utm_source=x", LOCAL, False),
 ]
 
 

@@ -123,7 +123,7 @@ def all_loopless(view, start, goal, objective):
 
 
 @settings(
-    deadline=None, max_examples=40,
+    deadline=None, max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(edges=EDGES, groups=GROUPS, recoveries=RECOVERIES, k=st.integers(1, 6))
@@ -151,7 +151,7 @@ async def test_the_server_finds_paths_of_the_weights_the_desk_finds(graph, edges
 
 
 @settings(
-    deadline=None, max_examples=40,
+    deadline=None, max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(
@@ -196,7 +196,7 @@ async def test_filtered_paths_avoid_what_is_named_and_are_the_best_within_the_ho
 
 
 @settings(
-    deadline=None, max_examples=40,
+    deadline=None, max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(groups=GROUPS, recoveries=RECOVERIES)

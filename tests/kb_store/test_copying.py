@@ -124,6 +124,7 @@ async def furnish(house):
             [StoredEvent(run_id=run_id, seq=n, type="step", data={"n": n}, at=NOW) for n in range(2)]
         )
     await house.runs.finish_run("r1", ENDING)
+    await house.runs.count_heal("r1", "#go")
     await house.runs.put_locator(
         Locator(website_id="shop", url="u", element="e", selector=css("#x"), confidence=0.5)
     )
@@ -171,6 +172,7 @@ async def test_everything_goes_there_and_back(house, by):
     assert await contents(end) == there
     assert await start.runs.locator("shop", "u", "e") is not None
     assert await end.runs.locator("shop", "u", "e") is None  # it builds itself up again
+    assert (await start.runs.heals("r1", "#go"), await end.runs.heals("r1", "#go")) == (1, 0)
     # An outcome that is sent again, to whichever store, was counted before.
     for each in (start, middle, end):
         told = await each.stores.learned.record([OUTCOMES[0]])

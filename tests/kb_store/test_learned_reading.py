@@ -52,6 +52,18 @@ async def test_reading_on_gives_only_what_changed(store):
     assert (third.whole, third.transitions, third.recoveries) == (False, {}, {})
 
 
+async def test_what_was_learned_is_counted_by_what_it_is_about(store):
+    assert dict(await store.counts("shop")) == {}
+    await store.record([outcome(f"t{n % 3}") for n in range(6)])
+    await store.record(
+        [outcome("go", kind="element"), outcome("stop", kind="element"), outcome("r", kind="recovery")]
+    )
+    await store.record([outcome("t9", website="bakery"), outcome("t9", website="sho")])
+    assert dict(await store.counts("shop")) == {"transition": 3, "element": 2, "recovery": 1}
+    await store.forget("shop", [Subject("recovery", "r"), Subject("transition", "t0")])
+    assert dict(await store.counts("shop")) == {"transition": 2, "element": 2}
+
+
 async def test_an_outcome_sent_again_is_nothing_to_read(store):
     sent = outcome("t")
     await store.record([sent])

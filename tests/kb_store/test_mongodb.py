@@ -345,16 +345,20 @@ async def test_a_server_without_a_replica_set_is_told_how_to_get_one(stores, mon
 
 # -- changes
 
+PATIENCE = 60
+"""Seconds until what is to be told is taken to be never told, on however busy a machine."""
 
-async def test_a_commit_is_told_by_the_change_stream_within_a_second(stores):
+
+async def test_a_commit_is_told_by_the_change_stream(stores):
+    """How soon is measured by `benchmarks.bench_notice`."""
     await load_knowledge(stores.documents, stores.graph, knowledge_of())
     told = changes(stores.documents)
-    assert await asyncio.wait_for(anext(told), 5) == "shop"
+    assert await asyncio.wait_for(anext(told), PATIENCE) == "shop"
     for website_id in ("other", "shop"):
         following = asyncio.create_task(anext(told))
         report = load_knowledge(stores.documents, stores.graph, knowledge_of(website_id, version="new"))
         await report
-        assert await asyncio.wait_for(following, 1) == website_id
+        assert await asyncio.wait_for(following, PATIENCE) == website_id
     await told.aclose()
 
 

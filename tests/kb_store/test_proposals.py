@@ -121,9 +121,21 @@ async def test_a_decision_is_kept_and_what_is_not_there_cannot_be_decided(kept):
     assert await kept.proposal("shop", "nothing") is None
 
 
+async def test_proposals_are_counted_by_what_became_of_them(kept):
+    assert dict(await kept.counts("shop")) == {}
+    for n, status in enumerate(["proposed", "proposed", "accepted", "rejected", "replaced"]):
+        change = HEALED.model_copy(update={"selector": css(f"#go-{n}")})
+        await kept.support(proposed(change), said("r1"))
+        await kept.support(proposed(change, website_id="shops"), said("r1"))
+        if status != "proposed":
+            await kept.decide("shop", proposed(change).proposal_id, status, NOW)
+    assert dict(await kept.counts("shop")) == {"proposed": 2, "accepted": 1, "rejected": 1, "replaced": 1}
+    assert dict(await kept.counts("shops")) == {"proposed": 5}
+
+
 @pytest.mark.parametrize("status", ["accepted", "rejected", "proposed"])
 async def test_a_proposal_that_comes_decided_is_kept_as_it_comes(kept, status):
-    decided_at = None if status == "proposed" else NOW + timedelta(hours=2, microseconds=7)
+    decided_at = None if status == "proposed" else NOW + timedelta(hours=2, milliseconds=7)
     whole = proposed().model_copy(update={"status": status, "decided_at": decided_at})
     assert await kept.support(whole, said("r1"))
     found = await kept.proposal("shop", whole.proposal_id)

@@ -167,6 +167,20 @@ async def test_of_two_endings_the_last_word_counts_and_an_unknown_run_cannot_end
     assert await store.run("nobody") is None
 
 
+async def test_runs_are_counted_by_how_they_ended(store):
+    assert dict(await store.run_counts("harbour")) == {}
+    for number, status in enumerate([None, "success", "success", "needs_person"]):
+        await store.begin_run(run_of(f"r{number}"))
+        if status:
+            await store.finish_run(f"r{number}", ending_of(status=status))
+    await store.begin_run(run_of("other", website_id="shop"))
+    assert dict(await store.run_counts("harbour")) == {
+        None: 1,
+        RunStatus.SUCCESS: 2,
+        RunStatus.NEEDS_PERSON: 1,
+    }
+
+
 async def test_runs_are_listed_newest_first_and_found_by_website_requirement_and_prefix(store):
     for number in range(5):
         started = NOW + timedelta(minutes=number)

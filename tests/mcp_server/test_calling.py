@@ -3,13 +3,21 @@ from __future__ import annotations
 import threading
 
 import anyio
+import anyio.lowlevel
 import pytest
 from mcp import Client
 from mcp.types import ElicitResult
 
 from kb_schema.answers import DocumentAnswer, Identification, Paths
+from kb_schema.pages import stored
+from kb_schema.pages.limits import PageRefused
+from kb_schema.pages.parsing import parse_roots as parse
 from kb_schema.pages.stored import answer_probes
+from kb_schema.snapshots import PageSnapshot
+from mcp_server import identify as identifying
 from mcp_server.errors import Busy, TookTooLong
+from mcp_server.page_shelf import PageShelf
+from mcp_server.patience import while_wanted
 from mcp_server.security.limits import CallLimits, Guard
 from mcp_server.server import create_server
 from mcp_server.source import MemorySource
@@ -278,3 +286,82 @@ async def test_answers_fit_the_schemas_that_clients_are_told():
             "find_path", {"website_id": "pantry", "from_screen": "shelf", "to_screen": "jar_new"}
         )
         assert not result.is_error
+
+
+async def test_the_thread_of_a_call_that_was_given_up_ends_at_its_next_step(monkeypatch):
+    go_on, begun, judged = threading.Event(), [], []
+    monkeypatch.setattr(identifying, "judge", lambda *each: judged.append(each))
+
+    def hangs(snapshot, probes):
+        begun.append(snapshot)
+        assert go_on.wait(60)
+        return answer_probes(snapshot, probes)
+
+    slow = server(prober=hangs, limits=CallLimits(call_seconds=0.2))
+    await slow.desk.visit("pantry")
+    asked = {"website_id": "pantry", "snapshot": SHELF}
+    try:
+        async with Client(slow) as client:
+            for tool in ("identify_current_screen", "get_available_actions", "explain_failure"):
+                result = await client.call_tool(tool, asked)
+                assert result.structured_content["error"] == "took_too_long"
+            assert slow.desk.guard.in_threads >= len(begun) > 0
+            go_on.set()
+            while slow.desk.guard.in_threads:
+                await anyio.lowlevel.checkpoint()
+    finally:
+        go_on.set()
+    assert not judged
+
+
+def test_what_is_not_in_a_thread_is_always_wanted():
+    assert [*while_wanted("abc")] == ["a", "b", "c"]
+
+
+async def test_no_more_pages_are_explained_at_once_than_the_guard_has_places_for():
+    begun, go_on = threading.Event(), threading.Event()
+
+    def holds(snapshot, probes):
+        begun.set()
+        assert go_on.wait(60)
+        return answer_probes(snapshot, probes)
+
+    busy = server(prober=holds)
+    async with Client(busy) as client, anyio.create_task_group() as group:
+        group.start_soon(client.call_tool, "explain_failure", {"website_id": "pantry", "snapshot": SHELF})
+        await anyio.to_thread.run_sync(begun.wait, 20)
+        assert busy.desk.guard.in_threads == 1
+        go_on.set()
+
+
+async def test_a_page_that_is_asked_about_again_is_parsed_once(monkeypatch):
+    parsed = []
+    monkeypatch.setattr(
+        stored, "parse_roots", lambda *args, **more: parsed.append(args) or parse(*args, **more)
+    )
+    asked = {"website_id": "pantry", "snapshot": SHELF}
+    async with Client(server()) as client:
+        where = await client.call_tool("identify_current_screen", asked)
+        what = await client.call_tool("get_available_actions", asked)
+        again = await client.call_tool("identify_current_screen", asked)
+        assert len(parsed) == 1
+        other = {**SHELF, "html": SHELF["html"].replace("Your jars", "No jars")}
+        elsewhere = await client.call_tool("identify_current_screen", {**asked, "snapshot": other})
+    assert len(parsed) == 2
+    assert where.structured_content == again.structured_content != elsewhere.structured_content
+    assert what.structured_content["screen_id"] == "shelf"
+
+
+def test_the_shelf_keeps_few_pages_and_lends_each_to_one_call_at_a_time():
+    shelf = PageShelf(most_pages=2, most_characters=100)
+    pages = [PageSnapshot(url=f"http://x.test/{n}", html="<p>" * 10) for n in range(3)]
+    for snapshot in pages:
+        with shelf.lent(snapshot) as page, shelf.lent(snapshot) as at_the_same_time:
+            assert page is not at_the_same_time
+    assert len(shelf) == 2
+    with shelf.lent(PageSnapshot(url="", html="x" * 101)):
+        pass
+    assert len(shelf) == 0
+    with pytest.raises(PageRefused), shelf.lent(pages[0]):
+        raise PageRefused("half-way")
+    assert len(shelf) == 0

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
+from kb_schema import KnowledgeBase, parse_document
+from kb_schema.answers import Identification
 from kb_schema.pages.stored import answer_probes
 from kb_schema.snapshots import PageSnapshot
 from loaders.files import read_knowledge_folder
@@ -20,8 +22,6 @@ from tests.mcp_server import pantry
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "tests" / "data" / "playwright_mcp"
-NEEDS_AN_ID = {"authenticator"}
-"""Its required indicator is `#current-code`: without it 2.25 of 3.25 hold, which is below 0.7."""
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,32 @@ def test_there_is_a_sample_of_every_screen_in_both_versions(spadeworks):
 def test_screens_are_known_from_the_text_that_playwright_mcp_sends(spadeworks, name):
     screen = name.partition("_")[2]
     found = identify(spadeworks, sample(name), answer_probes)
-    if screen in NEEDS_AN_ID:
-        assert found.screen_id is None
-        [nearest] = [c for c in found.candidates if c.rejected_by == "threshold"]
-        assert nearest.screen_id == screen
-        assert "#current-code" in nearest.because
-    else:
-        assert (found.screen_id, found.ambiguous) == (screen, False)
+    assert (found.screen_id, found.ambiguous) == (screen, False)
+
+
+def test_a_text_alone_says_what_it_leaves_out_and_html_is_asked_for():
+    data = {
+        "type": "screen", "screen_id": "code", "name": "Code",
+        "state_signature": {"required_indicators": [
+            {"type": "dom_contains", "value": "Your code", "selector": "h1"},
+            {"type": "dom_element", "selector": "#current-code"},
+        ]},
+    }  # fmt: skip
+    kept = pantry.knowledge()
+    view = compile_view(
+        KnowledgeBase(website=kept.website, by_kind={"website": {kept.website.website_id: kept.website},
+                                                     "screen": {"code": parse_document(data)}}), "1",
+    )  # fmt: skip
+    text = PageSnapshot(url=f"{pantry.BASE}/code", title="x", text='- heading "Your code" [level=1]')
+    found = identify(view, text, answer_probes)
+    assert found.screen_id is None
+    assert found.hint == (
+        "no known screen matches for sure; send its `html`: text alone does not tell everything"
+    )
+    [nearest] = found.candidates
+    assert "#current-code" in nearest.because
+    html = text.model_copy(update={"text": None, "html": "<h1>Your code</h1><p id=current-code>1"})
+    assert identify(view, html, answer_probes).screen_id == "code"
 
 
 def test_what_a_snapshot_does_not_tell_is_said_in_the_evidence(spadeworks):
@@ -69,6 +88,44 @@ def test_a_snapshot_that_was_written_to_a_file_is_asked_for(spadeworks):
     found = identify(spadeworks, admitted(PageSnapshot(url="", text=text)), answer_probes)
     assert found.screen_id is None
     assert "not its file" in (found.hint or "")
+
+
+# -- how much is told ----------------------------------------------------------------------------
+
+
+async def told(detail: str | None, **snapshot: str) -> tuple[Identification, str]:
+    async with Client(create_server(MemorySource(pantry.knowledge()))) as client:
+        asked = {"website_id": "pantry", "snapshot": snapshot, "last_known_screen_id": "shelf"}
+        result = await client.call_tool(
+            "identify_current_screen", asked | ({} if detail is None else {"detail": detail})
+        )
+    assert not result.is_error, result.content
+    return Identification.model_validate(result.structured_content), result.content[0].text
+
+
+async def test_unless_asked_for_more_an_answer_is_the_screen_and_why_in_a_line():
+    seen = {"url": pantry.SHELF.url, "html": pantry.SHELF.html}
+    summary, words = await told(None, **seen)
+    assert (summary.screen_id, summary.evidence, summary.candidates) == ("shelf", (), ())
+    assert "indicators hold" in summary.because
+    assert summary.because in words
+    assert "get_available_actions for 'shelf'" in words
+    working, _ = await told("working", **seen)
+    full, listed = await told("full", **seen)
+    assert {each.detail for each in working.evidence} == {""}
+    assert [each.indicator for each in working.evidence] == [each.indicator for each in full.evidence]
+    assert all(each.indicator in listed for each in full.evidence)
+    assert len(summary.model_dump_json()) < len(working.model_dump_json()) < len(full.model_dump_json())
+
+
+async def test_of_an_unknown_page_the_nearest_screens_and_ways_out_are_told_first():
+    seen = {"url": f"{pantry.BASE}/nowhere", "html": "<p>Nothing"}
+    summary, _ = await told("summary", **seen)
+    full, _ = await told("full", **seen)
+    assert summary.screen_id is full.screen_id is None
+    assert summary.hint == full.hint
+    assert summary.recovery == full.recovery[:2] != ()
+    assert [each.screen_id for each in summary.candidates] == [e.screen_id for e in full.candidates[:2]]
 
 
 # -- limits --------------------------------------------------------------------------------------

@@ -1,26 +1,21 @@
 from __future__ import annotations
 
-import json
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb_schema import Sourced, assemble, parse_document
-from kb_schema.answers import Comparison
+from kb_schema import parse_document
+from kb_schema.answers import Comparison, Path, Paths, PathStep
 from mcp_server import shortest
-from mcp_server.compiled import View, compile_view
+from mcp_server.compiled import View
 from mcp_server.errors import BadRequest, UnknownName
-from mcp_server.foresight import sort_out
 from mcp_server.graph import weights
-from mcp_server.network import cost_of
 from mcp_server.paths import Avoid, find_paths
 from mcp_server.reasons import in_words
 from mcp_server.rendering import paths as paths_as_text
-
-OBJECTIVES = ("fewest", "fastest", "reliable", "balanced")
+from tests.mcp_server.multigraphs import AVOID, FACTS, OBJECTIVES, enumerated, graphs, that_is_there
 
 
 def ids(paths) -> list[list[str]]:
@@ -63,6 +58,22 @@ def test_a_search_that_grows_too_large_is_given_up_with_what_to_change(view, mon
     monkeypatch.setattr(shortest, "MOST_PLACES", 1)
     with pytest.raises(BadRequest, match="fewer facts"):
         find_paths(view, "sign_in_page", "jar_new", k=2)
+
+
+def test_the_text_of_a_path_says_what_taking_it_would_change():
+    edge = {
+        "type": "transition", "transition_id": "away", "_from": "a", "_to": "b", "triggered_by": "refresh",
+        "effects": [{"type": "deletes_entity", "entity_type": "jar"}, {"type": "shows_message"}],
+    }  # fmt: skip
+    step = PathStep(
+        transition_id="away", from_screen="a", to_screen="b", expected_ms=1, reliability=1, transition=edge
+    )
+    path = Path(steps=(step, step), expected_ms=2, reliability=1)
+    told = paths_as_text(
+        Paths(website_id="w", from_screen="a", to_screen="b", objective="fewest", paths=(path,))
+    )
+    assert told.count("deletes_entity jar") == 1
+    assert "shows_message" not in told
 
 
 def test_there_is_one_empty_path_to_where_one_is(view):
@@ -115,7 +126,13 @@ def test_where_no_transition_leads_the_answer_says_where_to_begin_instead(view):
 
 
 @pytest.mark.parametrize(
-    "avoid", [Avoid(screens=("shelv",)), Avoid(transitions=("open_nwe",)), Avoid(actions=("clik",))]
+    "avoid",
+    [
+        Avoid(screens=("shelv",)),
+        Avoid(transitions=("open_nwe",)),
+        Avoid(actions=("clik",)),
+        Avoid(effects=("delete_entity",)),
+    ],
 )
 def test_a_misspelt_name_to_avoid_is_refused_and_corrected(view, avoid):
     with pytest.raises(UnknownName, match="did you mean"):
@@ -138,94 +155,6 @@ def test_a_failure_costs_what_the_best_recovery_of_its_screen_takes(view):
 
 
 # -- against enumeration ---------------------------------------------------------------------------
-
-SCREENS = tuple("abcde")
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> View:
-    edges = draw(
-        st.lists(
-            st.tuples(
-                st.sampled_from(SCREENS),
-                st.sampled_from(SCREENS),
-                st.sampled_from([0, 100, 100, 250, 1000]),
-                st.sampled_from([0.0, 0.3, 0.9, 1.0, 1.0]),
-                st.sampled_from([None, None, True, False]),
-                st.sampled_from([None, None, None, True, False]),
-            ),
-            max_size=12,
-        )
-    )
-    documents: list[dict[str, Any]] = [
-        {"type": "website", "website_id": "g", "name": "G", "base_url": "https://g.example"},
-        *({"type": "screen", "screen_id": s, "name": s, "url_patterns": [f"^/{s}$"]} for s in SCREENS),
-    ]
-    for number, (source, target, ms, reliability, needs, sets) in enumerate(edges):
-        condition = [] if needs is None else [{"type": "authenticated", "expected": needs}]
-        effects = [] if sets is None else [{"type": "sets_fact", "fact": "authenticated", "value": sets}]
-        documents.append(
-            {
-                "type": "transition",
-                "transition_id": f"t{number:02}",
-                "_from": source,
-                "_to": target,
-                "triggered_by": "refresh" if number % 2 else "navigate_back",
-                "cost": {"estimated_ms": ms},
-                "reliability_score": reliability,
-                "conditions": {"required": condition},
-                "effects": effects,
-            }
-        )
-    return compile_view(assemble(Sourced(parse_document(d)) for d in documents)[0], "1")
-
-
-def comes_back(then: dict[str, str], now: dict[str, str]) -> bool:
-    """A detour: every fact that was known has the value it had."""
-    return all(now[fact] == value for fact, value in then.items())
-
-
-def enumerated(view: View, objective, facts, avoid: Avoid) -> list[tuple[int, tuple[str, ...]]]:
-    """Every path from a to e that comes back nowhere without a changed fact, by plain recursion."""
-    found = []
-
-    def walk(places, ways):
-        screen, known = places[-1]
-        if screen == "e":
-            found.append(
-                (sum(cost_of(way.weights[objective]) for way in ways), tuple(w.transition_id for w in ways))
-            )
-            return
-        facts_here = {name: json.loads(value) for name, value in known.items()}
-        for way in view.ways.get(screen, ()):
-            effects = {effect.type for effect in way.transition.effects}
-            if (
-                way.target in avoid.screens
-                or way.transition_id in avoid.transitions
-                or ("reload" in avoid.actions and way.action_type == "refresh")
-                or not effects.isdisjoint(avoid.effects)
-            ):
-                continue
-            if not sort_out(way.required, facts_here, screen)[0]:
-                continue
-            after = {**known, **dict(way.sets)}
-            if not any(s == way.target and comes_back(then, after) for s, then in places):
-                walk([*places, (way.target, after)], [*ways, way])
-
-    walk([("a", {k: json.dumps(v) for k, v in facts.items()})], [])
-    return sorted(found)
-
-
-FACTS = st.sampled_from([{}, {"authenticated": True}, {"authenticated": False}, {"other": 1}])
-AVOID = st.sampled_from([
-    Avoid(), Avoid(screens=("b",)), Avoid(actions=("reload",)), Avoid(effects=("sets_fact",)),
-    Avoid(transitions=("t00", "t02")),
-])  # fmt: skip
-
-
-def that_is_there(avoid: Avoid, view: View) -> Avoid:
-    own = tuple(name for name in avoid.transitions if name in view.transition_ids)
-    return avoid.model_copy(update={"transitions": own})
 
 
 def told_in_order(view: View, objective, k, facts, avoid: Avoid) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from loaders import write_folder
 from periplus.cli import COMMANDS, main
+from tests.kb_store.lives import lived
 from tests.kb_store.samples import knowledge_of
 
 
@@ -80,6 +82,25 @@ def test_json_is_for_scripts(periplus, folder):
     assert status["healthy"] is True
     assert status["websites"][0]["counts"] == loaded["counts"]
     assert json.loads(periplus("kb", "validate", "--json", folder)[1])["valid"] is True
+
+
+def test_status_counts_what_has_no_generation_and_says_what_waits_for_a_person(periplus, folder, data_dir):
+    periplus("kb", "load", folder)
+    assert "learned   nothing yet\n  proposals none\n  runs      none\n" in periplus("kb", "status")[1]
+    asyncio.run(lived(data_dir))
+    code, out, _ = periplus("kb", "status")
+    assert code == 0
+    for line in (
+        "learned   from outcomes of 2 transitions, 1 element strategy\n",
+        "proposals 1 rejected, 2 open (`periplus kb proposals list`)\n",
+        "runs      3 runs: 1 success, 1 needs person, 1 unfinished\n",
+    ):
+        assert line in out
+    (website,) = json.loads(periplus("kb", "status", "--json")[1])["websites"]
+    assert website["learned"] == {"transition": 2, "recovery": 0, "element": 1}
+    assert website["proposals"] == {"proposed": 2, "accepted": 0, "rejected": 1, "replaced": 0}
+    none = {"partial": 0, "degraded": 0, "failure": 0}
+    assert website["runs"] == {**none, "success": 1, "needs_person": 1, "unfinished": 1}
 
 
 def test_bad_knowledge_is_refused_with_every_problem_and_loses_nothing(periplus, folder):

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
 
 import pymongo
 import pytest
 
-from kb_schema.learned import Outcome
-from kb_schema.runs import StoredRun
-from kb_store import open_stores
-from kb_store.runs import open_runs
 from loaders import write_folder
 from periplus.cli import main
 from periplus.settings import load_settings
 from periplus.shelves import named
+from tests.kb_store.lives import lived
 from tests.kb_store.samples import knowledge_of
 
 PASSWORD = "hunter2"
@@ -76,13 +72,16 @@ def test_status_makes_nothing_and_says_what_is_missing_until_init_makes_all_of_i
     assert "nothing is loaded yet" in out
     code, out, _ = periplus("kb", "init")
     assert {"screens", "transitions", "learned", "learned_outcomes", "runs", "run_steps", "artifacts", "metrics",
-            "locators", "heal_counters", "checkpoints", "rates"} <= collections()  # fmt: skip
+            "locators", "heal_counters", "checkpoints", "rates", "proposals", "element_fingerprints"} <= collections()  # fmt: skip
     assert [line.split()[1] for line in out.splitlines() if line.startswith("ready")] == [
         "documents", "graph", "learned", "proposals", "runs",
     ]  # fmt: skip
     assert periplus("kb", "status")[1].count("indexes complete") == 4
     with pymongo.MongoClient(mongodb) as client:
         client.get_default_database().locators.drop_index("expires_at_1")
+        wrong = {"status": "wonderful", "body": "{}", "supports": []}
+        with pytest.raises(pymongo.errors.WriteError):
+            client.get_default_database().proposals.insert_one(wrong)
     assert (
         "indexes missing: locators.expires_at_1 (`periplus kb init` makes them)"
         in periplus("kb", "status")[1]
@@ -146,30 +145,57 @@ def test_a_copy_takes_along_what_was_learned_and_run_unless_told_otherwise(
     periplus, mongodb_url, folder, tmp_path
 ):
     periplus("kb", "load", folder)
-
-    async def live():
-        said = {"website_id": "shop", "at": datetime.now(UTC), "succeeded": True}
-        async with open_stores(tmp_path / "data") as stores, open_runs(tmp_path / "data") as runs:
-            await stores.learned.record([Outcome(outcome_id="o", transition_id="t_0", **said)])
-            await runs.begin_run(
-                StoredRun(run_id="r1", url="http://h", website_id="shop", kind="task", subject="order",
-                          started_at=datetime.now(UTC))
-            )  # fmt: skip
-
-    asyncio.run(live())
+    asyncio.run(lived(tmp_path / "data"))
     here, there = f"embedded:{tmp_path / 'data'}", f"embedded:{tmp_path / 'back'}"
+    learned = "copied shop: 25 documents, 3 learned numbers, 3 proposals, generation 1\n"
     code, out, _ = periplus("kb", "copy", "--from", here, "--to", mongodb_url, "--no-runs")
-    assert (code, out) == (0, "copied shop: 25 documents, 1 learned number, generation 1\n")
+    assert (code, out) == (0, learned)
     assert "no runs yet" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
+    same = "same shop: nothing is new, generation 1\n"
     code, out, _ = periplus("kb", "copy", "--from", here, "--to", mongodb_url)
-    assert (code, out) == (0, "same shop: nothing is new, generation 1\ncopied 1 run\n")
+    assert (code, out) == (0, f"{same}copied 3 runs\n")
     assert "r1" in periplus("runs", "list", "--mongodb-url", mongodb_url)[1]
-    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--website", "shop")
-    assert (code, out) == (
-        0, "copied shop: 25 documents, 1 learned number, generation 1\ncopied 1 run\n",
-    )  # fmt: skip
-    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there)
-    assert (code, out) == (0, "same shop: nothing is new, generation 1\nsame 1 run\n")
+    code, out, error = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--website", "shop")
+    assert (code, out) == (0, f"{learned}copied 3 runs\n")
+    assert "not copied: locators, heal_counters, rates" in error
+    assert periplus("kb", "copy", "--from", mongodb_url, "--to", there) == (0, f"{same}same 3 runs\n", "")
+    code, out, _ = periplus("kb", "copy", "--from", mongodb_url, "--to", there, "--json")
+    assert json.loads(out)["not_copied"] == ["locators", "heal_counters", "rates"]
+    told = [
+        json.loads(periplus("kb", "status", "--json", *at)[1])["websites"]
+        for at in ((), ("--mongodb-url", mongodb_url))
+    ]
+    assert [{**told[0][0], "loaded_at": ""}] == [{**told[1][0], "loaded_at": ""}]
+    assert told[0][0]["runs"]["unfinished"] == 1
+
+
+@pytest.mark.mongodb
+def test_wrong_credentials_say_so_however_the_driver_words_it(periplus, mongodb_url):
+    url = mongodb_url.replace("mongodb://", f"mongodb://bob:{PASSWORD}@")
+    code, out, error = periplus("kb", "status", "--mongodb-url", url)
+    assert code == 2
+    lines = [line for line in out.splitlines() if line]
+    assert len(lines) == 4
+    for line in lines:  # each of them: the driver remembers a refusal as a server that is away
+        assert "Authentication failed -> correct user, password or `authSource`" in line
+    assert PASSWORD not in out + error
+
+
+def test_a_server_that_is_not_there_is_told_without_the_words_of_sockets(periplus, monkeypatch):
+    monkeypatch.setattr("kb_store.mongodb.connection.SELECTION_SECONDS", 0.1)
+    code, out, _ = periplus("kb", "status", "--mongodb-url", "mongodb://127.0.0.1:1/kb")
+    assert code == 2
+    assert "127.0.0.1:1: nobody answers there -> start MongoDB" in out
+    assert "Errno" not in out
+
+
+def test_an_option_that_the_driver_does_not_know_is_refused_without_being_shown(periplus, folder):
+    url = f"mongodb://127.0.0.1:1/kb?bogus={PASSWORD}"
+    code, out, error = periplus("kb", "load", folder, "--mongodb-url", url)
+    assert (code, out) == (2, "")
+    assert "the driver refuses its URL" in error
+    assert "an option" in error
+    assert "Warning" not in error
 
 
 def test_copying_from_what_is_no_store_is_refused(periplus, tmp_path):

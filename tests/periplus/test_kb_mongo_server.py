@@ -23,6 +23,9 @@ from tests.support.mongod import with_database
 
 pytestmark = pytest.mark.mongodb
 
+PATIENCE = 60
+"""Seconds until something that is to happen is taken to never happen, on however busy a machine."""
+
 
 class Told(StoreSource):
     """Tells when knowledge was read."""
@@ -45,6 +48,19 @@ def impatient(monkeypatch):
     monkeypatch.setattr(load, "LEASE_SECONDS", 1.0)
 
 
+@pytest.fixture
+def waits(monkeypatch):
+    """The seconds that each question to a store was given, in their order."""
+    given, really = [], pymongo.timeout
+
+    def timeout(seconds):
+        given.append(seconds)
+        return really(seconds)
+
+    monkeypatch.setattr(pymongo, "timeout", timeout)
+    return given
+
+
 async def _text(client, tool, **arguments):
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content[0].text
@@ -52,9 +68,8 @@ async def _text(client, tool, **arguments):
 
 
 @pytest.mark.parametrize("store", ["embedded", "mongodb"])
-async def test_a_running_server_has_a_new_generation_within_a_second_without_being_asked(
-    store, request, tmp_path
-):
+async def test_a_running_server_has_a_new_generation_without_being_asked(store, request, tmp_path):
+    """How soon is measured by `benchmarks.bench_notice`."""
     url = request.getfixturevalue("mongodb_url") if store == "mongodb" else None
     async with (
         open_stores(tmp_path, mongodb_url=url) as loading,
@@ -66,14 +81,14 @@ async def test_a_running_server_has_a_new_generation_within_a_second_without_bei
             old = (await views.current("shop")).view
             source.was_read.clear()
             report = await load_knowledge(loading.documents, loading.graph, knowledge_of(version="new"))
-            await asyncio.wait_for(source.was_read.wait(), 1)
+            await asyncio.wait_for(source.was_read.wait(), PATIENCE)
             new = (await views.current("shop")).view
             assert new.generation == str(report.generation)
             assert (old.website.name, new.website.name) == ("old", "new")
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_server_outlives_its_store_says_so_and_recovers_by_itself(own_mongod, tmp_path):
+async def test_a_server_outlives_its_store_says_so_and_recovers_by_itself(own_mongod, tmp_path, waits):
     url = with_database(own_mongod.url, "kb")
     async with open_stores(tmp_path, mongodb_url=url) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge_of(version="old"))
@@ -82,19 +97,18 @@ async def test_a_server_outlives_its_store_says_so_and_recovers_by_itself(own_mo
             before = await _text(client, "get_screen", website_id="shop", screen_id="bare")
             own_mongod.stop()
             for _ in range(2):
+                waits.clear()
                 down = await _text(client, "get_screen", website_id="shop", screen_id="bare")
                 assert before in down
                 assert "from the copy of generation 1" in down
-            began = time.monotonic()
-            await _text(client, "get_screen", website_id="shop", screen_id="bare")
-            assert time.monotonic() - began < 3  # not the whole wait for a server each time
+            assert set(waits) == {connection.PROBE_SECONDS}  # not the whole wait for a server each time
             with pytest.raises(StoreUnavailable, match="start MongoDB") as refused:
                 await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
             assert refused.value.retriable
             own_mongod.start()
             began = time.monotonic()
             while "from the copy" in await _text(client, "get_screen", website_id="shop", screen_id="bare"):
-                assert time.monotonic() - began < 10
+                assert time.monotonic() - began < PATIENCE
             report = await load_knowledge(stores.documents, stores.graph, knowledge_of(version="new"))
             assert report.generation > 1
             assert (await views.current("shop")).view.website.name == "new"

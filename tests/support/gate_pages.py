@@ -66,6 +66,28 @@ NEGATIVE: dict[str, str] = {
         f"{GO}<script>const b=document.getElementById('go');"
         "(function move(t){b.style.left=(Math.floor((t||0)/130)%9)*40+'px';requestAnimationFrame(move)})()</script>"
     ),
+    "jumping every 250 ms by the clock of a frame loop": (
+        f"{GO}<script>const b=document.getElementById('go');"
+        "(function move(t){b.style.left=(Math.floor((t||0)/250)%9)*40+'px';requestAnimationFrame(move)})()</script>"
+    ),
+    "jumping by tasks": (
+        f"{GO}<script>const b=document.getElementById('go');let x=40;(function move(){{"
+        "b.style.left=(x=(x+40)%400)+'px';scheduler.postTask(move,{delay:120})})()</script>"
+    ),
+    "jumping by a script in a frame": (
+        f"{GO}<iframe style='position:absolute;top:300px' srcdoc=\"<script>let x=40;setInterval(()=>"
+        "parent.document.getElementById('go').style.left=(x=(x+40)%400)+'px',200)</script>\"></iframe>"
+    ),
+    "jumping as a worker says": (
+        f"{GO}<script>const b=document.getElementById('go');let x=40;const w=new Worker(URL.createObjectURL("
+        "new Blob(['setInterval(()=>postMessage(0),120)'])));w.onmessage=()=>b.style.left=(x=(x+40)%400)+'px'</script>"
+    ),
+    "jumping by a variable of a style": (
+        f"<style>#go{{left:var(--x,0)!important}}</style>{GO}<script>let x=40;setInterval(()=>"
+        "document.documentElement.style.setProperty('--x',(x=(x+40)%400)+'px'),150)</script>"
+    ),
+    "jumping by short transitions": (f"<style>#go{{transition:left .08s}}</style>{jumping(220)}"),
+    "in a marquee": "<marquee><button id=go>Go</button></marquee>",
     "jumping by transform": jumping(150, "b.style.transform=`translateX(${x=(x+40)%400}px)`"),
     "jumping by a style sheet": (
         f"{GO}<script>{_SHEET}let x=0;setInterval(()=>sheet.replaceSync("

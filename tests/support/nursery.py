@@ -23,7 +23,8 @@ from typing import Any
 
 BEFOREHAND = (
     "rich.console", "rich.table", "rich.progress", "typer", "structlog", "uvicorn", "pymongo", "arango", "mcp",
-    "mcp.server.mcpserver", "playwright.async_api", "kb_schema", "kb_store", "loaders", "mcp_server.server",
+    "mcp.server.mcpserver", "playwright.async_api", "kb_schema", "kb_store", "kb_store.arangodb",
+    "kb_store.mongodb.learned", "kb_store.mongodb.proposals", "kb_store.mongodb.runs", "loaders", "mcp_server.server",
     "agent.session", "agent.presenting.player", "agent.media.recorder",
 )  # fmt: skip
 LONGEST_ORDER = 200_000

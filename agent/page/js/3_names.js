@@ -325,25 +325,31 @@ function pseudoTexts(el, look) {
   return before || after ? { before, after } : null;
 }
 
+const NO_CONTENT = /^(normal|none|["']\s*["'])$/;
+const GENERATED = /::?(before|after)\b/;
+
 function generatesText(root) {
-  const sheets = [...(root.styleSheets || []), ...(root.adoptedStyleSheets || [])];
-  return sheets.some((sheet) => {
-    try {
-      return rulesGenerate(sheet.cssRules);
-    } catch {
-      return true; // from elsewhere: it cannot be read, so it may
-    }
-  });
+  return generatingRules(root, NO_CONTENT).length > 0;
 }
 
-function rulesGenerate(rules) {
-  for (const rule of rules) {
-    if (rule.style && rule.style.content && !/^(normal|none|["']\s*["'])$/.test(rule.style.content)) {
-      if (/::?(before|after)\b/.test(rule.selectorText || "")) return true;
+/** Rules that put something other than `nothing` before or behind elements; null stands for what cannot be read. */
+function generatingRules(root, nothing) {
+  const found = [];
+  for (const sheet of [...(root.styleSheets || []), ...(root.adoptedStyleSheets || [])]) {
+    try {
+      gatherGenerating(sheet.cssRules, nothing, found);
+    } catch {
+      found.push(null); // from elsewhere: it may
     }
-    if (rule.cssRules && rule.cssRules.length && rulesGenerate(rule.cssRules)) return true;
   }
-  return false;
+  return found;
+}
+
+function gatherGenerating(rules, nothing, found) {
+  for (const rule of rules) {
+    if (rule.style && rule.style.content && !nothing.test(rule.style.content) && GENERATED.test(rule.selectorText || "")) found.push(rule);
+    if (rule.cssRules && rule.cssRules.length) gatherGenerating(rule.cssRules, nothing, found);
+  }
 }
 
 function pseudoText(el, which) {

@@ -2,19 +2,22 @@
 // that, so knowing it replaces most of the waiting: nothing due soon means nothing to wait for.
 
 const TIMERS_KEPT = 500; // a page with more under way is treated like one that is not known
-const RUN_SHOWS_MS = 50; // three frames: what a timer begins (a smooth scroll, a transition) shows by then
+const RUN_SHOWS_MS = 50; // and as many frames as this: what a timer begins (a smooth scroll) shows by then
+const RUN_SHOWS_FRAMES = 4; // measured: a smooth scroll is seen in the second or third, however late they come
+const RUNS_KEPT = 12;
 const FRAME_LOOP = 3; // frames each asked for by the one before: a loop that draws without end
 const RESOURCE_NEAR_MS = 400;
 const expectation = {
   whole: document.readyState === "loading" && document.scripts.length === 0, // here before any of the page's scripts
   timers: new Map(), // id -> {key, due, delay}
-  ran: new Map(), // key -> when timers of that kind ran, the last two times
+  ran: new Map(), // key -> when timers of that kind ran, the last times, newest first
   frames: new Map(), // id -> how many frames in a row led to it
-  requests: new Map(), // what is asked for -> when
+  requests: new Map(), // what is asked for -> something that stands for this asking
+  tellers: new Set(), // sockets and workers that have not said anything yet
   told: false, // something outside (a socket, a worker) can change the page without a timer
   depth: 0,
 };
-const resourcesSince = new WeakMap(); // image, style sheet -> when it was first seen under way
+const resourcesSince = new WeakMap(); // image, style sheet, request, worker -> when it was first seen under way
 
 /** Replace a function of the window by one that looks and behaves the same and also tells us. */
 function overhear(owner, name, traps) {
@@ -43,7 +46,7 @@ function overhearTimer(name, repeats) {
       let id;
       if (typeof handler === "function") {
         args[0] = function run(...values) {
-          expectation.ran.set(entry.key, [epoch(), ...(expectation.ran.get(entry.key) || [])].slice(0, 2));
+          noteRun(entry.key);
           if (repeats) entry.due = epoch() + delay;
           else expectation.timers.delete(id);
           return Reflect.apply(handler, this, values);
@@ -51,10 +54,14 @@ function overhearTimer(name, repeats) {
       } else entry.unheard = true; // a text as handler: when it ran is not told
       id = Reflect.apply(native, self, args);
       if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
-      if (expectation.ran.size > TIMERS_KEPT) expectation.ran.clear();
       return id;
     },
   }));
+}
+
+function noteRun(key) {
+  if (expectation.ran.size > TIMERS_KEPT) expectation.ran.clear();
+  expectation.ran.set(key, [epoch(), ...(expectation.ran.get(key) || [])].slice(0, RUNS_KEPT));
 }
 
 function overhearFrames() {
@@ -92,13 +99,13 @@ function overhearRequests() {
   overhear(window, "fetch", () => ({
     apply(native, self, args) {
       const [asked] = args;
-      expectation.requests.set(absolute(asked && asked.url !== undefined ? asked.url : asked), epoch());
+      expectation.requests.set(absolute(asked && asked.url !== undefined ? asked.url : asked), {});
       return Reflect.apply(native, self, args);
     },
   }));
   overhear(window.XMLHttpRequest.prototype, "send", () => ({
     apply(native, self, args) {
-      expectation.requests.set(self, epoch());
+      expectation.requests.set(self, {});
       self.addEventListener("loadend", () => expectation.requests.delete(self), { once: true });
       return Reflect.apply(native, self, args);
     },
@@ -107,7 +114,11 @@ function overhearRequests() {
     overhear(window, name, (native) => ({
       construct(_, args, made) {
         expectation.told = true;
-        return Reflect.construct(native, args, made);
+        const teller = Reflect.construct(native, args, made);
+        expectation.tellers.add(teller);
+        const source = teller.port || teller; // a shared worker speaks through its port
+        source.addEventListener("message", () => expectation.tellers.delete(teller), { once: true });
+        return teller;
       },
     }));
   }
@@ -128,39 +139,78 @@ function absolute(url) {
   }
 }
 
+/** Tasks with a delay are timers by another name; one that was called off counts until it is overdue. */
+function overhearTasks() {
+  if (!window.scheduler) return;
+  overhear(window.scheduler, "postTask", () => ({
+    apply(native, self, args) {
+      const [handler, options] = args;
+      const delay = Math.max(0, Math.round(Number(options && options.delay) || 0));
+      const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay, unheard: true };
+      const id = Symbol("task");
+      if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
+      if (typeof handler === "function") {
+        args[0] = function run(...values) {
+          noteRun(entry.key);
+          expectation.timers.delete(id);
+          return Reflect.apply(handler, this, values);
+        };
+      }
+      return Reflect.apply(native, self, args);
+    },
+  }));
+}
+
 function overhearPage() {
   overhearTimer("setTimeout", false);
   overhearTimer("setInterval", true);
+  overhearTasks();
   overhearFrames();
   for (const name of ["clearTimeout", "clearInterval"]) overhearEnd(name, expectation.timers);
   overhearEnd("cancelAnimationFrame", expectation.frames);
   overhearRequests();
 }
 
-/** Whether a timer of this kind ran since `seen`, and what it did was seen to be nothing that matters here. */
-function harmless({ key, delay }, { seen, now, changed }, horizon) {
-  const since = (expectation.ran.get(key) || []).filter((at) => at > seen);
-  if (!since.length || now - since[0] < RUN_SHOWS_MS) return since.length > 1 && now - since[1] >= RUN_SHOWS_MS;
-  // Where there is time for it, and for what changes the page, two runs: the first may have led nowhere.
-  return since.length > 1 || (!changed && 2 * delay > horizon);
+/** The times a timer of this kind ran since `seen`, and those of them whose effect would show by now. */
+function runsOf(key, { seen, now }) {
+  const all = (expectation.ran.get(key) || []).filter((at) => at > seen);
+  return { all, shown: all.filter((at) => now - at >= RUN_SHOWS_MS && shows(at, RUN_SHOWS_FRAMES, now)) };
 }
 
-/** What is known to come soon and has not come since `seen`: in words, or null. `changed`: the page did since. */
+/** Whether a timer of this kind ran, and what it did was seen to be nothing that matters here. */
+function harmless({ delay }, { shown }, changed, horizon) {
+  // Where there is time for it, and for what changes the page, two runs: the first may have led nowhere.
+  return shown.length > 1 || (shown.length === 1 && !changed && 2 * delay > horizon);
+}
+
+/** Whether a timer is about to run, or just did and what that does would not show yet. */
+function stirring(entry, when, horizon) {
+  const runs = runsOf(entry.key, when);
+  if (runs.all.length && !runs.shown.length) return true;
+  return entry.due - when.now <= (when.lateOnly ? 0 : horizon) && !harmless(entry, runs, when.changed, horizon);
+}
+
+/**
+ * What is known to come soon and has not come since `seen`: in words, or null. `changed`: the page did since.
+ * `inner`: the element is outside of this document; what loads in it moves nothing out there.
+ */
 function comingSoon(doc, when, horizon) {
   const { now } = when;
   for (const [id, entry] of expectation.timers) {
     if (entry.unheard && now > entry.due + horizon) expectation.timers.delete(id);
-    else if (entry.due - now <= (when.lateOnly ? 0 : horizon) && !harmless(entry, when, horizon)) {
-      return `a timer of the page (${entry.delay} ms) is about to run`;
-    }
+    else if (stirring(entry, when, horizon)) return `a timer of the page (${entry.delay} ms) is about to run`;
   }
   if (when.lateOnly) return null;
   for (const depth of expectation.frames.values()) if (depth < FRAME_LOOP) return "the page is about to draw a frame";
-  for (const [asked, since] of expectation.requests) {
-    if (now - since > horizon) expectation.requests.delete(asked);
-    else return "the page waits for an answer it asked for";
+  for (const [asked, asking] of expectation.requests) {
+    if (near(asking, now)) return "the page waits for an answer it asked for";
+    expectation.requests.delete(asked);
   }
-  return resourceComing(doc, now);
+  for (const teller of expectation.tellers) {
+    if (near(teller, now)) return `a ${teller.constructor.name} of the page has not said anything yet`;
+    expectation.tellers.delete(teller);
+  }
+  return when.inner ? null : resourceComing(doc, now);
 }
 
 function resourceComing(doc, now) {
@@ -176,7 +226,7 @@ function resourceComing(doc, now) {
 
 function near(resource, now) {
   if (!resourcesSince.has(resource)) resourcesSince.set(resource, now);
-  return now - resourcesSince.get(resource) < RESOURCE_NEAR_MS;
+  return drawnTime(resourcesSince.get(resource), now) < RESOURCE_NEAR_MS;
 }
 
 const drawsWithoutEnd = () => [...expectation.frames.values()].some((depth) => depth >= FRAME_LOOP);

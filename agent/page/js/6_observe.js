@@ -5,6 +5,10 @@ const BURST_GAP_MS = 12; // disturbances closer than this (one frame) are one bu
 const BURSTS_KEPT = 24;
 const ANSWER_MS = 80; // what begins this soon after an input is the page's answer to it, not its habit
 const SETTLING_MS = 1000; // what happens this early in a document is its coming about, not its habit
+const FRAME_APART_MS = 3; // 240 frames a second are 4 ms apart
+const UNDRAWN_MS = 2000; // a page that draws nothing for so long is judged by time alone, a hidden one at once
+const FRAME_COUNTS_MS = 50; // so much rest a frame can show at most: what came late is no longer rest for that
+const FRAMES_KEPT_MS = 2000;
 const NOTED = ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
   "animationend", "animationcancel", "load", "toggle", "fullscreenchange"];
 const INPUTS = ["pointermove", "pointerdown", "pointerup", "click", "keydown", "input", "change"];
@@ -41,7 +45,7 @@ function ownRecord(doc) {
   const here = doc === document;
   const record = {
     doc, bursts: [], lastInput: -Infinity, began: epoch(), observed: new WeakSet(), observer: null, listeners: new Set(),
-    coming: here ? (...how) => comingSoon(doc, ...how) : ({ now }) => resourceComing(doc, now),
+    coming: here ? (...how) => comingSoon(doc, ...how) : ({ now, inner }) => (inner ? null : resourceComing(doc, now)),
     wellKnown: here ? wellKnown : () => false,
     note(event) {
       const property = (event.propertyName || "").replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
@@ -100,6 +104,27 @@ function recordsAround(el) {
   return found;
 }
 
+/**
+ * The records of all frames of the page, whose scripts can move what is outside them; null for one that
+ * cannot be asked because its origin is another one (it can still send messages).
+ */
+function recordsOfFrames(view = window) {
+  const found = [];
+  for (let i = 0; i < view.length; i += 1) {
+    let inner = null;
+    try {
+      inner = view[i].document;
+    } catch {
+      found.push(null);
+      continue;
+    }
+    // The empty document every frame begins with has no scripts that could do anything.
+    if (inner.URL !== "about:blank" || inner.scripts.length) found.push(recordOf(inner));
+    found.push(...recordsOfFrames(view[i]));
+  }
+  return found;
+}
+
 /** Everything pending is counted before it is judged. */
 function flush(record) {
   const pending = record.observer.takeRecords();
@@ -110,15 +135,46 @@ function flush(record) {
 
 // -- waiting in the page -------------------------------------------------------------------------
 
+const drawn = []; // when the last frames were drawn that something here waited for
+
 /** Resolves at the next frame, or after `most` ms where frames do not come (a hidden tab). */
 function nextFrame(most = 100) {
   return new Promise((done) => {
     const timer = nativeTimeout(done, most);
     nativeFrame(() => {
+      noteFrame(epoch());
       nativeClear(timer);
       done();
     });
   });
+}
+
+/** Callbacks of one and the same frame follow each other at once: they are one. */
+function noteFrame(at) {
+  if (!drawn.length || at - drawn[drawn.length - 1] > FRAME_APART_MS) drawn.push(at);
+  while (at - drawn[0] > FRAMES_KEPT_MS) drawn.shift();
+}
+
+const undrawn = () => (document.visibilityState === "hidden" ? 0 : UNDRAWN_MS);
+
+/** How much of the time since then was seen in frames that were drawn. */
+function drawnTime(since, now) {
+  let seen = 0;
+  let last = since;
+  for (const at of [...drawn.filter((each) => each > since), now]) {
+    seen += at - last >= undrawn() ? at - last : Math.min(at - last, FRAME_COUNTS_MS);
+    last = at;
+  }
+  return seen;
+}
+
+/**
+ * Whether what was begun at a time would show by now. A busy computer draws late: what counts is frames,
+ * and time only where none were drawn that anybody could have waited for.
+ */
+function shows(begun, frames, now) {
+  if (now - begun >= undrawn()) return true;
+  return drawn.filter((at) => at > begun).length >= frames;
 }
 
 /** Resolves when anything changes in the page, or after `most` ms. */

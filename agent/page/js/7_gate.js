@@ -3,6 +3,7 @@
 
 const held = new Map(); // token -> element judged, for Python to fetch
 const passwords = new WeakSet(); // fields that were password fields when they were used
+const HELD_KEPT = 32;
 const SHOWN = 5; // of the elements that match
 
 /**
@@ -39,6 +40,8 @@ async function gate(selector, policy) {
     spot: verdict.spot || null,
     guard: null,
     state: null,
+    typable: false,
+    glance: null,
   };
   return verdict.point ? report : readied(report, verdict, policy);
 }
@@ -56,11 +59,14 @@ async function turn(verdict, selector, policy, watch, deadline) {
 function readied(report, verdict, policy) {
   const { element, via } = verdict;
   if (tagOf(element) === "input" && element.type === "password") passwords.add(element);
-  const intent = policy.intent === "text" && !takesText(element, policy.text) ? "handle" : policy.intent;
+  report.typable = policy.intent === "text" && takesText(element, policy.text);
+  // Nothing is focused before somebody who wants to look at it first has done so.
+  const intent = policy.intent === "text" && (policy.keep || !report.typable) ? "handle" : policy.intent;
   if (intent === "handle" || policy.keep) {
     report.token = hold(element);
     if (via !== element) report.via_token = hold(via);
   }
+  if (policy.keep) report.glance = glance(element);
   if (intent === "handle") return report;
   report.state = valueOf(toggleOf(element));
   report.guard = setGuard(element, via, intent);
@@ -73,14 +79,12 @@ const toggleOf = (el) => (tagOf(el) === "label" && el.control) || el;
 function hold(el) {
   const token = newToken();
   held.set(token, el);
+  if (held.size > HELD_KEPT) held.delete(held.keys().next().value); // most are never asked for
   return token;
 }
 
-function take(token) {
-  const el = held.get(token) || null;
-  held.delete(token);
-  return el;
-}
+/** Still held afterwards: who looks at an element before it is acted on asks twice. */
+const take = (token) => held.get(token) || null;
 
 /** One look: the first failing point, or none. */
 function judge(selector, policy, watch) {

@@ -93,6 +93,15 @@ function takesText(el, text) {
   return editingHost(el);
 }
 
+/** Make a field that was judged ready to be typed over; null where it is gone. */
+function prepareTyping(token) {
+  const el = take(token);
+  if (!el || !el.isConnected) return null;
+  const guard = setGuard(el, el, "text");
+  selectAll(el);
+  return guard;
+}
+
 /** Focus a field and select all it holds: what is typed next replaces it. */
 function selectAll(el) {
   el.focus();

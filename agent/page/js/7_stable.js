@@ -22,17 +22,29 @@ function unstable(el, policy, { tracked, scrolled, replaced }) {
   const now = epoch();
   const around = recordsAround(el);
   around.forEach(flush);
+  const beside = recordsOfFrames().filter((record) => !around.includes(record));
   const bursts = around.flatMap((record) => record.bursts);
   const track = trackOf(el, around, bursts, now, { tracked, scrolled });
+  const known = around.every((record) => record.wellKnown()) && beside.every((record) => record && record.wellKnown());
+  const need = Math.max(habitOf(track, policy, known), lookNeeded(bursts, around, now, policy, known));
+  const unrested = restless(track, need, now, policy);
+  if (unrested) return unrested + (replaced ? `; it was replaced ${replaced} times by another one like it` : "");
+  if (now - track.seen < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
+  return soon(track, around, beside, now, policy);
+}
+
+/** That it has not rested as long as is asked for, or that too little was drawn meanwhile to say so; or null. */
+function restless(track, need, now, policy) {
   const still = now - track.since;
-  const need = Math.max(habitOf(track, policy), lookNeeded(bursts, around, now, policy));
   if (still < need) {
     const what = track.moves ? `it moved ${track.moves} times while it was watched, last` : "the page last changed";
-    const again = replaced ? `; it was replaced ${replaced} times by another one like it` : "";
-    return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for${again}`;
+    return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for`;
   }
-  if (now - track.seen < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
-  return soon(track, around, now, policy);
+  // What happened before it was watched is told by the observer; from then on rest is what was drawn.
+  const watched = Math.max(track.since, track.seen);
+  const rest = watched - track.since + drawnTime(watched, now);
+  if (need <= policy.frame_ms || rest >= need) return null;
+  return `the browser draws too slowly: ${Math.round(rest)} ms of rest were seen; ${Math.round(need)} ms are asked for`;
 }
 
 /** Where it is and since when, from what was seen of it and of the page. */
@@ -55,32 +67,35 @@ function trackOf(el, around, bursts, now, { tracked, scrolled }) {
 }
 
 /** What was seen moving moves again: it must outlast its own habit, whatever the page promises. */
-function habitOf(track, policy) {
+function habitOf(track, policy, known) {
   if (!track.moves) return 0;
-  return Math.max(policy.young_look_ms, Math.min(track.gap * policy.gap_factor, policy.habit_ms));
+  const least = known ? policy.young_look_ms : policy.longest_look_ms;
+  return Math.max(least, Math.min(track.gap * policy.gap_factor, policy.habit_ms));
 }
 
 /** How long it must have rested: longer where the page keeps moving of its own accord, or is not known. */
-function lookNeeded(bursts, around, now, policy) {
+function lookNeeded(bursts, around, now, policy, known) {
   const recent = bursts.filter((burst) => now - burst.end < policy.memory_ms);
-  const known = around.every((record) => record.wellKnown());
+  const own = recent.filter((burst) => burst.own).sort((a, b) => a.start - b.start);
   const resting = known ? policy.frame_ms : policy.short_look_ms;
   let need = recent.length ? resting : 0;
   const young = around.some((record) => now - record.began < policy.young_ms || record.doc.readyState === "loading");
-  if (!known && young) need = Math.max(need, policy.young_look_ms);
+  // What is not known and too young to have shown its habits, or stirs unasked, may stir again any time.
+  if (!known && (young || own.length)) need = policy.longest_look_ms;
   // A habit shows in gaps that come again: the second longest is one that did.
-  const own = recent.filter((burst) => burst.own).sort((a, b) => a.start - b.start);
   const gaps = own.slice(1).map((burst, i) => burst.start - own[i].end).sort((a, b) => b - a);
   if (gaps.length > 1) need = Math.max(need, gaps[1] * policy.gap_factor);
   return Math.min(need, policy.longest_look_ms);
 }
 
 /** What is known to come before a click would be over; after the longest look only what is late already. */
-function soon(track, around, now, policy) {
-  for (const record of around) {
+function soon(track, around, beside, now, policy) {
+  const lateOnly = drawnTime(track.seen, now) >= policy.longest_look_ms;
+  for (const record of [...around, ...beside]) {
+    if (!record) continue;
     const changed = record.bursts.some((burst) => burst.end > track.seen);
-    const lateOnly = now - track.seen >= policy.longest_look_ms;
-    const coming = record.coming({ seen: track.seen, now, changed, lateOnly }, policy.horizon_ms);
+    const inner = beside.includes(record);
+    const coming = record.coming({ seen: track.seen, now, changed, lateOnly, inner }, policy.horizon_ms);
     if (coming) return coming;
   }
   return null;
@@ -88,6 +103,7 @@ function soon(track, around, now, policy) {
 
 function runningAnimation(el) {
   for (let node = el; node; node = flatParent(node) || frameOf(node)) {
+    if (tagOf(node) === "marquee") return `${describe(node)} around it runs`;
     if (!node.getAnimations) continue;
     for (const animation of node.getAnimations()) {
       if (running(animation) && moves(animation.effect)) {

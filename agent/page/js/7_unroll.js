@@ -44,8 +44,9 @@ function newUnroller(selector, policy) {
         if (started) el.scrollBy({ top: el.clientHeight * UNROLL_PART, behavior: "instant" });
         else el.scrollTo({ top: el.scrollTop > 0 ? 0 : el.clientHeight * UNROLL_PART, behavior: "instant" });
         const moved = el.scrollTop !== before;
-        await nextFrame();
-        await nextFrame();
+        const patience = Math.max(100, undrawn() / 2); // lists are filled when a frame tells that they were scrolled
+        await nextFrame(patience);
+        await nextFrame(patience);
         const filled = filling();
         if (moved && filled) {
           started = true;

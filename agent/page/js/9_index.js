@@ -20,14 +20,20 @@ const TEXT_ROLES = new Set(["paragraph", "emphasis", "strong", "code", "mark", "
 const DISABLED_TAGS = new Set([...FIELD_TAGS, "option", "optgroup", "fieldset"]);
 const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64, standIn: 128 };
 
-/** @param everything whether elements nobody could mean are taken, too. */
-function pageIndex(everything) {
+/**
+ * @param everything whether elements nobody could mean are taken, too.
+ * @param question what is asked for, where only that is to be read (9_asked.js); null: all is read.
+ */
+function pageIndex(everything, question = null) {
   const walk = {
-    look: newLook(), everything, elements: [], rows: [], regions: [], roots: [], path: [], parent: -1, root: 0,
+    look: newLook(), everything, asked: question === null ? null : askedFor(question),
+    elements: [], rows: [], rootAt: [], operable: [], regions: [], roots: [], path: [], parent: -1, root: 0,
     inside: false, pointer: false, shut: false, cell: null, row: -1, dx: 0, dy: 0, full: false,
   };
   walk.roots.push(["document", null, null, null, document.URL]);
   if (document.documentElement) walkElement(document.documentElement, walk);
+  if (walk.asked) readRegionsAround(walk);
+  else for (const region of walk.regions) textsOf(region, walk);
   const token = remember(walk.elements);
   return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full };
 }
@@ -78,7 +84,8 @@ function walkInside(el, tag, walk) {
     const box = el.getBoundingClientRect();
     walk.dx += box.left + el.clientLeft;
     walk.dy += box.top + el.clientTop;
-    inRoot(["frame", walk.root, hostRow(el, walk), uniqueCss(el), inner.URL], inner, walk);
+    const around = walk.frameRoots || (walk.frameRoots = rootsBelow(document)); // a frame's selector is looked up in all
+    inRoot(["frame", walk.root, hostRow(el, walk), uniqueCss(el, around), inner.URL], inner, walk);
     Object.assign(walk, { dx, dy });
   }
 }
@@ -118,27 +125,34 @@ function hasOwnText(el) {
 const showsHand = (el) => !(tagOf(el) === "label" && el.control) && getComputedStyle(el).cursor === "pointer";
 
 function addRow(el, tag, role, shown, operable, walk) {
-  const { look } = walk;
   const at = walk.elements.push(el) - 1;
   if (at >= MOST_ELEMENTS) walk.full = true;
+  walk.rootAt.push(walk.root);
+  walk.operable.push(operable);
+  const clickable = !operable && shown && !walk.pointer && (hasAttr(el, "onclick") || showsHand(el));
+  if (clickable) walk.pointer = true;
+  const read = walk.asked === null || mayBeMeant(el, tag, operable || clickable, walk);
+  walk.rows.push(read ? rowOf(el, tag, role, { shown, operable, clickable }, walk) : UNREAD);
+  return at;
+}
+
+function rowOf(el, tag, role, { shown, operable, clickable }, walk) {
+  const { look } = walk;
   const seen = shown && visible(el, look);
   const box = boxOf(el, look);
   const ticked = tickedState(el, role);
-  const clickable = !operable && shown && !walk.pointer && (hasAttr(el, "onclick") || showsHand(el));
-  if (clickable) walk.pointer = true;
   const flags = (seen ? FLAG.visible : 0) | (operable ? FLAG.interactive : 0) | (clickable ? FLAG.clickable : 0) |
     (walk.shut || (DISABLED_TAGS.has(tag) && el.matches(":disabled")) ? 0 : FLAG.enabled) |
     (el.required || attr(el, "aria-required") === "true" ? FLAG.required : 0) |
     (!seen && operable && visibleStandIn(el, look) ? FLAG.standIn : 0) |
     (ticked === null ? 0 : FLAG.tickable) | (ticked ? FLAG.ticked : 0);
   const named = shown || operable || walk.everything;
-  walk.rows.push([
+  return [
     walk.root, walk.parent, currentRegion(walk), tag, role, named ? nameOf(el, look) : "",
     isControl(el) ? labelText(el, look) : "", textFor(el, role, seen, look), attributesOf(el, tag),
     neighbours(el, operable || clickable, walk),
     Math.round(box.left + walk.dx), Math.round(box.top + walk.dy), Math.round(box.width), Math.round(box.height), flags,
-  ]);
-  return at;
+  ];
 }
 
 function textFor(el, role, seen, look) {
@@ -162,10 +176,11 @@ function tickedState(el, role) {
 
 function attributesOf(el, tag) {
   const kept = {};
-  for (const { name, value } of el.attributes) {
-    if (name === "value" && !(tag === "button" || (tag === "input" && (INPUT_BUTTONS.has(el.type) || isToggle(el))))) continue;
-    if (name === "src" && value.startsWith("data:")) continue;
+  for (const name of el.getAttributeNames()) {
     if (!KEPT_ATTRIBUTES.has(name) && !(name.startsWith("data-") && !name.startsWith("data-pp-"))) continue;
+    if (name === "value" && !(tag === "button" || (tag === "input" && (INPUT_BUTTONS.has(el.type) || isToggle(el))))) continue;
+    const value = attr(el, name);
+    if (name === "src" && value.startsWith("data:")) continue;
     if (name.startsWith("data-") && !TEST_ID.test(name) && value.length > PIECE_LENGTH) continue;
     kept[name] = value.slice(0, TEXT_LENGTH);
   }
@@ -176,7 +191,7 @@ function neighbours(el, operable, walk) {
   const heading = currentHeading(walk);
   if (!operable) return heading ? [heading, "", "", "", ""] : 0;
   const { look } = walk;
-  const first = walk.row >= 0 ? walk.regions[walk.row][4][0] || "" : "";
+  const first = walk.row >= 0 ? textsOf(walk.regions[walk.row], walk)[0] || "" : "";
   const own = first && walk.cell ? briefText(walk.cell, look, PIECE_LENGTH) : "";
   return [
     heading, besideText(el, look, "previousSibling"), besideText(el, look, "nextSibling"),
@@ -187,13 +202,19 @@ function neighbours(el, operable, walk) {
 
 // -- regions and sections ------------------------------------------------------------------------
 
-/** Region rows: kind, element, parent, name, texts; then, for the walk only: heading, operated. */
+/** Region rows: kind, element, parent, name, texts (null: not read yet). */
 function addRegion(el, kind, at, walk) {
   const { look } = walk;
   const leaf = kind === "row" || kind === "item";
   const name = kind === "item" || kind === "row" ? squeeze(attr(el, "aria-label") || "") : nameOf(el, look) || namingPart(el, look);
-  const region = [kind, at, currentRegion(walk), name, leaf ? piecesOf(el, look) : []];
+  const region = [kind, at, currentRegion(walk), name, leaf ? null : []];
   return walk.regions.push(region) - 1;
+}
+
+/** What else a region could be called, read when it is first asked. */
+function textsOf(region, walk) {
+  if (region[4] === null) region[4] = piecesOf(walk.elements[region[1]], walk.look);
+  return region[4];
 }
 
 /** The innermost region at this point of the walk. */
@@ -248,20 +269,20 @@ function regionOfFrame(frame, walk) {
 }
 
 function operatedSince(at, walk) {
-  for (let i = at + 1; i < walk.rows.length; i += 1) if (walk.rows[i][14] & FLAG.interactive) return true;
-  return false;
+  return walk.operable.indexOf(true, at + 1) >= 0;
 }
 
 // -- hosts, and what Python asks later -------------------------------------------------------------
 
-/** A selector of a frame or shadow host that is unique within its own root. */
-function uniqueCss(el) {
+/** A selector of a frame or shadow host that is unique within its own root and, if it can be, in all of some. */
+function uniqueCss(el, everywhere = []) {
   const root = el.getRootNode();
   const id = attr(el, "id");
   const tries = id ? [`#${CSS.escape(id)}`] : [];
   for (const name of ["data-testid", "name", "title", "src"]) if (hasAttr(el, name)) tries.push(`${tagOf(el)}[${name}=${quoted(attr(el, name))}]`);
   tries.push(tagOf(el));
-  const found = tries.find((css) => root.querySelectorAll(css).length === 1);
+  const alone = tries.filter((css) => root.querySelectorAll(css).length === 1);
+  const found = alone.find((css) => everywhere.every((other) => other === root || !other.querySelector(css))) || alone[0];
   if (found) return found;
   const steps = [];
   for (let at = el; at && at.parentElement; at = at.parentElement) {
@@ -279,8 +300,14 @@ function pick(token, at) {
 /** Whether each selector leads to exactly the element at its place of the look, and to no other. */
 function leadsTo(token, pairs) {
   const look = newLook();
+  const led = new Map(); // one selector may be asked of many elements
+  const leads = (selector) => {
+    const key = json(selector);
+    if (!led.has(key)) led.set(key, resolve(selector, look, false).element);
+    return led.get(key);
+  };
   return pairs.map(([at, selector]) => {
     const el = pick(token, at);
-    return el !== null && resolve(selector, look, false).element === el;
+    return el !== null && leads(selector) === el;
   });
 }

@@ -6,6 +6,8 @@ const library = Object.freeze({
   record: ownRecord,
   take,
   guard: guardEvent,
+  prepareTyping: (token) => json(prepareTyping(token)),
+  choose: async (token, wantedJson, timeoutMs) => json(await choose(take(token), JSON.parse(wantedJson), timeoutMs)),
   outcome: async (token, wanted, timeoutMs) => json(await outcome(token, wanted, timeoutMs)),
   lowerGuard(token) {
     lowerGuard(token);
@@ -37,9 +39,11 @@ const library = Object.freeze({
     return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
   lookAt: (el) => json(remember([el])),
-  index: (optionsJson) => json(pageIndex(JSON.parse(optionsJson).everything)),
+  index(optionsJson) {
+    const { everything, question } = JSON.parse(optionsJson);
+    return json(pageIndex(everything, question));
+  },
   pick,
-  glance: (el) => json(glance(el)),
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
   revealPart: async (n) => json(await revealPart(n)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),

@@ -11,7 +11,9 @@ import re
 
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 _LONG_NUMBER = re.compile(r"\d{4,}")
-_REACT_ID = re.compile(r":[rR][0-9a-zA-Z]*:|«[rR][0-9a-zA-Z]*»|^_[rR]_[0-9a-zA-Z]*_?$|^:|:$")
+_REACT_ID = re.compile(
+    r"(?<![0-9a-zA-Z]):[rR][0-9a-zA-Z]*:(?![0-9a-zA-Z])|«[rR][0-9a-zA-Z]*»|^_[rR]_[0-9a-zA-Z]*_?$|^:|:$"
+)
 _COUNTED = re.compile(
     r"""^(?:
         ember\d+ | jss\d+ | (?:makeStyles|WithStyles|withStyles|Mui[A-Za-z]+)[\w()-]*-\d+ | mui-\d+

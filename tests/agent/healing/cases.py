@@ -11,13 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from playwright.async_api import BrowserContext, ElementHandle, Page
+from playwright.async_api import BrowserContext, Page
 
 from agent.healing.matching import USUAL, Demand, Match, Outcome, find_again
 from agent.locating.fingerprints import Fingerprints
 from agent.locating.index import PageIndex
-from agent.locating.looking import element_at, look_around
+from agent.locating.looking import look_around
 from kb_schema.fingerprints import Fingerprint
 from tests.support.drift import Drift, Target
 
@@ -126,11 +127,8 @@ async def mutated(
     index, before = await recorded(page)
     operable = [(at, known) for at, known in before.all() if index.elements[at].root == 0]
     await page.evaluate(SCRIPT)
-    targets: list[tuple[int, Target]] = []
-    for at, _ in operable:
-        handle = await element_at(page, index, at)
-        if handle is not None:
-            targets.append((at, Target(**await page.evaluate("el => window.drift.keep(el)", handle))))
+    kept = await of_places(page, index, "el => window.drift.keep(el)", [at for at, _ in operable])
+    targets = [(at, Target(**said)) for (at, _), said in zip(operable, kept, strict=True) if said is not None]
     changes, cases_of = [], []
     left = dict(targets)
     for at in dice.sample(sorted(left), round(REMOVED_SHARE * len(left))):
@@ -162,6 +160,19 @@ async def mutated(
     ]  # fmt: skip
 
 
+async def of_places(page: Page, index: PageIndex, ask: str, places: Sequence[int]) -> list[Any]:
+    """What a function of the page says of elements of a look, all in one round trip; None where one is gone."""
+    said: list[Any] = await page.evaluate(
+        f"""([token, places]) => {{
+          const ask = {ask};
+          const library = window[Symbol.for("periplus.page.1")];
+          return places.map((at) => library.pick(token, at)).map((el) => el && ask(el));
+        }}""",
+        [index.token, list(places)],
+    )
+    return said
+
+
 _FIND = """([token, count, numbers]) => {
   const library = window[Symbol.for("periplus.page.1")];
   const places = new Map();
@@ -177,13 +188,6 @@ async def places_of(page: Page, index: PageIndex, numbers: Iterable[int]) -> lis
     """Where what became of the targets is in the new look."""
     places: list[int | None] = await page.evaluate(_FIND, [index.token, len(index.elements), list(numbers)])
     return places
-
-
-async def place_of(page: Page, index: PageIndex, handle: ElementHandle) -> int | None:
-    """Where an element is in a look."""
-    await page.evaluate(SCRIPT)
-    kept = await page.evaluate("el => window.drift.keep(el)", handle)
-    return (await places_of(page, index, [kept["number"]]))[0]
 
 
 async def opened(context: BrowserContext, url: str) -> Page:
@@ -217,11 +221,10 @@ _CONTRACTS = """el => {
 async def contracts(page: Page, index: PageIndex, prints: Fingerprints) -> dict[str, int]:
     """The contracts that exactly one element of the page has, with its place."""
     found: defaultdict[str, list[int]] = defaultdict(list)
-    for at, _ in prints.all():
-        handle = await element_at(page, index, at)
-        if handle is not None and index.elements[at].root == 0:
-            for said in await page.evaluate(_CONTRACTS, handle):
-                found[said].append(at)
+    places = [at for at, _ in prints.all() if index.elements[at].root == 0]
+    for at, all_said in zip(places, await of_places(page, index, _CONTRACTS, places), strict=True):
+        for said in all_said or ():
+            found[said].append(at)
     return {said: places[0] for said, places in found.items() if len(places) == 1}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
 from agent.locating.discovering import Ambiguous, Discovered, Discovery, NotFound, discover, discover_all
@@ -31,6 +33,8 @@ TRAPS = [
     ("<button aria-label='Delete Bob'>x</button><button aria-label='Delete Ann'>x</button>", "Delete", "click"),
     ("<h2>Save</h2><button>Cancel</button>", "Save", "click"),
     ("<section aria-label=A><button>Go</button></section><button>Stop</button>", "Stop@A", "click"),
+    ("<p>Save <input type=submit value=Go></p>", "Save", "click"),
+    ("<table><tr><th>Save<tr><td><input type=button value=Discard></table>", "Save", "click"),
 ]  # fmt: skip
 
 
@@ -105,6 +109,23 @@ async def same_element(page, found: Discovered, truth: str) -> bool:
         ):
             return False
     return True
+
+
+@pytest.mark.parametrize("names", [("", ""), ("name=inner", "name=inner"), ("name=one", "name=two")])
+async def test_an_element_of_a_frame_within_a_frame_is_not_taken_for_its_like_in_another(page, names):
+    def frame(name, inside):
+        return f'<iframe {name} srcdoc="{html.escape(inside)}"></iframe>'
+
+    deep = (f"<section aria-label=Book{n}><button id=b{n}>Turn</button></section>" for n in (1, 2))
+    outer = [frame("", frame(name, inside)) for name, inside in zip(names, deep, strict=True)]
+    await show(page, "".join(outer))
+    assert isinstance(await discover(page, Wanted("Turn", "click")), Ambiguous)
+    for n in (1, 2):
+        found = await discover(page, Wanted(f"Turn@Book{n}", "click"))
+        assert isinstance(found, Discovered), found
+        located = await locate(page, found.selector)
+        assert located.resolved
+        assert f"b{n}" in str(located)
 
 
 async def test_an_ambiguous_answer_shows_all_and_says_how_to_choose(page):

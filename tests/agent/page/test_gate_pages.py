@@ -21,15 +21,31 @@ addEventListener(kind,(e)=>got.push(e.target.id||e.target.tagName),true);
 for(const kind of ['beforeinput','input'])addEventListener(kind,(e)=>got.push(e.target.id),true)</script>"""
 
 
-NOT_YET_EVERY_TIME = "scroll snapping"
-"""Held about 17 times of 20, where sampling holds it every time: the nightly run shows it until it is mended."""
-
-
-@pytest.mark.parametrize(
-    "name", rotating("gate, negative", [name for name in NEGATIVE if name != NOT_YET_EVERY_TIME], 6)
-)
+@pytest.mark.parametrize("name", rotating("gate, negative", list(NEGATIVE), 6))
 async def test_nothing_is_let_through_on_a_page_that_is_not_safe(page, name):
     await open_page(page, NEGATIVE[name])
+    ruling = await gated(page, timeout_s=0.6)
+    assert ruling.held, name
+
+
+MOVING = [name for name in NEGATIVE if name.startswith(("jumping", "moving", "scroll"))]
+
+
+@pytest.mark.parametrize("name", rotating("gate, unknown", MOVING, 2))
+async def test_nothing_is_let_through_where_the_library_came_after_the_page(context, name):
+    page = await context.new_page()
+    await open_page(page, NEGATIVE[name])
+    ruling = await gated(page, timeout_s=0.6)
+    assert ruling.held, name
+
+
+@pytest.mark.parametrize("age_ms", rotating("gate, age", [100, 250, 400, 650, 900, 1500], 1))
+@pytest.mark.parametrize(
+    "name", ["jumping every 250 ms", "jumping every 250 ms by the clock of a frame loop"]
+)
+async def test_a_slow_jumper_is_held_back_however_old_its_document_is(page, name, age_ms):
+    await open_page(page, NEGATIVE[name])
+    await page.wait_for_function(f"performance.now() >= {age_ms}")
     ruling = await gated(page, timeout_s=0.6)
     assert ruling.held, name
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb_schema.pages import limits
 from kb_schema.pages.limits import MOST_ELEMENTS, MOST_ROOTS, PageRefused, check_markup
 from kb_schema.pages.stored import answer_probes
 from kb_schema.probes import ElementProbe, FormProbe, TextProbe, probe_key
@@ -84,6 +87,47 @@ def test_what_only_looks_like_a_bomb_is_answered(name):
     assert len(answer(HARMLESS[name])) == len(PROBES)
 
 
+LINEAR = {
+    "frames side by side": lambda n: "<iframe></iframe><pp-frame-document srcdoc=x></pp-frame-document>" * n,
+    "frames among texts": lambda n: "x<!---->" * n + "<pp-frame-document srcdoc=x></pp-frame-document>" * n,
+    "inline shadow roots": lambda n: "<i><pp-shadow-root>x</pp-shadow-root></i>" * n,
+    "holders in holders": lambda n: "<i><pp-shadow-root srcdoc=x>" + "<pp-frame-document>" * n,
+    "holders beside each other in a holder": lambda n: (
+        "<i><pp-shadow-root srcdoc=x>" + "<p></p><pp-frame-document></pp-frame-document>" * n
+    ),
+    "options of a list": lambda n: "<select>" + "<option>a" * n,
+    "options deep down": lambda n: "<div>" * n + "<option>a</option>" * n,
+    "groups of options": lambda n: "<select multiple>" + "<optgroup><option>a</option></optgroup>" * n,
+}
+"""Pages of which n parts once took n times n steps."""
+
+
+def steps(html: str) -> int:
+    """What Python does to answer for a page, in byte codes."""
+    count = 0
+
+    def trace(frame, event, _argument):
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        answer(html)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_four_times_the_page_is_about_four_times_the_work(name):
+    make = LINEAR[name]
+    few, many = steps(make(100)), steps(make(400))
+    assert many <= 4.5 * few
+
+
 @pytest.mark.parametrize("name", ["a hundred thousand nested elements", "attributes", "options"])
 def test_refusing_takes_no_more_memory_than_the_page(name):
     html, _ = BOMBS[name]
@@ -102,6 +146,26 @@ def test_refusing_takes_no_more_memory_than_the_page(name):
 def test_any_markup_is_counted_and_answered(html):
     assert check_markup(html) <= html.count("<")
     assert len(answer(html)) == len(PROBES)
+
+
+@settings(deadline=None, max_examples=500)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"<>\"'= /ab", "<b>", "</b>", "<div ", "<div>", "</div>", "<A x=", "b='>", 'b="', "<p>", "<i\n"]
+        ),
+        max_size=60,
+    ).map("".join)
+)
+def test_what_passes_at_a_glance_passes_when_it_is_read(html):
+    small = {"MOST_ATTRIBUTES": 6, "_SHORTEST_LONG": 12, "MOST_STEPS": 60, "MOST_REOPENED": 20}
+    with mock.patch.multiple(limits, **small):
+        try:
+            check_markup(html, most_tags=18)
+        except PageRefused:
+            return
+        limits._check_attributes(html)
+        limits._check_nesting(html, most_tags=18)
 
 
 def test_words_of_an_answer_are_those_of_the_element_itself():

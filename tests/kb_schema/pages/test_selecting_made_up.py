@@ -7,7 +7,7 @@ import uuid
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kb_schema.pages.selecting.lasting import Flaw, attribute_flaw, class_flaw, words_flaw
@@ -59,6 +59,7 @@ _words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
 _small = st.integers(0, 99)
 
 
+@example(["save", "row", "save"], ":", False)
 @given(_words, st.sampled_from(["-", "_", ".", "", "__", ":"]), st.booleans())
 def test_any_words_joined_in_any_usual_way_are_kept(words, joint, capitals):
     parts = [word.capitalize() for word in words] if capitals or not joint else words

@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -234,6 +235,12 @@ def _paged(rows: Iterable[Row], v: Values) -> list[Any]:
 @_means(aql.KEPT)
 def _kept(view: View, v: Values) -> list[Any]:
     return _paged(view.rows(v["@learned"]).values(), v)
+
+
+@_means(aql.LEARNED_COUNTS)
+def _learned_counts(view: View, v: Values) -> list[Any]:
+    found = Counter(r["kind"] for r in view.rows(v["@learned"]).values() if r["website_id"] == v["website"])
+    return [{"kind": kind, "rows": rows} for kind, rows in sorted(found.items())]
 
 
 @_means(aql.KEPT_OF)

@@ -1,0 +1,50 @@
+// Choosing in a list: the options are marked and the page is told, as when a person leaves the opened list.
+
+const OPTIONS_SHOWN = 8;
+
+/**
+ * Choose the options that are wanted, by value or by label, as soon as all of them are there.
+ * @returns {{gone: boolean, problem: string|null}}
+ */
+async function choose(el, wanted, timeoutMs) {
+  const deadline = nativeNow() + timeoutMs;
+  for (;;) {
+    const list = el && el.isConnected ? toggleOf(el) : null;
+    if (!list) return { gone: true, problem: null };
+    if (tagOf(list) !== "select") return { gone: false, problem: "it is no list to choose from" };
+    const { options, problem } = wantedOptions(list, wanted);
+    if (!problem) {
+      markChosen(list, options);
+      return { gone: false, problem: null };
+    }
+    if (nativeNow() >= deadline) return { gone: false, problem };
+    await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
+  }
+}
+
+function wantedOptions(list, wanted) {
+  const all = [...list.options];
+  const options = [];
+  for (const text of wanted) {
+    const fits = [
+      (option) => option.value === text, (option) => squeeze(option.label) === squeeze(text),
+    ].map((test) => all.find((option) => test(option) && !options.includes(option))).find(Boolean);
+    if (!fits) return { options, problem: `it has no option ${JSON.stringify(text)}, only ${optionsSaid(all)}` };
+    if (disabledBy(fits)) return { options, problem: `its option ${JSON.stringify(text)} is disabled` };
+    options.push(fits);
+  }
+  if (options.length > 1 && !list.multiple) return { options, problem: "only one of its options can be chosen" };
+  return { options, problem: null };
+}
+
+function optionsSaid(all) {
+  const said = all.slice(0, OPTIONS_SHOWN).map((option) => JSON.stringify(squeeze(option.label)));
+  if (!said.length) return "no options at all";
+  return said.join(", ") + (all.length > said.length ? ` and ${all.length - said.length} more` : "");
+}
+
+function markChosen(list, options) {
+  for (const option of list.options) option.selected = options.includes(option);
+  list.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+  list.dispatchEvent(new Event("change", { bubbles: true }));
+}

@@ -1,0 +1,93 @@
+// A look that is taken for one question reads only what could be its answer: the other elements keep
+// their places and say nothing. What is left out surely does not fit; what is read need not fit.
+// The question is written by agent/locating/asking.py, which says what "fits" means.
+
+const UNREAD = 0;
+/** Parts that may say something beside the text one sees: then a name is made of both. */
+const SPEAKING_PARTS = "[aria-label],[aria-labelledby],[title],[alt],[contenteditable],[role],img,svg,input,select,textarea,slot,iframe";
+const FOREIGN = "[^\\x00-\\x7f]"; // other letters may be folded into ours: only Python can tell
+/** Only signs that part words or stand for none: marks, and the pictures of icon fonts. */
+const WORDLESS_CONTENT = /^(normal|none|(?:"(?:[^"\\A-Za-z0-9\x80-\udfff\uf900-\uffff]|\\["\\])*"\s*)+)$/;
+const FAR_REACHING = /&|::part|:host|::slotted/; // they name elements of other roots, or of rules around them
+const DEFAULT_WORDS = new Set([...INPUT_BUTTONS, "image"]); // the browser's own, where the page has none
+
+/** The question as the walk asks it: a pattern of what may fit, and whether regions are asked for. */
+function askedFor({ words, regions }) {
+  const spaced = words.map((word) => [...word].join("[\\W_]*"));
+  return { pattern: new RegExp([FOREIGN, ...spaced].join("|"), "i"), regions, generating: new Map() };
+}
+
+/** Whether an element could be the answer, or share a name with what is. */
+function mayBeMeant(el, tag, usable, walk) {
+  if (!usable && !isControl(el) && !hasAttr(el, "placeholder")) return false;
+  return saysAsked(el, tag, walk.asked) || calledAsked(el, tag, walk);
+}
+
+/** Whether its text, an attribute, or a part of it that says more than text could fit. */
+function saysAsked(el, tag, asked) {
+  const { pattern } = asked;
+  for (const name of el.getAttributeNames()) {
+    if (name === "aria-labelledby" || (name !== "class" && name !== "style" && pattern.test(attr(el, name)))) return true;
+  }
+  if (tag === "input") return DEFAULT_WORDS.has(el.type) && !hasAttr(el, "value");
+  if (tag === "slot" || el.shadowRoot !== null || pattern.test(el.textContent)) return true;
+  return (el.firstElementChild !== null && el.querySelector(SPEAKING_PARTS) !== null) || generatesWords(el, asked);
+}
+
+/** A control is called by its labels; a field without any by what stands around it, which Python reads. */
+function calledAsked(el, tag, walk) {
+  const labels = labelsOf(el);
+  if (labels.some((label) => saysAsked(label, "label", walk.asked))) return true;
+  if (tag === "button" || !FIELD_TAGS.has(tag)) return false;
+  const plainly = labels.some((label) => label.firstElementChild === null && label.textContent.trim() !== "");
+  return !plainly && labelText(el, walk.look) === "";
+}
+
+/** Whether style sheets of its document or shadow root may put words before or behind what it says. */
+function generatesWords(el, asked) {
+  const root = el.getRootNode();
+  let where = asked.generating.get(root);
+  if (where === undefined) asked.generating.set(root, (where = whereWordsAreGenerated(root)));
+  if (where === null || where === "") return where === null;
+  return el.matches(where) || (el.firstElementChild !== null && el.querySelector(where) !== null);
+}
+
+/** CSS of the elements that style sheets put words to: empty for none, null where it cannot be told. */
+function whereWordsAreGenerated(root) {
+  const found = [];
+  for (const rule of generatingRules(root, WORDLESS_CONTENT)) {
+    if (rule === null || FAR_REACHING.test(rule.selectorText)) return null;
+    for (const part of splitTopLevel(rule.selectorText, ",")) {
+      if (GENERATED.test(part)) found.push(part.replace(/::?(before|after)\b/g, "").replace(/(^|[\s>+~])\s*$/, "$1*"));
+    }
+  }
+  try {
+    if (found.length) document.createDocumentFragment().querySelector(found.join(","));
+  } catch {
+    return null;
+  }
+  return found.join(",");
+}
+
+/** After the walk: the regions around what was read, or all where a region is asked for. */
+function readRegionsAround(walk) {
+  const { regions, rows } = walk;
+  const wanted = new Set(walk.asked.regions ? regions.keys() : []);
+  for (const row of rows) {
+    for (let at = row === UNREAD ? -1 : row[2]; at >= 0 && !wanted.has(at); at = regions[at][2]) wanted.add(at);
+  }
+  for (const [at, region] of regions.entries()) {
+    if (wanted.has(at)) readRegion(region, walk);
+    else if (region[4] === null) region[4] = [];
+  }
+}
+
+/** Its texts, and of its element what it could be written down by. */
+function readRegion(region, walk) {
+  textsOf(region, walk);
+  const [, at, parent] = region;
+  if (walk.rows[at] !== UNREAD) return;
+  const el = walk.elements[at];
+  const tag = tagOf(el);
+  walk.rows[at] = [walk.rootAt[at], -1, parent, tag, roleOf(el), "", "", "", attributesOf(el, tag), 0, 0, 0, 0, 0, 0];
+}

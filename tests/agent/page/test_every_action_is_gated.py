@@ -1,0 +1,93 @@
+"""No kind of action reaches an element that may not be acted on; and nothing else acts on a page.
+
+A kind that is added to the vocabulary is tested here without a further word: by every page below.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import agent
+from agent.page.acting import Pace, perform
+from agent.page.errors import ElementChanged, GateFailed, Point
+from kb_schema.selectors import css
+from kb_schema.vocabulary import ACTION_TYPES
+from tests.support.pages import show
+from tests.support.rotation import rotating
+
+ON_ELEMENTS = [name for name, kind in ACTION_TYPES.items() if kind.on_page and kind.target != "none"]
+HEARING = """<script>window.heard=[];for(const kind of ['pointermove','pointerdown','click','dblclick','mouseover','focusin',
+'keydown','beforeinput','input','change','scroll'])addEventListener(kind,(e)=>heard.push(kind),true)</script>"""
+UNSAFE: dict[str, tuple[str, Point]] = {
+    "not there": ("<p>nothing</p>", Point.NOT_FOUND),
+    "two of them": ("{}{}", Point.NOT_UNIQUE),
+    "hidden": ("<div style='display:none'>{}</div>", Point.NOT_VISIBLE),
+    "without size": ("<style>.go{width:0;height:0;padding:0;border:0;overflow:hidden}</style>{}", Point.NOT_VISIBLE),
+    "inert": ("<div inert>{}</div>", Point.DISABLED),
+    "disabled": ("<fieldset disabled>{}</fieldset>", Point.DISABLED),
+    "moving": (
+        "<style>.go{animation:go 1s infinite alternate}@keyframes go{to{transform:translateX(200px)}}</style>{}",
+        Point.UNSTABLE,
+    ),
+    "covered": ("{}<div style='position:fixed;inset:0'></div>", Point.NOT_SCOPED),
+    "out of reach": ("<div style='position:absolute;left:-900px'>{}</div>", Point.NOT_SCOPED),
+    "see-through": ("<div style='pointer-events:none'>{}</div>", Point.NOT_SCOPED),
+    "in a frame nobody named": (
+        "<iframe srcdoc=\"<input class=go style='width:60px'>\"></iframe>",
+        Point.NOT_FOUND,
+    ),
+}  # fmt: skip
+FIELD = "<input class=go>"
+"""A text field: what no kind of action would refuse for another reason before the gate is asked."""
+
+
+@pytest.mark.parametrize("unsafe", rotating("every action, unsafe", list(UNSAFE), 4))
+async def test_no_kind_of_action_reaches_an_element_that_is_not_safe(page, unsafe):
+    html, point = UNSAFE[unsafe]
+    await show(page, HEARING + html.replace("{}", FIELD))
+    for action in ON_ELEMENTS:
+        with pytest.raises(GateFailed) as caught:
+            await perform(page, action, selector=css(".go"), value="x", timeout_s=0)
+        assert caught.value.point is point, action
+    assert await page.evaluate("heard") == []
+
+
+@pytest.mark.parametrize("action", ON_ELEMENTS)
+async def test_every_kind_of_action_shows_the_element_first_and_does_nothing_where_that_says_no(page, action):
+    await show(
+        page, f"{HEARING}<body onscroll=0><input class=go type=checkbox><div style='height:3000px'></div>"
+    )
+
+    async def refuse(passed):
+        raise ElementChanged("css .go", "it is another one")
+
+    for pace in (Pace(), Pace(key_delay_s=0.001)):
+        with pytest.raises(ElementChanged):
+            await perform(page, action, selector=css(".go"), value="x", pace=pace, inspect=refuse)
+    assert await page.evaluate("heard") == []
+
+
+HANDS = re.compile(
+    r"\.(?:mouse|keyboard|touchscreen)\b"
+    r"|(?<!stage)\.(?:click|dblclick|tap|fill|hover|press|type|check|uncheck|set_checked|select_option|set_input_files"
+    r"|dispatch_event|press_sequentially|drag_to|drag_and_drop)\("
+)
+# A stage only shows a pointer that presses.
+MAY_ACT = {"acting.py": "the performers", "guarding.py": "what is judged, under its guard"}
+SCROLLS_A_SHOW = "await page.mouse.wheel("
+"""The one thing done to a page that goes to no element: a demo's film is scrolled."""
+
+
+def test_nothing_outside_the_page_layer_has_hands_of_its_own():
+    root = Path(agent.__file__).parent
+    acting = {
+        f"{file.relative_to(root)}: {line.strip()}"
+        for file in root.rglob("*.py")
+        if not (file.parent.name == "page" and file.name in MAY_ACT)
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if HANDS.search(line.split("#")[0]) and SCROLLS_A_SHOW not in line
+    }
+    assert acting == set()
