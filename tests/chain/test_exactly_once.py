@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-
 import pytest
 
-from agent.context import Context
 from agent.engine.engine import Engine
-from agent.engine.state import RunState
-from agent.events import StepEnded, StepStarted
-from agent.healing.memory import ElementMemory
-from agent.page import library
-from agent.presenting.stage import Stage
 from kb_schema import parse_document
 from kb_schema.read_backs import Happened
 from kb_schema.runs import EvidenceLevel, RunStatus
 from kb_store.runs import open_runs
 from periplus.logbook import Kept
-from tests.support.rotation import dice
+from tests.support.lives import another_life, cut_off, kept_state
+from tests.support.rotation import dice, rotating
 
 ROWS = {
     "method": "table_extraction",
@@ -149,8 +141,8 @@ async def test_a_task_that_names_nothing_to_look_at_needs_a_person_and_acts_on_w
     assert result.status is RunStatus.NEEDS_PERSON
     assert "--it-happened" in (result.hint or "")
     assert len(site.state()["boats"]) == 1
-    async with _another_life(session, browser) as again:
-        state = await _state(kept, session)
+    async with another_life(session, browser) as again:
+        state = await kept_state(kept, session)
         engine = Engine(again, keeping=kept, resume=state, decided=Happened.HAPPENED)
         assert (await engine.run_task("register_boat")).status is RunStatus.SUCCESS
     assert len(site.state()["boats"]) == 1
@@ -163,70 +155,14 @@ async def test_a_page_that_says_done_without_having_done_it_is_contradicted(sess
     assert result.evidence is EvidenceLevel.CONTRADICTED
 
 
-class _another_life:  # noqa: N801 - reads as a function
-    """The same run in a new browser that knows what was kept."""
-
-    def __init__(self, session, browser, storage=None):
-        self._session, self._browser, self._storage = session, browser, storage
-
-    async def __aenter__(self):
-        self._context = await self._browser.new_context(
-            viewport={"width": 1280, "height": 720}, storage_state=self._storage
-        )
-        await library.install(self._context)
-        await Stage.install(self._context)
-        return replace(
-            self._session,
-            page=await self._context.new_page(),
-            context=Context(run_id=self._session.context.run_id),
-            memory=ElementMemory("harbour"),
-            last_known=None,
-            current=None,
-            _stale=True,
-        )
-
-    async def __aexit__(self, *_):
-        await self._context.close()
-
-
-async def _state(kept, session):
-    found = await kept.checkpoint(session.context.run_id)
-    return RunState.model_validate(found.state)
-
-
-async def _cut_off(session, kept, task_id, given, at):
-    """Run a task until the event of that number, and end it there as a crash would; whether it came to
-    that.
-    """
-    seen, reached = 0, asyncio.Event()
-
-    def count(event):
-        nonlocal seen
-        if isinstance(event, StepStarted | StepEnded):
-            seen += 1
-            if seen == at:
-                reached.set()
-
-    session.bus.listen(count)
-    running = asyncio.create_task(Engine(session, keeping=kept).run_task(task_id, given))
-    cut = asyncio.create_task(reached.wait())
-    done, _ = await asyncio.wait({running, cut}, return_when=asyncio.FIRST_COMPLETED)
-    cut.cancel()
-    if running in done:
-        return False
-    running.cancel()
-    await asyncio.wait({running})
-    return True
-
-
-@pytest.mark.parametrize("at", range(1, 7))
+@pytest.mark.parametrize("at", rotating(__name__, range(1, 7), 3))
 async def test_a_run_cut_off_anywhere_is_carried_on_without_repeating_anything(
     session, site, kept, browser, at
 ):
     _knows(session, read_back=READ_BACK)
-    assert await _cut_off(session, kept, "register_boat", {"boat_name": "Tern"}, at)
-    async with _another_life(session, browser) as again:
-        engine = Engine(again, keeping=kept, resume=await _state(kept, session))
+    assert await cut_off(session, kept, "register_boat", {"boat_name": "Tern"}, at)
+    async with another_life(session, browser) as again:
+        engine = Engine(again, keeping=kept, resume=await kept_state(kept, session))
         result = await engine.run_task("register_boat")
     assert result.status is RunStatus.SUCCESS, result.error
     assert result.outputs == {"moored": "Tern"}
@@ -249,8 +185,8 @@ async def test_a_loop_cut_off_goes_on_with_the_item_it_was_at(session, site, kep
     document = parse_document(fleet)
     session.knowledge._documents[document.kind, document.local_id] = document
     at = dice(__name__).randrange(2, 22)
-    assert await _cut_off(session, kept, "fleet", {"names": names}, at)
-    async with _another_life(session, browser) as again:
-        result = await Engine(again, keeping=kept, resume=await _state(kept, session)).run_task("fleet")
+    assert await cut_off(session, kept, "fleet", {"names": names}, at)
+    async with another_life(session, browser) as again:
+        result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task("fleet")
     assert result.status is RunStatus.SUCCESS, (at, result.error)
     assert [boat["name"] for boat in site.state()["boats"]] == names, at

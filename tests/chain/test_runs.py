@@ -229,3 +229,33 @@ def _stored(run_id):
         run_id=run_id, url="http://h", started_at=datetime.now(UTC), website_id="harbour", kind="task",
         subject="[bold]t",
     )  # fmt: skip
+
+
+def test_a_run_that_was_killed_is_carried_on(site, tmp_path):
+    _load(tmp_path)
+    process = warm.start(
+        "periplus", "run", "register_boat", "--base-url", site.url, "--headless", "--out", "o",
+        "-i", "boat_name=Skua", cwd=tmp_path, streamed=True,
+    )  # fmt: skip
+    for line in process.stdout:
+        if "+ register_boat.fill_name" in line:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    done = periplus("run", "--resume", "last", "--headless", "--out", "p", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [step["step_id"] for step in json.loads(done.stdout)["steps"]][:2] == ["open_form", "fill_name"]
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
+    run = _shown(tmp_path)
+    assert run["status"] == "success"
+    assert [step["step_idx"] for step in run["steps"]] == list(range(len(run["steps"])))
+    over = periplus("run", "--resume", "last", "--headless", cwd=tmp_path)
+    assert over.returncode == 2
+    assert "came to its end" in over.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["register_boat", "--resume", "last"]])
+def test_a_run_is_of_a_task_or_of_another_run(tmp_path, arguments):
+    refused = periplus("run", *arguments, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "periplus run --resume last" in refused.stderr

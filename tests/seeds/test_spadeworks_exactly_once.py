@@ -22,9 +22,12 @@ from agent.presenting.stage import Stage
 from agent.session import Session
 from kb_schema.runs import RunStatus
 from kb_store import Stores, load_knowledge, open_stores
+from kb_store.runs import open_runs
 from loaders.files import read_knowledge_folder
+from periplus.logbook import Kept
 from periplus.voyage import open_session
 from tests.support.foreign_sites import spadeworks_site
+from tests.support.lives import another_life, cut_off, kept_state
 from tests.support.rotation import rotating
 
 SEED = Path(__file__).parents[2] / "seeds" / "spadeworks"
@@ -132,3 +135,22 @@ async def test_nothing_is_done_twice_and_what_was_asked_is_done(case, live, stor
     assert fired == [1]
     assert result.status is RunStatus.SUCCESS, result.error
     assert counted == work.once
+
+
+@pytest.mark.parametrize("at", rotating(f"{__name__} lives", range(1, 31), 2))
+async def test_a_campaign_whose_run_was_cut_off_anywhere_is_launched_once(
+    at, live, stores, browser, tmp_path
+):
+    work = WORKS[1]
+    async with open_runs(tmp_path) as runs, visiting(live, stores, browser) as session:
+        kept = Kept(runs)
+        await cut_off(session, kept, work.task_id, _inputs(work, live), at)
+        state = await kept_state(kept, session)
+        async with another_life(session, browser, state) as again:
+            result = await Engine(again, keeping=kept, resume=state).run_task(work.task_id)
+        found = live.state()
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert found["counts"]["campaigns_created"] == 1
+    (campaign,) = [each for each in found["campaigns"] if each["name"] == "Spring <1>"]
+    assert (campaign["start_date"], campaign["daily_limit"]) == ("03/01/2027", 50)
+    assert result.outputs["created_campaign_id"] == campaign["id"]
