@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.engine import steps
 from agent.page import library
 from agent.presenting.stage import Stage
 from kb_store import load_knowledge, open_stores
@@ -64,6 +65,12 @@ def site(harbour_url: str) -> Site:
     harbour = Site(harbour_url)
     harbour.clear()
     return harbour
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests in which what must hold never will: it is given up sooner."""
+    monkeypatch.setattr(steps, "CONFIRM_S", 2.0)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from agent.context import REDACTED, Context
 from agent.engine.engine import Engine
 from agent.errors import NoWay, StepFailed
 from agent.events import ActionDone, ScreenSeen
+from agent.healing.healer import HealPolicy
 from agent.page.errors import OriginRefused
 from kb_schema import parse_document
 from kb_schema.calls import ActionCall
@@ -92,6 +93,7 @@ async def test_what_already_happened_is_seen_by_the_tasks_own_sign(session, site
     assert [boat["name"] for boat in site.state()["boats"]] == ["Once"]
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_value_cannot_change_what_a_selector_means(session, site):
     site.moor("Keep")
     _knows(
@@ -110,6 +112,7 @@ async def test_a_value_cannot_change_what_a_selector_means(session, site):
     assert [boat["name"] for boat in site.state()["boats"]] == ["Keep"]
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_value_cannot_change_what_a_pattern_means(session):
     _knows(
         session,
@@ -310,6 +313,7 @@ def test_numbers_are_redacted_too():
 
 
 async def test_an_overlay_whose_own_control_is_covered_ends_in_a_clear_failure(session):
+    session.healing = HealPolicy(max_rounds=1, gate_s=0.4, healed_gate_s=0.2)
     overlay = {"overlay_id": "veil", "present_when": {"type": "dom_element", "selector": "#veil"},
                "dismiss": {"action_type": "click", "target": "#away"}}  # fmt: skip
     website = session.website.to_json() | {"overlays": [overlay]}

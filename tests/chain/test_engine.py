@@ -109,6 +109,7 @@ async def test_a_loop_without_progress_stops_with_the_reason(session, site):
     assert len(site.state()["boats"]) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_submit_whose_effect_is_not_seen_is_not_repeated(session, site):
     before = site.state()["created"]
 

@@ -127,6 +127,7 @@ async def test_a_button_that_does_something_else_now_is_not_pressed(stores, brow
     assert site.state()["created"] == before
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_heal_whose_step_is_contradicted_speaks_against_itself_and_is_not_kept(stores, browser, site):
     async with sailing(stores, browser, site) as session:
         await Engine(session).run_task(TASK, BOAT)

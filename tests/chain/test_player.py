@@ -76,6 +76,7 @@ async def test_a_field_is_typed_while_it_is_talked_about(session, site):
     assert after.start_s >= during.start_s + during.duration_s  # nobody talks over oneself
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_segment_that_fails_is_passed_over_with_grace_and_told(session):
     await session.page.route("**/boats/new", lambda route: route.abort())
     said: list[str] = []

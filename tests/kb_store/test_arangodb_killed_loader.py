@@ -14,7 +14,7 @@ from tests.support import warm
 from tests.support.arango_loopback import loopback
 from tests.support.rotation import rotating
 
-TEN = 10
+FEW = 4
 ALL = 60
 
 
@@ -50,7 +50,7 @@ async def _writing_requests(server, tmp_path):
     )
 
 
-@pytest.mark.parametrize("point", rotating("arangodb killed loader", range(ALL), TEN))
+@pytest.mark.parametrize("point", rotating("arangodb killed loader", range(ALL), FEW))
 async def test_a_loader_killed_at_any_write_to_the_graph_leaves_whole_knowledge(tmp_path, point):
     with loopback() as server:
         total = await _writing_requests(server, tmp_path)

@@ -22,6 +22,7 @@ def conformance():
     return module
 
 
+@pytest.mark.nightly
 async def test_our_server_answers_the_conformance_tool_and_the_inspector_as_written(conformance):
     why = conformance.missing()
     if why is not None:

@@ -181,7 +181,7 @@ def test_the_k_best_paths_are_those_of_a_plain_enumeration_in_its_order(
         told_in_order(view, objective, k, facts, that_is_there(avoid, view))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(view=graphs(), objective=st.sampled_from(OBJECTIVES), facts=FACTS, avoid=AVOID)
 def test_the_best_path_is_the_first_of_them_searched_or_read_off_a_table(view, objective, facts, avoid):
     for _ in range(3):  # searched; its target's row is made; read off

@@ -145,7 +145,7 @@ def expected(
     return [name for *_, name in sorted(found)] or ["default_recovery.1", "default_recovery.2"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     site=sites(), screen=st.sampled_from(SCREENS), shuffle=st.randoms(use_true_random=False),
     facts=st.sampled_from([{}, {"authenticated": True}, {"authenticated": False}]),

@@ -14,6 +14,7 @@ from periplus.settings import load_settings
 from periplus.shelves import named
 from tests.kb_store.lives import lived
 from tests.kb_store.samples import knowledge_of
+from tests.support.rotation import rotating
 
 PASSWORD = "hunter2"
 
@@ -211,13 +212,17 @@ def test_copying_from_what_is_no_store_is_refused(periplus, tmp_path):
 
 @pytest.mark.parametrize(
     "url",
-    [
-        f"mongodb://user:{PASSWORD}@127.0.0.1:1/kb",
-        f"mongodb://user:{PASSWORD}/x@127.0.0.1/kb",
-        f"mongodb://user:{PASSWORD}@127.0.0.1:99999/kb",
-        f"mongodb://us@er:{PASSWORD}@127.0.0.1/kb",
-        PASSWORD,
-    ],
+    rotating(
+        "passwords",
+        [
+            f"mongodb://user:{PASSWORD}@127.0.0.1:1/kb",
+            f"mongodb://user:{PASSWORD}/x@127.0.0.1/kb",
+            f"mongodb://user:{PASSWORD}@127.0.0.1:99999/kb",
+            f"mongodb://us@er:{PASSWORD}@127.0.0.1/kb",
+            PASSWORD,
+        ],
+        2,
+    ),
 )
 def test_no_command_ever_prints_a_password(periplus, folder, tmp_path, monkeypatch, url):
     monkeypatch.setattr("kb_store.mongodb.connection.SELECTION_SECONDS", 0.1)

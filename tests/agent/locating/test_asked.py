@@ -99,7 +99,7 @@ async def same_answers(page, words: list[str]) -> tuple[int, int]:
 PAGES = list(dict.fromkeys([*HARD_CASES, *HARDER, *(case[0] for case in (*TRAPS, *FOUND))]))
 
 
-@pytest.mark.parametrize("html", rotating("asked", PAGES, 24))
+@pytest.mark.parametrize("html", rotating("asked", PAGES, 8))
 async def test_on_hard_pages_a_look_for_a_question_answers_as_a_whole_look(page, html, chance):
     await show(page, f"<!doctype html><title>t</title><body>{html}")
     whole = await look_around(page)

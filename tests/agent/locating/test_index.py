@@ -177,6 +177,7 @@ async def test_a_page_that_is_nothing_has_an_empty_index(page):
     assert (index.elements, index.regions, len(index.roots), index.truncated) == ((), (), 1, False)
 
 
+@pytest.mark.nightly
 async def test_a_very_large_page_is_cut_and_says_so(page):
     await show(page, "<div id=all></div><script>all.innerHTML = '<button>x</button>'.repeat(20500)</script>")
     index = await look_around(page)
