@@ -203,10 +203,6 @@ class Engine:
         elif status is RunStatus.SUCCESS:
             run.frame.over = True
             await self.keep(run)
-        elif run.depth > 0:
-            # Whoever called it decides what becomes of it: if it is called again, it begins anew.
-            self.keeper.state.forget(run.path)
-            self.keeper.state.frames.pop(run.path, None)
 
     async def perform_call(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """One action call on the way somewhere, with its fallback actions (KS 4.4) while the page was

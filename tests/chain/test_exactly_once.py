@@ -170,9 +170,7 @@ async def test_a_run_cut_off_anywhere_is_carried_on_without_repeating_anything(
     assert len({step.step_id for step in result.steps}) == 3
 
 
-async def test_a_loop_cut_off_goes_on_with_the_item_it_was_at(session, site, kept, browser):
-    names = ["A", "B", "C"]
-    _knows(session, read_back=READ_BACK)
+def _knows_a_fleet(session):
     fleet = {
         "type": "task", "task_id": "fleet",
         "io_spec": {"inputs": [{"name": "names", "type": "array"}]},
@@ -184,9 +182,31 @@ async def test_a_loop_cut_off_goes_on_with_the_item_it_was_at(session, site, kep
     }  # fmt: skip
     document = parse_document(fleet)
     session.knowledge._documents[document.kind, document.local_id] = document
+
+
+async def test_a_loop_cut_off_goes_on_with_the_item_it_was_at(session, site, kept, browser):
+    names = ["A", "B", "C"]
+    _knows(session, read_back=READ_BACK)
+    _knows_a_fleet(session)
     at = dice(__name__).randrange(2, 22)
     assert await cut_off(session, kept, "fleet", {"names": names}, at)
     async with another_life(session, browser) as again:
         result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task("fleet")
     assert result.status is RunStatus.SUCCESS, (at, result.error)
     assert [boat["name"] for boat in site.state()["boats"]] == names, at
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_what_happened_before_a_task_failed_is_not_done_again_when_it_is_carried_on(
+    session, site, kept, browser
+):
+    _knows(session, success_criteria=[{"type": "dom_contains", "value": "not to be seen"}])
+    _knows_a_fleet(session)
+    result = await Engine(session, keeping=kept).run_task("fleet", {"names": ["A", "B"]})
+    assert result.status is RunStatus.FAILURE
+    assert [boat["name"] for boat in site.state()["boats"]] == ["A"]
+    _knows(session)
+    async with another_life(session, browser) as again:
+        result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task("fleet")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["A", "B"]
