@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from agent.page import library
 from kb_schema.selectors import Selector, css
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page, Route
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, BrowserContext, Page, Route
 
 SITE = "http://app.test"
+
+
+@pytest.fixture(scope="session")
+async def equipped(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """One context per worker that carries the in-page library, as the agent opens them."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+    await library.install(context)
+    yield context
+    await context.close()
+
+
+@pytest.fixture
+async def equipped_page(equipped: BrowserContext) -> AsyncIterator[Page]:
+    """A blank page of that context. A context of its own would cost a test more than its work does."""
+    yield await equipped.new_page()
+    for opened in equipped.pages:
+        await opened.close()
+    await equipped.clear_cookies()
 
 
 async def show(page: Page, html: str, path: str = "/", *, pages: dict[str, str] | None = None) -> None:

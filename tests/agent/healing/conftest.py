@@ -9,14 +9,13 @@ import pytest
 
 from agent.events import Event
 from agent.healing.healer import Done, Healer, HealPolicy, Meant
-from agent.page import library
 from agent.page.acting import Performed, perform
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector, css
 from tests.support.pages import show
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import Page
 
 LOG = """<script>
 window.clicks = [];
@@ -30,9 +29,8 @@ addEventListener("click", (event) => {
 
 
 @pytest.fixture
-async def page(context: BrowserContext) -> Page:
-    await library.install(context)
-    return await context.new_page()
+def page(equipped_page: Page) -> Page:
+    return equipped_page
 
 
 class Hands:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.page import library
 from tests.support import rotation
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import Page
 
 
 @pytest.fixture
-async def page(context: BrowserContext) -> Page:
-    await library.install(context)
-    return await context.new_page()
+def page(equipped_page: Page) -> Page:
+    return equipped_page
 
 
 @pytest.fixture
