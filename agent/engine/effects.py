@@ -6,7 +6,6 @@ The page that was acted on stays as it is: it may be a form half filled, or an e
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -24,8 +23,6 @@ from kb_schema.templates import as_text, fill
 from kb_schema.urls import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from agent.engine.engine import Engine
 
 BEFORE_S = 0.5
@@ -96,7 +93,7 @@ class Effects:
 
     async def _read(self, run: Run, rule: ReadBack) -> Any:
         try:
-            async with self._elsewhere() as other:
+            async with self._engine.elsewhere() as other:
                 if rule.task_id is not None:
                     inputs = filled(dict(rule.inputs), run.values)
                     result = await other.run_task(rule.task_id, inputs, depth=run.depth + 1)
@@ -135,7 +132,7 @@ class Effects:
             if screen is None and origin_of(session.page.url) in session.allowed_origins:
                 await self._engine.dismiss_overlays()
                 return await _all_hold(self._engine, conditions, run.values, patience_s)
-            async with self._elsewhere() as other:
+            async with self._engine.elsewhere() as other:
                 if screen is None:  # an error page of the browser: ask the site
                     await other.guide.arrive()
                 else:
@@ -143,14 +140,6 @@ class Effects:
                 return await _all_hold(other, conditions, run.values, patience_s)
         except (AgentError, PageError, PlaywrightError):
             return None
-
-    @asynccontextmanager
-    async def _elsewhere(self) -> AsyncIterator[Engine]:
-        tab = await self._engine.session.page.context.new_page()
-        try:
-            yield self._engine.on(tab)
-        finally:
-            await tab.close()
 
 
 async def _all_hold(

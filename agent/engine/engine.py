@@ -12,8 +12,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from playwright.async_api import Page
-
 from agent.engine.actions import Actions
 from agent.engine.companion import Companion
 from agent.engine.effects import Effects
@@ -72,17 +70,21 @@ class Engine:
         self.effects = Effects(self)
         self.resuming = Resuming(self, decided)
         self.steps = Steps(self)
-        state = resume or RunState(website_id=session.website.website_id, task_id="")
-        self.keeper = Keeper(keeping, session.context, state)
+        self.keeper = Keeper(keeping, session.context, resume)
         self._dismissing = False
         self.depth = 0
         """Of the task that runs now."""
         self.place: str | None = None
         """Path of the step that runs now; None where nothing is kept of what it leads to."""
 
-    def on(self, page: Page) -> Engine:
-        """An engine for another page of the same session; nothing is kept of what it does."""
-        return Engine(self.session.on(page))
+    @asynccontextmanager
+    async def elsewhere(self) -> AsyncIterator[Engine]:
+        """An engine in a tab of its own, in the same session; nothing is kept of what it does."""
+        tab = await self.session.page.context.new_page()
+        try:
+            yield Engine(self.session.on(tab))
+        finally:
+            await tab.close()
 
     # -- tasks -----------------------------------------------------------------------------------
 
@@ -134,18 +136,21 @@ class Engine:
 
     async def _begin(self, task: Task, given: Mapping[str, Any], depth: int) -> Run:
         """A task's run: a new one, or what is left of it where the run is carried on."""
-        state, context = self.keeper.state, self.session.context
-        if depth == 0:
-            path: str | None = task.task_id
-            if state.task_id:
-                await self.keeper.load()
-                context.session.update(state.session)
-                context.outputs.update({name: dict(outputs) for name, outputs in state.outputs.items()})
-            else:
-                state.task_id = task.task_id
-                state.given = without_secrets(dict(given), context.redact(dict(given)))
-        else:
+        context = self.session.context
+        if depth > 0:
             path = None if self.place is None else f"{self.place}>{task.task_id}"
+        else:
+            path = task.task_id
+            kept = await self.keeper.carry_on()
+            if kept is None:
+                known = without_secrets(dict(given), context.redact(dict(given)))
+                self.keeper.state = RunState(
+                    website_id=self.session.website.website_id, task_id=task.task_id, given=known
+                )
+            else:
+                context.session.update(kept.session)
+                context.outputs.update({name: dict(outputs) for name, outputs in kept.outputs.items()})
+        state = self.keeper.state
         frame = Frame(task_id=task.task_id) if path is None else state.frames.get(path)
         if frame is None or frame.task_id != task.task_id:
             frame = Frame(task_id=task.task_id)
@@ -272,13 +277,9 @@ class Engine:
             return MISSING
         if spec.screen_id is None or spec.screen_id == self.session.screen_id:
             return await self.read(spec.extraction, {})
-        tab = await self.session.page.context.new_page()
-        try:
-            other = self.on(tab)
+        async with self.elsewhere() as other:
             await other.guide.go_to(spec.screen_id, method="direct_url")
             return await other.read(spec.extraction, {})
-        finally:
-            await tab.close()
 
     async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
         """What a rule reads on the page now; `MISSING` where it finds nothing."""

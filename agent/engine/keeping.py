@@ -29,19 +29,21 @@ class KeepingPort(Journal, Checkpoints, Protocol):
 class Keeper:
     """One run's journal and checkpoints."""
 
-    def __init__(self, port: KeepingPort | None, context: Context, state: RunState) -> None:
-        self._port, self._context = port, context
-        self.state = state
+    def __init__(self, port: KeepingPort | None, context: Context, resume: RunState | None = None) -> None:
+        self._port, self._context, self._resume = port, context, resume
+        self.state = resume or RunState(website_id="", task_id="")
         self._entries: dict[str, JournalEntry] = {}
         self._steps = 0
         self.behind: str | None = None
         """Why the last checkpoint was not kept."""
 
-    async def load(self) -> None:
-        """Read the journal of a run that is carried on."""
-        if self._port is not None:
+    async def carry_on(self) -> RunState | None:
+        """What was kept of the run that is carried on, with its journal; once, then None."""
+        kept, self._resume = self._resume, None
+        if kept is not None and self._port is not None:
             entries = await self._port.journal(self._context.run_id)
             self._entries = {entry.key: entry for entry in entries}
+        return kept
 
     async def checkpoint(self, page: Page) -> None:
         """Keep the state as it is now, with what makes the site know the browser again.
@@ -76,11 +78,11 @@ class Keeper:
     async def begin(self, key: str, action: str, details: dict[str, Any]) -> str:
         """Write down that something is about to be done; the key of the entry.
 
-        What was begun under that key before and did not happen leaves its entry; this one is a new one.
+        What was begun under that key before and concluded leaves its entry; this one is a new one.
         Raises `NotKept`: then nothing may be done, for a crash would leave no trace of it.
         """
         number = 1
-        while (entry := self._entries.get(_numbered(key, number))) and entry.outcome == "did_not_happen":
+        while (entry := self._entries.get(_numbered(key, number))) and entry.outcome is not None:
             number += 1
         entry = JournalEntry(
             run_id=self._context.run_id,

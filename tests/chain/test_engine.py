@@ -160,3 +160,14 @@ def test_a_text_that_is_no_such_value_is_refused_with_an_example(kind, text):
         typed(InputSpec(name="x", type=kind), text)
     assert "x" in str(caught.value)
     assert caught.value.hint
+
+
+async def test_one_engine_does_the_same_task_as_often_as_it_is_asked(session, site):
+    engine = Engine(session)
+    session.context.session["boat_name"] = "First"
+    assert (await engine.run_task("register_boat")).succeeded
+    session.context.session["boat_name"] = "Second"
+    result = await engine.run_task("register_boat")
+    assert result.succeeded, result.error
+    assert len(result.steps) == 4
+    assert [boat["name"] for boat in site.state()["boats"]] == ["First", "Second"]
