@@ -8,6 +8,7 @@ import pytest
 
 from kb_store import Stores, open_stores
 from tests.support import arango_stores
+from tests.support.arango_stores import graph  # noqa: F401 - fixture
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

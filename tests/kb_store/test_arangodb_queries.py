@@ -17,26 +17,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb_schema import Sourced, assemble, parse_document
-from kb_store.arangodb import ArangoGraphStore, ArangoQueries
+from kb_store.arangodb import ArangoQueries
 from kb_store.graph_queries import NoSuchVertex, Reached, ToAvoid
 from kb_store.records import Node, edge_records, vertex_records
 from mcp_server.compiled import compile_view
 from mcp_server.paths import Avoid, find_paths
 from mcp_server.recover import options
 from tests.kb_store.samples import knowledge_of
-from tests.support.arango_stores import any_server
 
 OBJECTIVES = ("fewest", "fastest", "reliable", "balanced")
 _generations = itertools.count(1)
-
-
-@pytest.fixture(params=["loopback", pytest.param("real", marks=pytest.mark.arangodb)], scope="module")
-async def graph(request):
-    with any_server(request.param) as url:
-        store = ArangoGraphStore(url)
-        await store.prepare()
-        yield store
-        await store.close()
 
 
 async def stored(graph, knowledge):

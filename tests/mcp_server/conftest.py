@@ -6,6 +6,7 @@ import pytest
 
 from mcp_server.compiled import View, compile_view
 from tests.mcp_server import pantry
+from tests.support.arango_stores import graph  # noqa: F401 - fixture
 
 
 @pytest.fixture(scope="session")

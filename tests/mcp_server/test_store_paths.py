@@ -15,7 +15,7 @@ from mcp import Client
 
 from kb_schema import Sourced, assemble, parse_document
 from kb_store import load_knowledge, open_stores
-from kb_store.arangodb import ArangoGraphStore, ArangoQueries
+from kb_store.arangodb import ArangoQueries
 from kb_store.graph_queries import MOST_HOPS
 from kb_store.records import edge_records, vertex_records
 from mcp_server import store_paths
@@ -33,15 +33,6 @@ from tests.support.arango_loopback import loopback
 from tests.support.arango_stores import any_server
 
 _generations = itertools.count(1)
-
-
-@pytest.fixture(params=["loopback", pytest.param("real", marks=pytest.mark.arangodb)], scope="module")
-async def graph(request):
-    with any_server(request.param) as url:
-        store = ArangoGraphStore(url)
-        await store.prepare()
-        yield store
-        await store.close()
 
 
 async def stored(graph, known):

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from kb_store import Stores, open_stores
-from kb_store.arangodb import ArangoAddress
+from kb_store.arangodb import ArangoAddress, ArangoGraphStore
 from kb_store.arangodb.connection import Connection
 from tests.support.arango_loopback import loopback
 
@@ -47,6 +47,16 @@ def any_server(which: str) -> Iterator[str]:
     else:
         with loopback() as server:
             yield server.url()
+
+
+@pytest.fixture(params=["loopback", pytest.param("real", marks=pytest.mark.arangodb)], scope="module")
+async def graph(request: pytest.FixtureRequest) -> AsyncIterator[ArangoGraphStore]:
+    """A prepared graph store, one for all tests of a module: they tell theirs apart by generation."""
+    with any_server(request.param) as url:
+        store = ArangoGraphStore(url)
+        await store.prepare()
+        yield store
+        await store.close()
 
 
 @asynccontextmanager
