@@ -59,6 +59,11 @@ class StepStatus(StrEnum):
     FAILED = "failed"
 
 
+Outcome = Literal["achieved", "alternative", "partial"]
+"""What a step that is done brought about (WR phase 3): what it is for, an acceptable other outcome, or
+a part of it."""
+
+
 class StepRecord(Model):
     """One step of a run."""
 
@@ -71,10 +76,41 @@ class StepRecord(Model):
     """Where the step ended."""
     evidence: tuple[str, ...] = ()
     error: str | None = None
+    outcome: Outcome | None = None
+    """Of a step that is done."""
+    share: Probability | None = None
+    """How much of it is there by its evidence; None: all of it where it is done, else nothing."""
+    confidence: Probability | None = None
+    """That it is what was wanted (WR); None: nothing was judged."""
+    degraded: bool = False
+    """It failed, and the run went on without it (WR `degraded`)."""
+    approach: str = "authored"
+    """How it was done: as the task says, or by which strategy of the replanner."""
+
+
+class Tried(Model):
+    """One approach to a step that failed, or that was found by replanning (WR `failedApproaches`)."""
+
+    fingerprint: str = Field(min_length=1)
+    """Of action, target, way, item and state of the page: the same twice would be the same approach."""
+    task_id: str
+    step_id: str
+    approach: str
+    """`authored`, or the strategy: `other_selector`, `other_path`, `other_task`, `recovery_edge`, ..."""
+    detail: str = ""
+    """Which selector, way, task or edge; without secrets."""
+    item: str | None = None
+    """Of an iterator: which."""
+    screen_id: str | None = None
+    outcome: Literal["worked", "failed", "did_not_happen"]
+    """`did_not_happen`: it never took effect, and was therefore done again within its limits."""
+    error: str | None = None
+    attempts: int = Field(default=1, ge=1)
+    """Authored retries are part of one approach."""
 
 
 class RunResult(Model):
-    """The outcome of one task."""
+    """The outcome of one task: how far it came, what it rests on, and all the data it got."""
 
     run_id: str
     website_id: str
@@ -85,8 +121,27 @@ class RunResult(Model):
     duration_ms: float = Field(ge=0)
     steps: tuple[StepRecord, ...] = ()
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the task itself gives (WR `extractedData`), whatever the status."""
     error: str | None = None
     hint: str | None = None
+    completion_percentage: float = Field(default=0.0, ge=0, le=100)
+    """Weighted by the evidence for each step: docs/resilience.md has the rule."""
+    completed_steps: int = Field(default=0, ge=0)
+    total_steps: int = Field(default=0, ge=0)
+    """Of the task itself, without those that were left out because they did not apply."""
+    degraded_steps: tuple[str, ...] = ()
+    """Steps that the run went on without, or that came to less than all."""
+    critical_missing: tuple[str, ...] = ()
+    """Steps without which nothing counts, and that are not done."""
+    best_effort_data: dict[str, JsonValue] = Field(default_factory=dict)
+    """Everything that was read, by name; what the tasks within it read: by the path of the task."""
+    confidence_score: Probability = 0.0
+    early_exit: bool = False
+    """It stopped because enough was done (WR `allowEarlyExit`)."""
+    tried: tuple[Tried, ...] = ()
+    """Approaches that failed, or that replanning found, in the order of time."""
+    replans: int = Field(default=0, ge=0)
+    """Of the whole run so far, tasks within it included."""
 
     @property
     def succeeded(self) -> bool:
