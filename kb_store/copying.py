@@ -32,11 +32,11 @@ BATCH = 200
 EVENTS = 1_000
 """Events of a run read at a time."""
 
-NOT_COPIED = ("locators", "heal_counters", "rates")
+NOT_COPIED = ("locators", "heal_counters", "rates", "run_leases")
 """Collections that stay behind: what is in them lives for an hour or less and builds itself up again.
 
 A locator is where an element was on the pages of a moment ago, and the target's own are newer; counters
-are of runs that go on, and those go on where they are.
+and leases are of runs that go on, and those go on where they are.
 """
 
 T = TypeVar("T")

@@ -27,6 +27,7 @@ from kb_schema.storage import (
 )
 from kb_store.errors import StoreUnavailable
 from kb_store.ports import Health
+from kb_store.run_leases import RunLeases
 
 UNFINISHED_GRACE = timedelta(days=1)
 """A run without an end may be going on: it is not swept before it is this old."""
@@ -46,6 +47,10 @@ class RunStore(Protocol):
     @property
     def address(self) -> str:
         """Where the store is, for messages: never with credentials."""
+
+    @property
+    def leases(self) -> RunLeases:
+        """Who carries which run out."""
 
     async def prepare(self) -> None:
         """Create what is missing. Safe to repeat."""

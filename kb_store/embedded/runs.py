@@ -28,6 +28,7 @@ from kb_schema.storage import (
 )
 from kb_store.embedded.database import Database
 from kb_store.embedded.documents import health_of
+from kb_store.embedded.run_leases import EmbeddedRunLeases
 from kb_store.ports import Health
 from kb_store.runs import (
     LAST_CHARACTER,
@@ -58,6 +59,7 @@ _OF_RUNS = (
     "DELETE FROM checkpoints WHERE run_id = ?",
     "DELETE FROM heal_counters WHERE run_id = ?",
     "DELETE FROM events WHERE run_id = ?",
+    "DELETE FROM run_leases WHERE run_id = ?",
     "DELETE FROM runs WHERE run_id = ?",
 )
 
@@ -75,6 +77,7 @@ class EmbeddedRunStore:
     ) -> None:
         self._database = database
         self._now = now
+        self.leases = EmbeddedRunLeases(database, now)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

@@ -127,3 +127,10 @@ CREATE TABLE IF NOT EXISTS rates (
     expires   REAL NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS rates_by_expiry ON rates (expires);
+
+CREATE TABLE IF NOT EXISTS run_leases (
+    run_id  TEXT PRIMARY KEY,
+    token   TEXT NOT NULL,
+    owner   TEXT NOT NULL,                -- JSON
+    expires REAL NOT NULL
+) STRICT;

@@ -36,6 +36,8 @@ from kb_store.mongodb.bodies import check_size as check_document_size
 from kb_store.mongodb.connection import Connection, Document, counts_by
 from kb_store.mongodb.documents import health_of
 from kb_store.mongodb.layout import plans_of, prepare
+from kb_store.mongodb.run_leases import INDEXES as LEASE_INDEXES
+from kb_store.mongodb.run_leases import RUN_LEASES, MongoRunLeases
 from kb_store.ports import Health
 from kb_store.runs import (
     LAST_CHARACTER,
@@ -83,10 +85,13 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     "heal_counters": (_index("run_id", "selector", unique=True), _TTL),
     "events": (_index("run_id", "seq", unique=True), _TTL),
     "rates": (_index("client_id", unique=True), _TTL),
+    RUN_LEASES: LEASE_INDEXES,
 }
 """Collection -> its indexes."""
 
-_OF_RUNS = ("run_steps", "artifacts", "metrics", "journal", "checkpoints", "heal_counters", "events", "runs")
+_OF_RUNS = (
+    "run_steps", "artifacts", "metrics", "journal", "checkpoints", "heal_counters", "events", RUN_LEASES, "runs",
+)  # fmt: skip
 """What goes with a run, the run itself last: a sweep that was killed finds it again."""
 
 VALIDATORS: Mapping[str, Document] = {
@@ -109,6 +114,7 @@ class MongoRunStore:
     ) -> None:
         self._connection = connection
         self._now = now
+        self.leases = MongoRunLeases(connection)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

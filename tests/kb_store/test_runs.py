@@ -42,6 +42,8 @@ from kb_store.embedded import Database
 from kb_store.embedded.runs import EmbeddedRunStore
 from kb_store.mongodb.connection import Connection
 from kb_store.mongodb.runs import MongoRunStore
+from kb_store.ports import Owner
+from kb_store.run_leases import RunHeld, RunLease, holding_run
 from kb_store.runs import RunStore as RunStorePort
 
 if TYPE_CHECKING:
@@ -464,6 +466,62 @@ async def test_a_heal_counter_is_over_after_an_hour_without_heals_and_begins_aga
     assert await store.count_heal("r1", "#b") == 1
 
 
+# -- leases
+
+
+def owner_of(pid: int) -> Owner:
+    return Owner(place="elsewhere", pid=pid, started="1", host="other")
+
+
+async def test_a_run_is_carried_out_by_one_at_a_time_and_the_second_is_told_who_it_is(store):
+    leases = store.leases
+    lease = await leases.take("r1", owner_of(1), ttl=30)
+    with pytest.raises(RunHeld, match="process 1 on other") as told:
+        await leases.take("r1", owner_of(2), ttl=30)
+    assert 0 < told.value.free_in <= 30
+    await leases.take("r2", owner_of(2), ttl=30)
+    held = await leases.holder("r1")
+    assert held is not None
+    assert (held.owner, held.token) == (owner_of(1), lease.token)
+    await leases.release(lease)
+    assert await leases.holder("r1") is None
+    assert (await leases.take("r1", owner_of(2), ttl=30)).owner == owner_of(2)
+
+
+async def test_a_lease_that_ran_out_or_whose_holder_is_dead_is_taken_over_and_not_given_back(store):
+    leases = store.leases
+    first = await leases.take("r1", owner_of(1), ttl=-1)
+    assert await leases.holder("r1") is None
+    await leases.renew(first, ttl=30)  # nobody took it meanwhile
+    second = await leases.take("r1", owner_of(2), ttl=30, instead_of=first.token)
+    with pytest.raises(RunHeld, match="process 2"):
+        await leases.renew(first, ttl=30)
+    await leases.release(first)
+    held = await leases.holder("r1")
+    assert held is not None
+    assert held.token == second.token
+
+
+async def test_of_many_who_take_one_run_exactly_one_has_it(store):
+    asked = [store.leases.take("r1", owner_of(number), ttl=30) for number in range(20)]
+    came = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(each) for each in came].count(RunLease) == 1
+    assert [type(each) for each in came].count(RunHeld) == 19
+
+
+async def test_a_run_is_held_while_one_is_at_it_and_who_lost_it_is_told(store):
+    lost = asyncio.Event()
+    async with holding_run(store.leases, "r1", on_lost=lost.set, ttl=0.03) as lease:
+        with pytest.raises(RunHeld):
+            async with holding_run(store.leases, "r1", on_lost=lost.set):
+                pass
+        await store.leases.take("r1", owner_of(2), ttl=30, instead_of=lease.token)
+        await asyncio.wait_for(lost.wait(), 10)
+    held = await store.leases.holder("r1")
+    assert held is not None
+    assert held.owner == owner_of(2)
+
+
 # -- rates
 
 
@@ -601,5 +659,5 @@ def test_a_store_has_every_method_the_agent_asks_for_and_takes_the_same(kind):
     for port in (ports.WorkingState, RunStorePort):
         asked = {name for name in dir(port) if not name.startswith("_")}
         assert len(asked) >= 17
-        for name in asked - {"address"}:
+        for name in asked - {"address", "leases"}:
             assert inspect.signature(getattr(kind, name)) == inspect.signature(getattr(port, name)), name
