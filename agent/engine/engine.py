@@ -22,6 +22,7 @@ from agent.engine.resuming import Resuming
 from agent.engine.running import Run
 from agent.engine.state import Frame, RunState, without_secrets
 from agent.engine.steps import Again, Steps
+from agent.engine.stopping import Stop
 from agent.errors import (
     AgentError,
     InputMissing,
@@ -51,7 +52,8 @@ class Engine:
     """Runs tasks on a session's page. One engine per session.
 
     With a `keeping` port a run can be carried on after a crash: `resume` is what was kept of it, and
-    `decided` what a person says of the step that was cut off, where nothing else tells.
+    `decided` what a person says of the step that was cut off, where nothing else tells. Once `stop` is
+    asked for, no further step begins: `Stopped` is raised.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Engine:
         keeping: KeepingPort | None = None,
         resume: RunState | None = None,
         decided: Happened | None = None,
+        stop: Stop | None = None,
     ) -> None:
         self.session = session
+        self.stop = stop or Stop()
         self.companion = companion or Companion()
         self.actions = Actions(session, self, self.companion)
         self.guide = Guide(session, self)
@@ -168,6 +172,7 @@ class Engine:
         index = await self.resuming.enter(run)
         await self.keep(run)
         while index < len(run.steps):
+            self.stop.check()
             try:
                 await self.steps.run(run, index)
             except Again as again:

@@ -96,6 +96,9 @@ class Steps:
                 status = StepStatus.FAILED
                 raise
             status = StepStatus.SKIPPED
+        except BaseException as exc:
+            status, error = StepStatus.FAILED, f"cut off ({type(exc).__name__})"
+            raise
         finally:
             duration_ms = (time.monotonic() - started) * 1000
             if error is not None and status is StepStatus.DONE:
