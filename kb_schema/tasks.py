@@ -7,12 +7,13 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from kb_schema.base import Document, LocalId, Metadata, Model
+from kb_schema.base import Document, LocalId, Metadata, Model, Probability
 from kb_schema.calls import ActionCall, _loops
 from kb_schema.conditions import Condition
 from kb_schema.handling import ErrorRules, FailureRecovery
 from kb_schema.iterators import IteratorSpec, NoIterator
 from kb_schema.read_backs import ReadBack
+from kb_schema.resilience import ResilienceRules
 from kb_schema.values import IoSpec
 
 NO_GRAPH_LOOPS = "no_graph_loops"
@@ -40,6 +41,19 @@ class TaskStep(Model):
     repeatable: bool | None = None
     """Whether doing it once more is the same as doing it once; None: as its action, or the
     affordance of its element, says."""
+    acceptable_outcomes: tuple[Condition, ...] = ()
+    """Any of these is acceptable where the postconditions do not hold (WR 3.1), the closest first."""
+    required_evidence: tuple[Condition, ...] = ()
+    """Without all of these it has failed, whatever else holds (WR 3.1)."""
+    optional_evidence: tuple[Condition, ...] = ()
+    """What makes one surer where it is there (WR 3.1)."""
+    min_success_confidence: Probability | None = None
+    """Of an acceptable outcome that is to count in full, and of a part that is to count at all; None: as
+    the run is configured, and WR's 0.5 for a part."""
+    allow_partial_success: bool = False
+    """A part of its postconditions counts, and the task goes on without the rest (WR 3.1)."""
+    critical: bool | None = None
+    """Whether nothing counts without it (WR `criticalSteps`); None: it does where it changes the site."""
 
 
 class Task(Document):
@@ -59,6 +73,15 @@ class Task(Document):
     """All hold: what the task is for has already happened; asked before a repeat."""
     read_back: ReadBack | None = None
     """How its effect is seen apart from the click: read before and after what may not be repeated."""
+    acceptable_outcomes: tuple[Condition, ...] = ()
+    """Any of these is acceptable where the success criteria do not hold (WR 3.1)."""
+    required_evidence: tuple[Condition, ...] = ()
+    optional_evidence: tuple[Condition, ...] = ()
+    min_success_confidence: Probability | None = None
+    allow_partial_success: bool = False
+    """A part of its success criteria makes it a partial success instead of a failure."""
+    resilience: ResilienceRules = ResilienceRules()
+    """What holds for runs of this task only."""
     failure_recovery: FailureRecovery = FailureRecovery()
     reusable_subtasks: tuple[str, ...] = ()
     """Names of smaller pieces this one is made of; a note, not a reference."""
@@ -86,6 +109,9 @@ class Task(Document):
         orders = [step.order for step in self.steps]
         if len(set(orders)) != len(orders):
             raise ValueError(f"step orders used twice: {sorted({o for o in orders if orders.count(o) > 1})}")
+        unknown = [name for name in self.resilience.critical_steps if name not in ids]
+        if unknown:
+            raise ValueError(f"resilience.critical_steps names no step of the task: {', '.join(unknown)}")
         return self
 
     @property

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, field_validator
 from kb_schema.base import Document, LocalId, Model, TaskRef
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import Condition
+from kb_schema.resilience import ResilienceRules
 from kb_schema.screens import UIElement
 from kb_schema.urls import origin_of
 
@@ -50,6 +51,8 @@ class Website(Document):
     global_context: dict[str, JsonValue] = Field(default_factory=dict)
     """Defaults for inputs whose source is `global_context`."""
     retention_days: int = Field(default=30, ge=0)
+    resilience: ResilienceRules = ResilienceRules()
+    """What holds for runs on this website (WR)."""
 
     @field_validator("base_url")
     @classmethod
