@@ -5,21 +5,15 @@ Resolving a task's inputs before its first step is `agent.engine.inputs`.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from html import escape
 from typing import Any, Protocol
-from urllib.parse import quote, quote_plus
 
-from kb_schema.templates import as_text
-
-REDACTED = "•••"
-_SHORTEST_REDACTED = 3  # a shorter secret would blot out ordinary words
+from agent.redaction import Secrets
 
 
 class Asker(Protocol):
@@ -27,6 +21,55 @@ class Asker(Protocol):
 
     async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
         """The value, or None where nobody answers."""
+
+
+class Vault(Protocol):
+    """Where secrets are kept: the environment, a keyring, a file (`agent.inputs.vaults`)."""
+
+    async def secret(self, name: str) -> tuple[str, str] | None:
+        """The secret of that name and what it was found in; None where there is none.
+
+        Raises `PersonNeeded` where a person must see to it first.
+        """
+
+
+class Shelf(dict[str, Any]):
+    """Values by name that know when they were put there (KS 9.12 `ttl_seconds`)."""
+
+    def __init__(
+        self, values: Mapping[str, Any] | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._clock, self._at = clock, dict[str, float]()
+        self.update(values or {})
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self._at[name] = self._clock()
+
+    def update(self, *others: Any, **values: Any) -> None:
+        """As of any mapping; what is put there is new."""
+        for name, value in dict(*others, **values).items():
+            self[name] = value
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """As of any mapping."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def age(self, name: str) -> float:
+        """Seconds since the value was put there."""
+        return self._clock() - self._at[name]
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value says nothing: no text, no rows, only columns without text."""
+    if isinstance(value, Mapping):
+        return all(is_empty(each) for each in value.values())
+    if isinstance(value, list | tuple):
+        return all(is_empty(each) for each in value)
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +84,43 @@ class Cached:
 class Context:
     """Everything that outlives one task of a session."""
 
-    session: dict[str, Any] = field(default_factory=dict)
+    session: dict[str, Any] = field(default_factory=Shelf)
     """KS `session_context`: what segments and tasks persist."""
-    global_values: dict[str, Any] = field(default_factory=dict)
+    global_values: dict[str, Any] = field(default_factory=Shelf)
     """KS `global_context`: defaults of the website and of who runs it."""
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Task id -> its last outputs."""
     cache: dict[tuple[str, str], Cached] = field(default_factory=dict)
     """(task id, input) -> value, by volatility."""
-    secrets: set[str] = field(default_factory=set)
+    said: dict[str, Any] = field(default_factory=dict)
+    """What a person said before anybody asked (KS `user_input`): on the command line, in conversation."""
+    vault: Vault | None = None
+    """Where secrets are kept; None: they come from where any value comes from."""
+    secrets: Secrets = field(default_factory=Secrets)
     rng: random.Random = field(default_factory=random.Random)
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     asker: Asker | None = None
 
     def keep_secret(self, value: Any) -> None:
         """Remember a value that must never be written anywhere."""
-        text = as_text(value)
-        if len(text) < _SHORTEST_REDACTED:
-            return
-        # As it stands, and as it stands in addresses, forms, HTML and JSON.
-        self.secrets |= {text, quote(text), quote(text, safe=""), quote_plus(text), escape(text)}
-        self.secrets.add(json.dumps(text)[1:-1])
+        self.secrets.keep(value)
 
     def redact(self, data: Any) -> Any:
-        """JSON data with every secret blotted out."""
-        return redact(data, self.secrets)
+        """JSON data with every secret blotted out, however it is spelt."""
+        return self.secrets.redact(data)
+
+    def keep_outputs(self, task_id: str, outputs: Mapping[str, Any], lasting: str) -> None:
+        """What a task gave, for the tasks after it (KS 9.1 `context_persistence`): `task`, `session`
+        or `global`. On a shelf, what says something is never replaced by what says nothing.
+        """
+        self.outputs.pop(task_id, None)  # the last one is looked at first
+        self.outputs[task_id] = Shelf(outputs, clock=self.clock)
+        if lasting == "task":
+            return
+        shelf = self.global_values if lasting == "global" else self.session
+        shelf.update({name: value for name, value in outputs.items() if not is_empty(value)})
+        for name, value in outputs.items():
+            shelf.setdefault(name, value)
 
     def clock(self) -> float:
         """Seconds, monotonic."""
@@ -83,25 +138,3 @@ class Context:
             "now": now.isoformat(timespec="seconds"),
             "run_id": self.run_id,
         }
-
-
-def redact(data: Any, secrets: Iterable[str]) -> Any:
-    """JSON data with every secret blotted out, also inside longer strings."""
-    ordered = sorted(secrets, key=len, reverse=True)
-    if not ordered:
-        return data
-    return _redacted(data, ordered)
-
-
-def _redacted(data: Any, secrets: list[str]) -> Any:
-    if isinstance(data, str):
-        for secret in secrets:
-            data = data.replace(secret, REDACTED)
-        return data
-    if isinstance(data, Mapping):
-        return {key: _redacted(value, secrets) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_redacted(value, secrets) for value in data]
-    if isinstance(data, int | float) and as_text(data) in secrets:
-        return REDACTED
-    return data

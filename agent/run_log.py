@@ -9,21 +9,18 @@ session's trace with its pages is `agent.trace`.
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import dataclasses
 import hashlib
-import html
 import json
 import re
 import time
 import urllib.parse
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.context import Context, redact
+from agent.context import Context
 from agent.events import ActionDone, Event, ScreenSeen, StepEnded, StepStarted
 from agent.ports import RunLogPort
 from agent.presenting.records import Presentation, SegmentStatus
@@ -110,6 +107,10 @@ class RunLog:
         await self._port.finish_run(
             self.run_id, RunEnding.model_validate(self._redacted(ending.model_dump(mode="json")))
         )
+        self.finished = True
+
+    def leave(self) -> None:
+        """Somebody else goes on with the run: its end is theirs to tell."""
         self.finished = True
 
     async def close(self) -> None:
@@ -229,25 +230,8 @@ class RunLog:
             await asyncio.wait([writer])
 
     def _redacted(self, data: dict[str, Any], longest: int | None = None) -> dict[str, Any]:
-        cleaned: dict[str, Any] = _clean(redact(data, forms(self._context.secrets)), longest)
+        cleaned: dict[str, Any] = _clean(self._context.redact(data), longest)
         return cleaned
-
-
-def forms(secrets: Iterable[str]) -> set[str]:
-    """Every secret as it is, and as it looks inside URLs, HTML, JSON and base64."""
-    found = set()
-    for secret in secrets:
-        found |= {
-            secret,
-            urllib.parse.quote(secret),
-            urllib.parse.quote(secret, safe=""),
-            urllib.parse.quote_plus(secret),
-            html.escape(secret),
-            json.dumps(secret)[1:-1],
-            json.dumps(secret, ensure_ascii=False)[1:-1],
-            base64.b64encode(secret.encode("utf-8", "replace")).decode(),
-        }
-    return found
 
 
 def plain_url(url: str) -> str:

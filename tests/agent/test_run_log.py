@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent.context import REDACTED, Context
+from agent.context import Context
 from agent.events import (
     ActionDone,
     Bus,
@@ -22,6 +22,7 @@ from agent.events import (
     TaskStarted,
 )
 from agent.presenting.records import Presentation, SegmentRecord, SegmentStatus
+from agent.redaction import REDACTED
 from agent.run_log import (
     LONGEST,
     RunLog,

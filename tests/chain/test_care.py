@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from agent.context import REDACTED, Context
+from agent.context import Context
 from agent.engine.engine import Engine
 from agent.errors import NoWay, StepFailed
 from agent.events import ActionDone, ScreenSeen
 from agent.healing.healer import HealPolicy
 from agent.page.errors import OriginRefused
+from agent.redaction import REDACTED
 from kb_schema import parse_document
 from kb_schema.calls import ActionCall
 from kb_schema.runs import EvidenceLevel, RunStatus

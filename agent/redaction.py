@@ -1,0 +1,196 @@
+"""Secrets and every way they may be spelt: what is written anywhere goes through `Secrets.redact`.
+
+Pure text work. Which values are secret is told by the knowledge (`secret: true`); hiding what a page
+shows is `agent.page.masking`.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+from weakref import WeakSet
+
+from kb_schema.templates import as_text, css_string, xpath_literal
+
+REDACTED = "•••"
+SHORTEST = 3
+"""A shorter secret would blot out ordinary words."""
+SHORTEST_CUT = 4
+"""Characters of a secret that are taken out where a text was cut off in the middle of it."""
+SHORTEST_BASE64 = 8
+"""Characters of base64 that are looked for inside longer base64: fewer are found by chance."""
+
+_SAFE = (
+    "", "/",                                  # Python: quote
+    "!'()*-._~",                              # JavaScript: encodeURIComponent
+    ";,/?:@&=+$-_.!~*'()#",                   # JavaScript: encodeURI
+    "*-._",                                   # forms
+    "!$%&()*+,-./:;=?@[\\]^_`{|}~",           # queries, as browsers show them
+    "!$%&'()*+,-./:;=@[\\]^_|~",              # paths, as browsers show them
+)  # fmt: skip
+"""What the ways to percent-encode leave as it is."""
+_APOSTROPHES = ("'", "&#x27;", "&#39;", "&apos;")
+_QUOTES = ('"', "&quot;", "&#34;")
+_CUT = re.compile(r"(…|\.\.\.)")
+
+
+class Secrets:
+    """The secrets of a session. Empty at first; what was kept once is never forgotten."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._spelt: list[str] = []
+        """Longest first, so that no part of one is left where another was found inside it."""
+        _ALIVE.add(self)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def keep(self, value: Any) -> None:
+        """Remember a value, or every text and number in it, that must never be written anywhere."""
+        new = {text for text in _texts(value) if len(text) >= SHORTEST} - self._values
+        if not new:
+            return
+        self._values |= new
+        spelt = set(self._spelt).union(*map(spellings, new))
+        self._spelt = sorted(spelt, key=lambda text: (-len(text), text))
+
+    def redact(self, data: Any) -> Any:
+        """JSON data with every secret blotted out, also inside longer strings, and in keys."""
+        return self._redacted(data) if self._values else data
+
+    def _redacted(self, data: Any) -> Any:
+        if isinstance(data, str):
+            return self._text(data)
+        if isinstance(data, Mapping):
+            return {self._redacted(key): self._redacted(value) for key, value in data.items()}
+        if isinstance(data, list | tuple | set | frozenset):
+            return [self._redacted(value) for value in data]
+        if isinstance(data, int | float) and as_text(data) in self._values:
+            return REDACTED
+        return data
+
+    def _text(self, text: str) -> str:
+        for secret in self._spelt:
+            if secret in text:
+                text = text.replace(secret, REDACTED)
+        return self._without_cuts(text) if "…" in text or "..." in text else text
+
+    def _without_cuts(self, text: str) -> str:
+        """Without what is left of a secret where somebody shortened the text before it came here."""
+        pieces = _CUT.split(text)
+        for index in range(0, len(pieces), 2):  # between them is what the text was cut off with
+            if index > 0:
+                pieces[index] = self._without_rest(pieces[index], head=True)
+            if index + 1 < len(pieces):
+                pieces[index] = self._without_rest(pieces[index], head=False)
+        return "".join(pieces)
+
+    def _without_rest(self, text: str, *, head: bool) -> str:
+        """Without the end of a secret at its head, or the beginning of one at its tail."""
+        for secret in self._values:
+            near = text[: len(secret)] if head else text[-len(secret) :]
+            if (secret[-SHORTEST_CUT:] if head else secret[:SHORTEST_CUT]) not in near:
+                continue
+            for length in range(len(secret) - 1, SHORTEST_CUT - 1, -1):
+                if head and text.startswith(secret[-length:]):
+                    return REDACTED + text[length:]
+                if not head and text.endswith(secret[:length]):
+                    return text[:-length] + REDACTED
+        return text
+
+
+_ALIVE: WeakSet[Secrets] = WeakSet()
+
+
+def redact_known(text: str) -> str:
+    """A text without the secrets of any session of this process: for what is written where no session
+    is at hand (a traceback, a log).
+    """
+    for secrets in list(_ALIVE):
+        text = secrets.redact(text)
+    return text
+
+
+def spellings(text: str) -> frozenset[str]:
+    r"""A secret as it is, and as it stands in addresses, forms, HTML, JSON, Python, selectors, base64
+    and hexadecimal.
+
+    >>> {"a&b", "a%26b", "a&amp;b", "a\\u0026b", "YSZi", "612662"} <= spellings("a&b")
+    True
+    """
+    seen = {text, " ".join(text.split()), text.strip()}
+    found = set(itertools.chain.from_iterable(map(_written, seen)))
+    return frozenset(each for each in found if len(each) >= SHORTEST)
+
+
+def _written(text: str) -> Iterator[str]:
+    yield text
+    yield from _percent(text)
+    yield from _markup(text)
+    yield from _literals(text)
+    yield from _bytes(text.encode("utf-8", "replace"))
+
+
+def _percent(text: str) -> Iterator[str]:
+    plain = text.encode("utf-8", "replace")
+    for safe in _SAFE:
+        encoded = quote(plain, safe=safe)
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
+        yield quote_plus(plain, safe=safe)
+    yield quote(quote(plain, safe=""), safe="")
+
+
+def _markup(text: str) -> Iterator[str]:
+    """In text and attributes, however careful the one who wrote it was; and once more inside `srcdoc`."""
+    basic = html.escape(text, quote=False)
+    for body in {text, basic, basic.replace("\xa0", "&nbsp;")}:
+        for apostrophe, mark in itertools.product(_APOSTROPHES, _QUOTES):
+            once = body.replace("'", apostrophe).replace('"', mark)
+            yield once
+            yield once.encode("ascii", "xmlcharrefreplace").decode()
+            again = html.escape(once, quote=False)
+            yield again
+            yield again.replace('"', "&quot;")
+
+
+def _literals(text: str) -> Iterator[str]:
+    for once in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+        yield once
+        yield json.dumps(once, ensure_ascii=False)[1:-1]
+        yield once.replace("/", "\\/")
+        yield once.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    yield repr(text)[1:-1]
+    yield text.replace("\\", "\\\\").replace("'", "\\'")
+    yield css_string(text)[1:-1]
+    if "'" in text and '"' in text:
+        yield xpath_literal(text)
+
+
+def _bytes(data: bytes) -> Iterator[str]:
+    yield data.hex()
+    yield data.hex().upper()
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(data).decode()
+        yield whole
+        yield whole.rstrip("=")
+        for before in range(3):  # inside other data ("user:secret") it begins at any of three places
+            inner = encode(b"\0" * before + data).decode()
+            part = inner[-(-8 * before // 6) : 8 * (before + len(data)) // 6]
+            if len(part) >= SHORTEST_BASE64:
+                yield part
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, Mapping):
+        return itertools.chain.from_iterable(map(_texts, value.values()))
+    if isinstance(value, list | tuple | set):
+        return itertools.chain.from_iterable(map(_texts, value))
+    return () if value is None or isinstance(value, bool) else (as_text(value),)
