@@ -93,6 +93,20 @@ class Guide:
             raise NoWay(session.screen_id, screen_id)
         return session.current
 
+    async def follow(self, path: Path) -> None:
+        """Carry out a path that was found already. Raises `StepFailed` where one did not arrive."""
+        failed = await self._follow(path)
+        if failed is not None:
+            raise StepFailed(f"{failed} did not lead where it should", error="navigation_failed")
+
+    async def recover_by(self, option: RecoveryOption) -> None:
+        """Take one recovery edge. Raises `Lost` where the page is no known screen after it."""
+        found = await self._try_recovery(option)
+        known = found.screen_id is not None
+        self._session.bus.tell(Recovered(option.recovery_id, option.to_screen, known))
+        if not known:
+            raise Lost(self._session.page.url, (option.recovery_id,))
+
     async def recover(self) -> Identification:
         """From an unknown page back to a known screen, by the recovery edges of where one was last.
 
