@@ -5,14 +5,18 @@ AgentError
 +-- NotInKnowledge         the knowledge has no such thing: correct the request
 +-- InputMissing           a person must give a value
 +-- PersonNeeded           the engine cannot tell and will not guess
+|   `-- ValueRefused       a field does not take a value: a person must give another
 +-- SiteUnreachable        the website does not answer
 +-- Lost                   no known screen, and no recovery helped
 +-- NoWay                  no path leads there
 +-- StepFailed             one step did not do what it is for
+|   `-- LoopStopped        an iterator ended before its end, with what it did until then
 +-- NotKept                what must be written down before acting cannot be
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from agent.page.errors import (
     ActionMisused,
@@ -23,6 +27,8 @@ from agent.page.errors import (
     SelectorUnusable,
 )
 
+_VALUE_TOLD = 80
+"""Characters of a refused value that are told."""
 UNTOUCHED = (ActionMisused, ElementChanged, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable)
 """Errors of the page layer that come before anything is done."""
 
@@ -58,6 +64,16 @@ class PersonNeeded(AgentError):
     """Something only a person can decide or do."""
 
 
+class ValueRefused(PersonNeeded):
+    """A field does not take a value, as the knowledge or the page says."""
+
+    def __init__(self, field: str, value: str, rule: str, fix: str, *, inputs: Sequence[str] = ()) -> None:
+        given = f"; give it with --input {inputs[0]}=VALUE" if inputs else ""
+        told = value if len(value) <= _VALUE_TOLD else f"{value[:_VALUE_TOLD]}…"
+        super().__init__(f"{field!r} does not take {told!r} ({rule})", hint=f"{fix}{given}")
+        self.field, self.value, self.rule, self.fix, self.inputs = field, value, rule, fix, tuple(inputs)
+
+
 class SiteUnreachable(AgentError):
     """The website cannot be opened."""
 
@@ -91,6 +107,17 @@ class StepFailed(AgentError):
     def __init__(self, reason: str, *, error: str = "step_failed", acted: bool = False) -> None:
         super().__init__(reason)
         self.error, self.acted = error, acted
+
+
+class LoopStopped(StepFailed):
+    """An iterator stopped early. What it had done until then stays done."""
+
+    def __init__(
+        self, reason: str, *, error: str, done: int, left: int | None = None, failed: int = 0
+    ) -> None:
+        super().__init__(reason, error=error, acted=True)
+        self.done, self.left, self.failed = done, left, failed
+        """Items dealt with, still to come (None: not known), and gone wrong."""
 
 
 class NotKept(AgentError):

@@ -10,6 +10,44 @@ from kb_schema.base import Document, LocalId, Model, ScreenRef, Seconds
 from kb_schema.calls import ActionCall
 
 
+ERRORS: dict[str, str] = {
+    "validation_failed": "the page, or the browser, does not accept what was filled in",
+    "validation_error": "the same as validation_failed",
+    "validation_errors": "the same as validation_failed",
+    "element_not_found": "nothing, or nothing that can be seen, is where the element should be",
+    "element_not_visible": "the element is there and cannot be seen",
+    "element_not_editable": "the element is there and disabled",
+    "element_covered": "something lies over the element",
+    "click_intercepted": "the same as element_covered",
+    "element_unstable": "the element does not come to rest",
+    "element_ambiguous": "several elements fit, and nothing tells which is meant",
+    "element_changed": "something else is where the element was",
+    "timeout": "what should have come about, or have been there, was not in time",
+    "postcondition": "the action was done and what it is for is not to be seen",
+    "precondition_failed": "what must hold before the step does not",
+    "navigation_failed": "the screen was not reached",
+    "wrong_screen": "the step is for another screen than the present one",
+    "screen_recognition_failed": "no known screen, and no way out of it",
+    "not_authenticated": "one is not signed in where one has to be",
+    "session_expired": "the same as not_authenticated",
+    "server_error": "the site answered with an error of its own (HTTP 500 and above)",
+    "not_found": "the site has no such page (HTTP 404)",
+    "connection_lost": "no answer came",
+    "duplicate_submission": "what was sent may have been done already",
+    "action_failed": "the browser refused the action",
+    "subtask_failed": "a task that is part of this one failed",
+    "extraction_failed": "an output was not to be read",
+    "no_progress": "a loop did something and nothing became less",
+    "items_failed": "some items of a loop failed",
+    "item_failed": "an item of a loop failed, and the loop was stopped",
+    "max_iterations_reached": "a loop came to its bound before its end",
+}
+"""What an error may be called in a rule, and what is meant. The types of conditions are names too
+(of a precondition that does not hold), and so are `http_500` and its like, and the reasons that
+`error_states` of edges give.
+"""
+
+
 class ErrorRule(Model):
     """On this error, this recovery (KS 4.1-4.3)."""
 
@@ -18,10 +56,14 @@ class ErrorRule(Model):
     recovery: str = Field(min_length=1)
     """A named recovery, an `error_recovery` document or a task."""
     retry: bool = False
+    """Whether the step is tried again afterwards."""
     max_retries: int = Field(default=1, ge=0, le=10)
     wait_time: Seconds | None = None
+    """Of `wait_and_retry`: how long what is missing may take to come about."""
     retry_step: str | None = None
+    """The step to go on from instead; what was done since then and may not be repeated is not."""
     fallback: str | None = None
+    """What is done where the recovery does not help: another one."""
     reason: str | None = None
 
     @model_validator(mode="before")
@@ -46,10 +88,18 @@ def _rule_list(data: Any) -> Any:
 ErrorRules = Annotated[tuple[ErrorRule, ...], BeforeValidator(_rule_list)]
 
 
+class TaskStrategy(ErrorRule):
+    """What a task does about an error of any of its steps: the step is tried again afterwards, or
+    `retry_step` and what follows it.
+    """
+
+    retry: bool = True
+
+
 class FailureRecovery(Model):
     """A task's own strategies, in order (KS 4.3)."""
 
-    strategies: tuple[ErrorRule, ...] = ()
+    strategies: tuple[TaskStrategy, ...] = ()
 
 
 class RecoveryStep(Model):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kb_schema.errors import Problem
-from kb_schema.rules import context_first, negative_signature, no_graph_loops, references
+from kb_schema.rules import context_first, error_handling, negative_signature, no_graph_loops, references
 
 if TYPE_CHECKING:
     from kb_schema.knowledge import KnowledgeBase
@@ -21,6 +21,7 @@ RULES: tuple[Rule, ...] = (
     no_graph_loops.check,
     context_first.check,
     negative_signature.check,
+    error_handling.check,
 )
 
 

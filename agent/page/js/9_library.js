@@ -47,6 +47,8 @@ const library = Object.freeze({
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
   revealPart: async (n) => json(await revealPart(n)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
+  complaints: (elementsJson) => json(complaints(elementsJson)),
+  items: (selectorJson) => json(items(selectorJson)),
   text(selectorJson) {
     const look = newLook();
     const selector = JSON.parse(selectorJson);
