@@ -122,6 +122,11 @@ class Context:
         for name, value in outputs.items():
             shelf.setdefault(name, value)
 
+    def forget_fetched(self, task_id: str) -> None:
+        """A task did not come out: what was asked or read for it may have been why."""
+        for key in [each for each in self.cache if each[0] == task_id]:
+            del self.cache[key]
+
     def clock(self) -> float:
         """Seconds, monotonic."""
         return time.monotonic()

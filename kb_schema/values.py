@@ -108,81 +108,87 @@ Extraction = Annotated[
 ]
 
 
-class InputMapping(Model):
-    """Where one input's value comes from (KS 9.2), then how it is transformed."""
+class ValueRule(Model):
+    """Where a value comes from, then how it is transformed: what a task's input (KS 4.3) and a
+    segment's mapping (KS 9.2) have in common.
+    """
 
-    source: Source
+    source: tuple[Source, ...] = ()
+    """Tried in order. `a|b|c` are alternatives (KS 4.3)."""
     value: JsonValue = None
     """Of `hardcoded`; of `generated_value`, what the generator would give (a fixed example)."""
     generator: str | None = None
+    template: str | None = None
+    """Of `template`: text with `{x}`, filled once from what is known by then."""
     key: str | None = None
-    """Of `session_context`, `global_context`, `task_output`: the name; default: the input's."""
-    task_id: TaskRef | None = None
+    """The name under which it is looked up; default: the input's."""
     prompt: str | None = None
     """Of `user_input`: what to ask."""
-    default: JsonValue = None
-    transforms: tuple[Transform, ...] = ()
-    persist_as: VariableName | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _aliases(cls, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("source") in _SOURCE_ALIASES:
-            data = {**data, "source": _SOURCE_ALIASES[data["source"]]}
-        return data
-
-    @model_validator(mode="after")
-    def _has_what_its_source_needs(self) -> InputMapping:
-        if self.source == "hardcoded" and self.value is None:
-            raise ValueError("source `hardcoded` needs a `value`")
-        if self.source == "generated_value" and self.generator is None and self.value is None:
-            raise ValueError("source `generated_value` needs a `generator` or a `value`")
-        return self
-
-
-class InputSpec(Model):
-    """One input of a task. Sources are tried in order; without any, the task's
-    `resolution_order` decides.
-    """
-
-    name: VariableName
-    type: ValueType = "string"
-    required: bool = True
-    description: str = ""
-    source: tuple[Source, ...] = ()
-    default: JsonValue = None
-    value: JsonValue = None
-    """Of source `hardcoded`."""
-    volatility: Literal["low", "medium", "high"] = "low"
-    refresh_on_use: bool = False
-    ttl_seconds: float | None = Field(default=None, gt=0)
-    from_task: TaskRef | None = None
-    from_output: VariableName | None = None
-    key: str | None = None
-    generator: str | None = None
     extraction: Extraction | None = None
-    """Of source `scraped`: how to read it."""
+    """Of `scraped`: how to read it."""
     screen_id: ScreenRef | None = None
-    """Of source `scraped`: the screen to read it on; None: the one that is open."""
+    """Of `scraped`: the screen to read it on; None: the one that is open."""
+    default: JsonValue = None
     transforms: tuple[Transform, ...] = ()
-    secret: bool = False
-    """Never written to logs, traces, screenshots, snapshots or answers."""
 
     @field_validator("source", mode="before")
     @classmethod
     def _alternatives(cls, value: Any) -> Any:
-        """`a|b|c` are alternatives, in order (KS 4.3)."""
         if isinstance(value, str):
             value = [part.strip() for part in value.split("|")]
         if isinstance(value, list | tuple):
             return tuple(_SOURCE_ALIASES.get(part, part) if isinstance(part, str) else part for part in value)
         return value
 
+
+class InputMapping(ValueRule):
+    """Where one input's value comes from in a flow or a workflow (KS 9.2)."""
+
+    source: tuple[Source, ...] = Field(min_length=1)
+    task_id: TaskRef | None = None
+    """Of `task_output`: whose; None: the last task that has such an output."""
+    persist_as: VariableName | None = None
+    """The session keeps the transformed value under this name."""
+
+    @model_validator(mode="after")
+    def _has_what_its_sources_need(self) -> InputMapping:
+        if "hardcoded" in self.source and self.value is None:
+            raise ValueError("source `hardcoded` needs a `value`")
+        if "generated_value" in self.source and self.generator is None and self.value is None:
+            raise ValueError("source `generated_value` needs a `generator` or a `value`")
+        if "scraped" in self.source and self.extraction is None:
+            raise ValueError("source `scraped` needs an `extraction`: how to read it")
+        if "template" in self.source and self.template is None:
+            raise ValueError("source `template` needs a `template`: text with {x}")
+        return self
+
+
+class InputSpec(ValueRule):
+    """One input of a task. Without sources of its own, the task's `resolution_order` decides."""
+
+    name: VariableName
+    type: ValueType = "string"
+    required: bool = True
+    description: str = ""
+    volatility: Literal["low", "medium", "high"] = "low"
+    """How long a value is good (KS 9.12): as long as the session, `ttl_seconds`, or never."""
+    refresh_on_use: bool = False
+    ttl_seconds: float | None = Field(default=None, gt=0)
+    from_task: TaskRef | None = None
+    from_output: VariableName | None = None
+    secret: bool = False
+    """Never written to logs, traces, screenshots, snapshots or answers."""
+
     @model_validator(mode="after")
     def _medium_has_a_life(self) -> InputSpec:
         if self.volatility == "medium" and self.ttl_seconds is None:
             raise ValueError("volatility `medium` needs ttl_seconds")
         return self
+
+    @property
+    def always_fresh(self) -> bool:
+        """Whether it is got anew every time, and once more at the moment of use."""
+        return self.volatility == "high" or self.refresh_on_use
 
 
 class OutputSpec(Model):

@@ -13,6 +13,7 @@ from kb_schema.actions import Action
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition, Condition
 from kb_schema.selectors import Selector
+from kb_schema.tasks import Task
 from kb_schema.templates import (
     MissingVariable,
     as_text,
@@ -56,6 +57,14 @@ def filled(node: Any, values: Mapping[str, Any], field: str = "") -> Any:
         raise StepFailed(str(exc), error="missing_variable") from exc
     except ValueError as exc:
         raise StepFailed(str(exc), error="bad_value") from exc
+
+
+def names_used(call: ActionCall, task: Task) -> frozenset[str]:
+    """The variables that a step's action is filled with; those of the task's iterator where it runs it."""
+    told: list[Any] = [call.to_json()]
+    if call.canonical_type == "execute_iterator":
+        told.append(task.iterator_spec.to_json())
+    return frozenset[str]().union(*(variables(text) for node in told for _, text in strings(node)))
 
 
 def fill_call(call: CallT, values: Mapping[str, Any]) -> CallT:

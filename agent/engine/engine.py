@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent.engine.actions import Actions
+from agent.engine.calls import names_used
 from agent.engine.companion import Companion
 from agent.engine.effects import Effects
 from agent.engine.extract import extract
-from agent.engine.inputs import MISSING, resolve_inputs
+from agent.engine.inputs import MISSING, refresh_inputs, resolve_inputs
 from agent.engine.keeping import Keeper, KeepingPort
 from agent.engine.resuming import Resuming
 from agent.engine.running import Run
@@ -39,8 +40,8 @@ from agent.session import Session
 from kb_schema.calls import ActionCall
 from kb_schema.read_backs import Happened
 from kb_schema.runs import RunResult, RunStatus
-from kb_schema.tasks import Task
-from kb_schema.values import Extraction, InputSpec
+from kb_schema.tasks import Task, TaskStep
+from kb_schema.values import Extraction, ValueRule
 
 MAX_DEPTH = 8
 """How deep tasks may call tasks: deeper is a mistake in the knowledge."""
@@ -107,6 +108,9 @@ class Engine:
         started_at, started = datetime.now(UTC), time.monotonic()
         session.bus.tell(TaskStarted(task_id, task.name or task_id, depth))
         run = await self._begin(task, given or {}, depth)
+        for spec in task.io_spec.inputs:
+            if spec.secret and given and spec.name in given:
+                session.context.keep_secret(given[spec.name])  # before anything of it is kept
         status, error, hint = RunStatus.SUCCESS, None, None
         (outer, self.depth), place = (self.depth, depth), self.place
         try:
@@ -202,10 +206,9 @@ class Engine:
 
     async def _end(self, run: Run, status: RunStatus) -> None:
         context = self.session.context
-        context.outputs.pop(run.task.task_id, None)
-        context.outputs[run.task.task_id] = dict(run.outputs)
-        if run.task.io_spec.context_persistence != "task":
-            context.session.update(run.outputs)
+        context.keep_outputs(run.task.task_id, run.outputs, run.task.io_spec.context_persistence)
+        if status is not RunStatus.SUCCESS:
+            context.forget_fetched(run.task.task_id)
         if run.path is None:
             return
         if status is RunStatus.SUCCESS and run.depth == 0:
@@ -262,29 +265,38 @@ class Engine:
         session, task = self.session, run.task
         values = await resolve_inputs(
             task,
-            given,
-            session.context,
-            scrape=self._scrape,
-            tell=lambda name, source: session.bus.tell(InputResolved(task.task_id, name, source)),
-            known=run.frame.values,
-        )
+        run.fixed = frozenset(given)
         built_ins = session.context.built_ins(
             website_id=session.website.website_id,
             base_url=session.base_url,
             screen_id=session.screen_id,
             url=session.page.url,
         )
+            given,
+            session.context,
+            scrape=self.scrape,
+            tell=lambda name, source: session.bus.tell(InputResolved(task.task_id, name, source)),
+            known=run.frame.values,
+            built_ins=built_ins,
+        )
         return {**built_ins, **values}
 
-    async def _scrape(self, spec: InputSpec) -> Any:
+    async def refresh(self, run: Run, step: TaskStep) -> None:
+        """What a step is about to use and is never good for long, got once more (DESIGN 6)."""
+        names = names_used(step.action, run.task)
+        run.values |= await refresh_inputs(
+            run.task, names, run.fixed, run.values, self.session.context, scrape=self.scrape
+        )
+
+    async def scrape(self, rule: ValueRule) -> Any:
         """Read an input off the site: on the open page, or on its screen in a tab of its own."""
-        if spec.extraction is None:
+        if rule.extraction is None:
             return MISSING
-        if spec.screen_id is None or spec.screen_id == self.session.screen_id:
-            return await self.read(spec.extraction, {})
+        if rule.screen_id is None or rule.screen_id == self.session.screen_id:
+            return await self.read(rule.extraction, {})
         async with self.elsewhere() as other:
-            await other.guide.go_to(spec.screen_id, method="direct_url")
-            return await other.read(spec.extraction, {})
+            await other.guide.go_to(rule.screen_id, method="direct_url")
+            return await other.read(rule.extraction, {})
 
     async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
         """What a rule reads on the page now; `MISSING` where it finds nothing."""

@@ -24,6 +24,8 @@ class Run:
         """Whether a condition spoke against it."""
         self.seen_elsewhere: str | None = None
         """How it is known that what the task is for happened, where the page did not say so."""
+        self.fixed: frozenset[str] = frozenset()
+        """Inputs that the caller gave: they are never got anew."""
         self.given: dict[str, Any] = {}
         """Outputs that the read-back found."""
         self.again: dict[str, int] = {}

@@ -237,6 +237,7 @@ class Steps:
             run.proven = False  # what held before says nothing of what is done now
             if step.action.canonical_type not in COMPOSITE:
                 entry = await self._write_down(run, step)
+        await engine.refresh(run, step)
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(engine, run, step.step_id)
         elif step.action.canonical_type == "run_task" and step.action.task_id:

@@ -157,7 +157,9 @@ class Player:
         await self._hooks(segment, "after", values)
 
     async def _demonstrate(self, segment: Segment, record: SegmentRecord, values: dict[str, Any]) -> None:
-        inputs = map_inputs(segment.input_mapping, self._session.context)
+        inputs = await map_inputs(
+            segment.input_mapping, self._session.context, scrape=self.engine.scrape, built_ins=values
+        )
         values |= {**self._session.context.session, **inputs}  # persisted under another name, too
         await self._hooks(segment, "before", values)
         await self._telling.say(segment.narration_template, values)

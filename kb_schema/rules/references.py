@@ -66,7 +66,7 @@ REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     ErrorState: {"screen_id": "screen", "recovery": "recovery"},
     ItemAction: {"task_id": "task"},
     InputSpec: {"from_task": "task", "screen_id": "screen"},
-    InputMapping: {"task_id": "task"},
+    InputMapping: {"task_id": "task", "screen_id": "screen"},
     Website: {"login_task_id": "task"},
     Screen: {"layouts": "layout", "available_actions": ANY_ACTION},
     StateSignature: {"screen_id": "screen"},
