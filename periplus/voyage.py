@@ -25,6 +25,7 @@ from mcp_server.failures.runs import RunReader
 from periplus.desk import desk_client
 from periplus.errors import UserError
 from periplus.settings import load_settings
+from periplus.vaults import vault_for
 
 VIEWPORT = (1280, 720)
 
@@ -102,3 +103,4 @@ async def open_session(
         )
         async with reporting(session.bus, knowledge, context.run_id):
             yield session
+        context.said, context.vault = dict(values or {}), vault_for(website_id)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, BrowserContext, Page, ViewportSize
 
+os.environ.setdefault("PERIPLUS_KEYRING", "0")  # no test waits for a person's keyring to be unlocked
+
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 
 
