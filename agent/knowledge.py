@@ -48,6 +48,10 @@ class Knowledge:
         self._no_document: set[str] = set()
         self.calls = 0
 
+    def know(self, document: Document) -> None:
+        """A document of the agent's own making, beside those of the desk, for as long as this lives."""
+        self._documents[document.kind, document.local_id] = document
+
     async def website(self) -> Website:
         """The website's own document."""
         return await self._document("get_website", "website", self.website_id, Website, {})

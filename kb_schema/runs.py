@@ -166,7 +166,8 @@ class TraceEntry(Model):
 
 # -- what is kept (PACTS 9.1; DESIGN 9: the tables are collections) -------------------------------
 
-RunKind = Literal["task", "workflow", "demo", "verification"]
+RunKind = Literal["task", "workflow", "demo", "verification", "goal", "undo"]
+"""`goal`: getting to a screen; `undo`: a task that undoes what another run did."""
 PactsVerdict = Literal["pass", "partial", "fail"]
 
 
@@ -217,7 +218,7 @@ class StoredRun(Model):
     website_id: str
     kind: RunKind
     subject: str
-    """The id of what was run: a task, a workflow, a presentation flow, a requirement."""
+    """The id of what was run: a task, a workflow, a presentation flow, a requirement, a screen to get to."""
     status: RunStatus | None = None
     evidence: EvidenceLevel | None = None
     duration_ms: float | None = Field(default=None, ge=0, allow_inf_nan=False)

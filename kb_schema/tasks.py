@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from kb_schema.base import Document, LocalId, Metadata, Model, Probability
+from kb_schema.base import Document, LocalId, Metadata, Model, Probability, TaskRef
 from kb_schema.calls import ActionCall, _loops
 from kb_schema.conditions import Condition
 from kb_schema.handling import ErrorRules, FailureRecovery
@@ -56,6 +56,14 @@ class TaskStep(Model):
     """Whether nothing counts without it (WR `criticalSteps`); None: it does where it changes the site."""
 
 
+class TaskReversal(Model):
+    """The task that undoes this one (KS 9.7, which says it of actions)."""
+
+    task_id: TaskRef
+    inputs: dict[str, JsonValue] = Field(default_factory=dict)
+    """Input of that task -> value, with `{x}` of this one's inputs and outputs."""
+
+
 class Task(Document):
     """A complete, reusable piece of work."""
 
@@ -82,6 +90,10 @@ class Task(Document):
     """A part of its success criteria makes it a partial success instead of a failure."""
     resilience: ResilienceRules = ResilienceRules()
     """What holds for runs of this task only."""
+    reversible_by: TaskRef | None = None
+    """The task that undoes what this one did."""
+    reversibility: TaskReversal | None = None
+    """The same, with what that task is given."""
     failure_recovery: FailureRecovery = FailureRecovery()
     reusable_subtasks: tuple[str, ...] = ()
     """Names of smaller pieces this one is made of; a note, not a reference."""
@@ -100,6 +112,15 @@ class Task(Document):
             place = {"step_id": f"step_{index + 1}", "order": index + 1}
             steps.append({**place, **step} if isinstance(step, dict) else step)
         return {**data, "steps": steps}
+
+    @model_validator(mode="after")
+    def _reversal_agrees(self) -> Task:
+        if self.reversibility and self.reversible_by and self.reversibility.task_id != self.reversible_by:
+            raise ValueError(
+                f"reversible_by is {self.reversible_by!r} but reversibility names "
+                f"{self.reversibility.task_id!r}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _steps_are_distinct(self) -> Task:
@@ -121,6 +142,13 @@ class Task(Document):
     @property
     def local_id(self) -> str:
         return self.task_id
+
+    @property
+    def reversal(self) -> TaskReversal | None:
+        """How it is undone, if at all."""
+        if self.reversibility is None and self.reversible_by is not None:
+            return TaskReversal(task_id=self.reversible_by)
+        return self.reversibility
 
     @property
     def ordered_steps(self) -> tuple[TaskStep, ...]:

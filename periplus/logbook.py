@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LAST = "last"
 """Stands for the newest run's id."""
+FEW = 100
+"""Runs among which the last one of a kind is looked for."""
 
 
 def open_logbook(
@@ -34,12 +36,18 @@ def open_logbook(
     return open_runs(data_dir or settings.data_dir, url.get_secret_value() if url else None)
 
 
-async def find_run(store: RunStore, wanted: str) -> StoredRun:
-    """By id, else `last`, else by how an id begins, where only one does. Raises `UserError`."""
+async def find_run(store: RunStore, wanted: str, *, but: Collection[RunKind] = ()) -> StoredRun:
+    """By id, else `last`, else by how an id begins, where only one does. The last one is of no kind that
+    is in `but`. Raises `UserError`.
+    """
     run = await store.run(wanted)
     if run is not None:
         return run
-    found = await store.runs(limit=1) if wanted == LAST else await store.runs(id_prefix=wanted, limit=5)
+    if wanted == LAST:
+        newest = await store.runs(limit=1 if not but else FEW)
+        found = [run for run in newest if run.kind not in but][:1]
+    else:
+        found = list(await store.runs(id_prefix=wanted, limit=5))
     if len(found) == 1 and wanted:
         return found[0]
     if len(found) > 1:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from playwright.async_api import BrowserContext, StorageState, async_playwright
+from playwright.async_api import Browser, BrowserContext, StorageState, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from agent.browser.launch import BrowserMissing, has_display, launch
@@ -34,9 +34,14 @@ VIEWPORT = (1280, 720)
 async def browser_context(
     *, headed: bool | None = None, storage: StorageState | None = None
 ) -> AsyncIterator[BrowserContext]:
-    """A context of 1280 x 720 with our in-page libraries, fresh or with what another one knew
-    (`storage`). `headed` None: a window where there is a display. Raises `UserError` without a Chromium.
-    """
+    """A context in a browser of its own, as `started_browser` and `fresh_context` have them."""
+    async with started_browser(headed=headed) as browser, fresh_context(browser, storage) as context:
+        yield context
+
+
+@asynccontextmanager
+async def started_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]:
+    """A Chromium. `headed` None: a window where there is a display. Raises `UserError` without one."""
     headless = not (has_display() if headed is None else headed)
     async with async_playwright() as playwright:
         try:
@@ -49,17 +54,30 @@ async def browser_context(
                 f"Chromium does not start: {reason}",
                 fix="try PERIPLUS_CHROMIUM=/path/to/chromium, or --headless",
             ) from exc
-        context = await browser.new_context(
-            viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
-        )
         try:
-            await library.install(context)
-            await Stage.install(context)
-            yield context
+            yield browser
         finally:
             if browser.is_connected():
-                await context.close()
                 await browser.close()
+
+
+@asynccontextmanager
+async def fresh_context(
+    browser: Browser, storage: StorageState | None = None
+) -> AsyncIterator[BrowserContext]:
+    """A context of 1280 x 720 with our in-page libraries, that knows nothing or what another one knew
+    (`storage`).
+    """
+    context = await browser.new_context(
+        viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
+    )
+    try:
+        await library.install(context)
+        await Stage.install(context)
+        yield context
+    finally:
+        if browser.is_connected():
+            await context.close()
 
 
 @asynccontextmanager
@@ -78,8 +96,8 @@ async def open_session(
     """A session on a new page, its knowledge coming over MCP.
 
     `values` are global context (an account to sign in with); `runs` are recorded runs, its own among
-    them, for the desk to explain; `run_id` is of a run that is carried on. Raises `UserError` where the
-    store has no such website.
+    them, for the desk to explain; `run_id` is the run's, where it has one already. Raises `UserError`
+    where the store has no such website.
     """
     urls = {website_id: base_url} if base_url else {}
     async with desk_client(stores, urls, runs=runs) as client:
@@ -90,6 +108,7 @@ async def open_session(
             raise UserError(str(exc), fix="load it first: periplus kb load DIR") from exc
         context = Context(asker=asker) if run_id is None else Context(asker=asker, run_id=run_id)
         context.global_values = {**website.global_context, **(values or {})}
+        context.said, context.vault = dict(values or {}), vault_for(website_id)
         page = await browser.new_page()
         session = Session(
             page,
@@ -103,4 +122,3 @@ async def open_session(
         )
         async with reporting(session.bus, knowledge, context.run_id):
             yield session
-        context.said, context.vault = dict(values or {}), vault_for(website_id)

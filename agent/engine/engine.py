@@ -24,6 +24,7 @@ from agent.engine.running import Run
 from agent.engine.state import Frame, RunState, without_secrets
 from agent.engine.steps import Again, Steps
 from agent.engine.stopping import Stop
+from agent.engine.undoing import note_reversal
 from agent.errors import (
     AgentError,
     InputMissing,
@@ -211,6 +212,7 @@ class Engine:
             context.forget_fetched(run.task.task_id)
         if run.path is None:
             return
+        await note_reversal(self, run)
         if status is RunStatus.SUCCESS and run.depth == 0:
             await self.keeper.forget()
         elif status is RunStatus.SUCCESS:

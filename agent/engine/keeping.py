@@ -20,6 +20,8 @@ from agent.ports import Checkpoints, Journal
 from kb_schema.storage import Checkpoint, CheckpointRefused, JournalEntry
 
 LATEST = "latest"
+FOR_UNDOING = "undo"
+"""Name of the checkpoint that has what the browser knew when something was done that can be undone."""
 
 
 class KeepingPort(Journal, Checkpoints, Protocol):
@@ -69,6 +71,17 @@ class Keeper:
         else:
             self.behind = None
 
+    async def keep_for_undoing(self, page: Page) -> None:
+        """What makes the site know the browser again, for whoever undoes the run within a day."""
+        if self._port is None:
+            return
+        state = {"storage": await browser_storage(page)}
+        now = datetime.now(UTC)
+        with suppress(CheckpointRefused, NotKept):  # then one signs in anew
+            await self._port.put_checkpoint(
+                Checkpoint(run_id=self._context.run_id, name=FOR_UNDOING, state=state, created_at=now)
+            )
+
     async def forget(self) -> None:
         """The run came to its good end: there is nothing to carry on."""
         if self._port is not None:
@@ -104,6 +117,12 @@ class Keeper:
         self._entries[key] = entry.model_copy(update={"outcome": outcome, "concluded_at": datetime.now(UTC)})
         if self._port is not None:
             await self._port.conclude_action(self._context.run_id, key, outcome)
+
+    def happened(self, prefix: str) -> bool:
+        """Whether anything that was begun under keys with that beginning happened."""
+        return any(
+            key.startswith(prefix) and entry.outcome == "happened" for key, entry in self._entries.items()
+        )
 
     def latest(self, key: str) -> str:
         """The key of the last entry that was begun for an action."""

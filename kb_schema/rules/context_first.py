@@ -62,6 +62,10 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
     if task.read_back is not None:
         for where, text in strings(task.read_back.to_json(), "$.read_back"):
             yield from _unknown(task, variables(text) - available, where, available)
+    if task.reversibility is not None:
+        given = available | {output.name for output in task.io_spec.outputs}
+        for where, text in strings(task.reversibility.to_json(), "$.reversibility"):
+            yield from _unknown(task, variables(text) - given, where, given)
     inside = available | ITERATOR_VARIABLES
     if task.iterator_spec.type == "list_processing":
         inside |= {task.iterator_spec.item_name}

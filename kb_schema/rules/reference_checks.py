@@ -22,7 +22,7 @@ from kb_schema.presentation import PresentationFlow
 from kb_schema.read_backs import ReadBack
 from kb_schema.rules.references import Check, Names, looks_like_css
 from kb_schema.screens import Screen, StateSignature
-from kb_schema.tasks import Task
+from kb_schema.tasks import Task, TaskReversal
 from kb_schema.values import InputSpec
 
 
@@ -87,9 +87,11 @@ def _task(names: Names, _document: Document, task: Task, path: str) -> Iterator[
         yield from _inputs_of(names, step.action, f"{path}.steps[{index}].action")
     if task.read_back is not None:
         yield from _read_back(names, task, task.read_back, f"{path}.read_back")
+    if task.reversibility is not None:
+        yield from _inputs_of(names, task.reversibility, f"{path}.reversibility")
 
 
-def _inputs_of(names: Names, call: ActionCall | ReadBack, path: str) -> Iterator[Problem]:
+def _inputs_of(names: Names, call: ActionCall | ReadBack | TaskReversal, path: str) -> Iterator[Problem]:
     """A task is given only inputs that it has."""
     called = names.knowledge.tasks.get(call.task_id or "")
     if called is None:

@@ -6,40 +6,34 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from agent.context import Asker
-from agent.engine.engine import Engine
-from agent.engine.state import RunState
-from agent.errors import AgentError
-from agent.page.errors import PageError
-from agent.run_log import ending_of
-from agent.trace import SessionTrace
 from kb_schema.read_backs import Happened
 from kb_schema.runs import RunResult, RunStatus
 from kb_store import Stores
 from kb_store.runs import RunStore
+from periplus.errands import RESULT, Errand, Gear, carry_out, to_carry_on
 from periplus.errors import UserError
-from periplus.failures import for_a_person
 from periplus.live import LiveView
-from periplus.logbook import LAST, Kept, end_record, find_run, open_logbook, recorded
-from periplus.outputs import SESSION, output_folder
+from periplus.logbook import LAST, find_run, open_logbook
+from periplus.outputs import output_folder
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
-from periplus.voyage import browser_context, open_session
+from periplus.undoing import UndoReport, tell_undone, undo_run
+from periplus.voyage import browser_context
 from periplus.websites import which_website
 
 if TYPE_CHECKING:
-    from playwright.async_api import StorageState
+    from playwright.async_api import BrowserContext, StorageState
 
 EXIT_FAILED = 1
 EXIT_NEEDS_PERSON = 3
@@ -61,6 +55,12 @@ def run(
         list[str] | None,
         typer.Option("--input", "-i", metavar="NAME=VALUE", help="An input; may be repeated."),
     ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCREEN", help="The screen to end on. Without a task: only get there.", show_default=False
+        ),
+    ] = None,
     website: Annotated[
         str | None, typer.Option(help="Which website; needed where the store has several.")
     ] = None,
@@ -73,6 +73,10 @@ def run(
         typer.Option(
             metavar="RUN", help=f"Carry on a run that was cut off: its id, its beginning, or [bold]{LAST}[/]."
         ),
+    ] = None,
+    undo: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Undo what a run did, as far as the knowledge says how."),
     ] = None,
     happened: Annotated[
         bool | None,
@@ -98,22 +102,39 @@ def run(
 
     Inputs the task itself does not take are there for the tasks it calls (signing in).
 
+    [bold]periplus run create_agent ... --goal agent_list[/]
+    [bold]periplus run --goal settings ...[/]
+
+    With --goal the run ends on that screen; without a task it only finds its way there.
+
     [bold]periplus run --resume last[/]
 
     A run that was cut off (a crash, a lost machine) is carried on from what the store kept of it:
     what was done is not done again. Secrets are not kept: give them again with -i.
 
+    [bold]periplus run --undo last[/]
+
+    What the run's journal says was done is undone in the reverse order, by the tasks that the knowledge
+    names for it (`reversible_by`); what cannot be undone is listed. Undoing twice undoes once.
+
     Knowledge, what is learned and the run are in the store that flags or environment name.
     Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed.
     """
     console = Console(stderr=as_json)
-    order = _Order(
-        _what(task, resume), resume is not None, _parsed(inputs or []), website, base_url, headed, happened
+    asked = _Asked(
+        task, goal, resume, undo, _parsed(inputs or []), website, base_url, headed, _seen(happened)
     )
-    named = order.subject if resume is None else f"resume-{order.subject}"
-    folder = output_folder(out or Path("out") / f"run-{named}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    _check(asked)
+    moment = datetime.now().astimezone()
+    folder = output_folder(out or Path("out") / f"run-{asked.name}-{moment:%Y%m%d-%H%M%S}")
     shelves = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
-    result = asyncio.run(_run(order, folder, console, shelves))
+    if undo is not None:
+        report = asyncio.run(_undo(asked, folder, console, shelves))
+        tell_undone(report, console, as_json=as_json)
+        if not report.complete:
+            raise typer.Exit(EXIT_FAILED)
+        return
+    result = asyncio.run(_run(asked, folder, console, shelves))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -125,120 +146,97 @@ def run(
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Asked:
     """What was asked for."""
 
-    subject: str
-    """A task's id, or a run's."""
-    carry_on: bool
+    task: str | None
+    goal: str | None
+    resume: str | None
+    undo: str | None
     values: Mapping[str, str]
     website: str | None
     base_url: str | None
     headed: bool | None
-    happened: bool | None
+    decided: Happened | None
+    """What a person says of the step in doubt."""
 
     @property
-    def decided(self) -> Happened | None:
-        """What a person says of the step in doubt."""
-        if self.happened is None:
-            return None
-        return Happened.HAPPENED if self.happened else Happened.DID_NOT_HAPPEN
+    def name(self) -> str:
+        """For the folder."""
+        if self.resume is not None or self.undo is not None:
+            return f"resume-{self.resume}" if self.undo is None else f"undo-{self.undo}"
+        return self.task or f"to-{self.goal}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is going to be run, and where."""
-
-    task_id: str
-    website_id: str
-    base_url: str | None
-    run_id: str | None = None
-    state: RunState | None = None
-
-    @property
-    def storage(self) -> StorageState | None:
-        """What the browser knew."""
-        return cast("StorageState | None", self.state.storage) if self.state else None
+def _seen(happened: bool | None) -> Happened | None:
+    if happened is None:
+        return None
+    return Happened.HAPPENED if happened else Happened.DID_NOT_HAPPEN
 
 
-def _what(task: str | None, resume: str | None) -> str:
-    if (task is None) == (resume is None):
+def _check(asked: _Asked) -> None:
+    """Raises `UserError` where what was asked for is nothing, or several things."""
+    named = [name for name, given in (
+        ("a task", asked.task), ("--resume", asked.resume), ("--undo", asked.undo),
+    ) if given is not None]  # fmt: skip
+    if len(named) > 1:
+        raise UserError(f"{' and '.join(named)} are different things to do", fix="give one of them")
+    if not named and asked.goal is None:
         raise UserError(
-            "name a task, or a run to carry on",
-            fix="`periplus run TASK`, or `periplus run --resume last`; `periplus kb status` and"
-            " `periplus runs list` show what there is",
+            "name a task, a screen to get to, or a run to carry on",
+            fix="`periplus run TASK`, `periplus run --goal SCREEN`, or `periplus run --resume last`;"
+            " `periplus kb status` and `periplus runs list` show what there is",
         )
-    return task or resume or ""
+    if asked.undo is not None and asked.goal is not None:
+        raise UserError(
+            "--undo ends where undoing ends", fix="leave --goal out, then `periplus run --goal SCREEN`"
+        )
+    if asked.decided is not None and asked.resume is None:
+        raise UserError(
+            "--it-happened and --it-did-not are about a run that was cut off", fix="give --resume RUN, too"
+        )
 
 
-async def _plan(order: _Order, stores: Stores, runs: RunStore) -> _Plan:
+async def _errand(asked: _Asked, stores: Stores, runs: RunStore) -> Errand:
     """Raises `UserError` for a website or a run that cannot be."""
-    if not order.carry_on:
-        known = sorted(g.website_id for g in await stores.documents.websites())
-        return _Plan(order.subject, which_website(order.website, known), order.base_url)
-    run = await find_run(runs, order.subject)
-    if run.kind != "task":
-        raise UserError(f"run {run.run_id} is a {run.kind}", fix="only runs of tasks are carried on")
-    if run.status is RunStatus.SUCCESS:
-        raise UserError(
-            f"run {run.run_id} came to its end: {run.status}", fix=f"`periplus runs show {run.run_id}`"
-        )
-    kept = await runs.checkpoint(run.run_id)
-    if kept is None:
-        raise UserError(
-            f"of run {run.run_id} nothing is kept to carry on from",
-            fix=f"checkpoints are kept for a day; begin anew: `periplus run {run.subject}`",
-        )
-    state = RunState.model_validate(kept.state)
-    return _Plan(run.subject, run.website_id, order.base_url or run.url, run.run_id, state)
-
-
-async def _run(order: _Order, folder: Path, console: Console, shelves: Shelves) -> RunResult:
-    opening, logbook = shelves
-    async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(opening)
-        runs = await stack.enter_async_context(logbook)
-        plan = await _plan(order, stores, runs)
-        browser = await stack.enter_async_context(browser_context(headed=order.headed, storage=plan.storage))
-        view = LiveView(console, f"{plan.website_id}: {plan.task_id}")
-        session = await stack.enter_async_context(
-            open_session(
-                stores, browser, plan.website_id, base_url=plan.base_url, values=order.values,
-                asker=_asker(view), runs=runs, run_id=plan.run_id,
-            )
+    if asked.resume is not None:
+        return to_carry_on(
+            await find_run(runs, asked.resume),
+            base_url=asked.base_url, values=asked.values, decided=asked.decided, goal=asked.goal,
         )  # fmt: skip
-        trace = SessionTrace(folder / SESSION, website_id=plan.website_id, context=session.context)
-        session.bus.listen(trace)
-        session.bus.listen(view)
-        ended = False
-        try:
-            task = await session.knowledge.task(plan.task_id)
-            log = await stack.enter_async_context(
-                recorded(nullcontext(runs), session, kind="task", subject=plan.task_id)
-            )
-            own = {spec.name for spec in task.io_spec.inputs}
-            engine = Engine(session, keeping=Kept(runs), resume=plan.state, decided=order.decided)
-            with view:
-                result = await engine.run_task(
-                    plan.task_id, {k: v for k, v in order.values.items() if k in own}
-                )
-            ended = True
-        except (AgentError, PageError, PlaywrightError) as exc:
-            raise for_a_person(exc, session.context) from exc
-        finally:
-            html = None
-            with suppress(PageError, PlaywrightError):
-                html = (await session.snapshot()).html
-            trace.close(html, complete=ended)
-        (folder / "result.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
-        files = {
-            "result.json": ("result", folder / "result.json"),
-            f"{SESSION}/": ("trace", folder / SESSION),
-        }
-        note = await end_record(log, ending_of(result), files)
-        if note:
-            console.print(f"[yellow]{escape(note)}[/]", soft_wrap=True)
-        return result
+    known = sorted(generation.website_id for generation in await stores.documents.websites())
+    website_id = which_website(asked.website, known)
+    return Errand(website_id, asked.task, goal=asked.goal, base_url=asked.base_url, values=asked.values)
+
+
+async def _run(asked: _Asked, folder: Path, console: Console, shelves: Shelves) -> RunResult:
+    opening, logbook = shelves
+    async with opening as stores, logbook as runs:
+        errand = await _errand(asked, stores, runs)
+        view = LiveView(console, f"{errand.website_id}: {errand.subject}")
+        with view:
+            return await carry_out(errand, _gear(asked, stores, runs, folder, view, console))
+
+
+async def _undo(asked: _Asked, folder: Path, console: Console, shelves: Shelves) -> UndoReport:
+    opening, logbook = shelves
+    async with opening as stores, logbook as runs:
+        run = await find_run(runs, asked.undo or LAST, but=frozenset({"undo"}))
+        with LiveView(console, f"{run.website_id}: undoing {run.subject}") as view:
+            gear = _gear(asked, stores, runs, folder, view, console)
+            return await undo_run(run, gear, base_url=asked.base_url, values=asked.values)
+
+
+def _gear(
+    asked: _Asked, stores: Stores, runs: RunStore, folder: Path, view: LiveView, console: Console
+) -> Gear:
+    def browsers(storage: StorageState | None) -> AbstractAsyncContextManager[BrowserContext]:
+        return browser_context(headed=asked.headed, storage=storage)
+
+    def note(text: str) -> None:
+        console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
+
+    return Gear(stores, runs, browsers, folder, asker=_asker(view), listeners=[view], note=note)
 
 
 def _parsed(pairs: list[str]) -> dict[str, str]:
@@ -281,7 +279,7 @@ def _tell(console: Console, result: RunResult, folder: Path) -> None:
     console.print(table)
     for name, value in result.outputs.items():
         console.print(f"  {escape(name)} = {escape(_short(value))}", highlight=False)
-    console.print(f"  {escape(str(folder / 'result.json'))}", highlight=False, soft_wrap=True)
+    console.print(f"  {escape(str(folder / RESULT))}", highlight=False, soft_wrap=True)
     console.print(f"  [dim]periplus runs show {result.run_id}[/]", highlight=False)
 
 
