@@ -65,10 +65,10 @@ class Run:
         ]  # fmt: skip
 
     def back_to(self, index: int) -> None:
-        """The steps from that one on are to be done again."""
+        """The steps from that one on are to be done again; a loop that is not over goes on where it was."""
         for step in self.steps[index:]:
-            self.frame.done.pop(step.step_id, None)
-            self.frame.items.pop(step.step_id, None)
+            if self.frame.done.pop(step.step_id, None) is not None:
+                self.frame.items.pop(step.step_id, None)
 
     def evidence(self, status: RunStatus) -> EvidenceLevel:
         """Verified: the task's own criteria held, or a postcondition since the site was last changed."""
