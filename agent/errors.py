@@ -10,7 +10,8 @@ AgentError
 +-- Lost                   no known screen, and no recovery helped
 +-- NoWay                  no path leads there
 +-- StepFailed             one step did not do what it is for
-|   `-- LoopStopped        an iterator ended before its end, with what it did until then
+|   |-- LoopStopped        an iterator ended before its end, with what it did until then
+|   `-- SubtaskFailed      a task within the task did not come off, or not all of it
 +-- NotKept                what must be written down before acting cannot be
 """
 
@@ -120,6 +121,14 @@ class LoopStopped(StepFailed):
         """Items dealt with, still to come (None: not known), and gone wrong."""
 
 
+class SubtaskFailed(StepFailed):
+    """A task within the task did not come off. `share` says how much of it did all the same, 0 to 1."""
+
+    def __init__(self, reason: str, *, share: float = 0.0) -> None:
+        super().__init__(reason, error="subtask_failed", acted=True)
+        self.share = share
+
+
 class NotKept(AgentError):
     """The journal does not take what is about to be done: it is not done."""
 
@@ -136,3 +145,17 @@ def touched_the_page(error: BaseException) -> bool:
     if isinstance(error, AgentError):
         return bool(getattr(error, "acted", False))
     return not isinstance(error, UNTOUCHED)
+
+
+def share_of(error: BaseException) -> float:
+    """How much of what was to be done is there in spite of the error: items of a loop, steps of a task."""
+    if isinstance(error, SubtaskFailed):
+        return error.share
+    if isinstance(error, StepFailed) and error.error == "extraction_failed":
+        return 0.5  # it was done, and what it was to give was not found
+    if not isinstance(error, LoopStopped):
+        return 0.0
+    left = 0 if error.left is None and error.error == "items_failed" else error.left
+    if left is None or error.done + left <= 0:
+        return 0.0
+    return max(0.0, (error.done - error.failed) / (error.done + left))

@@ -104,6 +104,32 @@ class Recovered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Replanned(Event):
+    """A step failed by everything its task says; another approach is tried."""
+
+    task_id: str
+    step_id: str
+    approach: str
+    """The strategy: `other_selector`, `other_path`, `other_task`, `recovery_edge`, ..."""
+    detail: str
+    attempt: int
+    """Which replan of the step it is, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryTried(Event):
+    """A recovery that the knowledge names was carried out for a step that failed."""
+
+    task_id: str
+    step_id: str
+    error: str
+    """What the error is called, most tellingly."""
+    recovery: str
+    outcome: str
+    """`again`, `back`, `done`, `skip`, `stop`, `no_help`."""
+
+
+@dataclass(frozen=True, slots=True)
 class OverlayDismissed(Event):
     """Something that was in the way is gone."""
 

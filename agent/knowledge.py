@@ -22,6 +22,8 @@ from kb_schema.answers import (
     RecoveryOption,
     RecoveryPaths,
     SiteMap,
+    TaskList,
+    TaskSummary,
 )
 from kb_schema.base import Document, Model
 from kb_schema.handling import ErrorRecovery
@@ -146,6 +148,10 @@ class Knowledge:
             {"screen_id": screen_id, "facts": dict(facts) if facts else None},
         )
         return answer.options
+
+    async def tasks_for_screen(self, screen_id: str) -> tuple[TaskSummary, ...]:
+        """Tasks that begin on, use or lead to a screen: the first page of them. Raises `NotInKnowledge`."""
+        return (await self._ask("find_tasks_for_screen", TaskList, {"screen_id": screen_id})).tasks
 
     async def record_outcome(self, outcome: ReportedOutcome) -> bool:
         """Report how something went; whether it was counted now. Raises `AgentError`."""

@@ -18,6 +18,7 @@ from agent.events import Bus, ScreenSeen
 from agent.healing.healer import Decider, HealPolicy
 from agent.healing.memory import ElementMemory
 from agent.knowledge import Knowledge
+from agent.media.veil import Veil
 from agent.page.acting import Pace
 from agent.page.changing import wait_for_change
 from agent.page.evaluating import evaluate
@@ -26,6 +27,7 @@ from agent.page.snapshot import take_snapshot
 from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.probes import Facts, Status, Verdict
+from kb_schema.resilience import ResiliencePolicy
 from kb_schema.rules.references import looks_like_css, walk
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css
@@ -91,7 +93,11 @@ class Session:
     pace: Pace = field(default_factory=Pace)
     secret_fields: list[Selector] = field(default_factory=list)
     """Fields that were given a secret: their values are left out of snapshots."""
+    veil: Veil | None = None
+    """Covers secrets while the page is filmed; None: nobody films it."""
     healing: HealPolicy = field(default_factory=HealPolicy)
+    resilience: ResiliencePolicy = field(default_factory=ResiliencePolicy)
+    """How far runs may go astray, as it is configured (WR)."""
     decider: Decider | None = None
     """Chooses where two elements are too close to call; None: a person is needed then."""
     memory: ElementMemory = field(default_factory=ElementMemory)
@@ -109,7 +115,7 @@ class Session:
 
     def on(self, page: Page) -> Session:
         """The same session on another page (a tab)."""
-        return replace(self, page=page, last_known=None, current=None, _stale=True)
+        return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True)
 
     @property
     def screen_id(self) -> str | None:
@@ -125,13 +131,15 @@ class Session:
         """The page as it is, without secrets."""
         taken = await take_snapshot(self.page, self.secret_fields)
         redact = self.context.redact
-        return taken.model_copy(update={"html": redact(taken.html), "title": redact(taken.title)})
+        return taken.model_copy(
+            update={"html": redact(taken.html), "title": redact(taken.title), "url": redact(taken.url)}
+        )
 
     async def look(self) -> Identification:
         """Ask the desk which screen the page is."""
         snapshot = await self.snapshot()
         found = await self.knowledge.identify(snapshot, self.last_known)
-        self._looked_at, self._stale = snapshot.url, False
+        self._looked_at, self._stale = snapshot.url, False  # without secrets, as all that is written
         changed = self.current is None or self.current.screen_id != found.screen_id
         self.current = found
         if found.screen_id is not None:
@@ -160,7 +168,7 @@ class Session:
 
     async def elements(self) -> dict[str, UIElement]:
         """The elements of the screen the page is now, by id; empty where it is unknown."""
-        if self._stale or self.screen_id is None or self.page.url != self._looked_at:
+        if self._stale or self.screen_id is None or self.context.redact(self.page.url) != self._looked_at:
             await self.look()
         if self.screen_id is None:
             return {}

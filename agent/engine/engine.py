@@ -22,7 +22,7 @@ from agent.engine.keeping import Keeper, KeepingPort
 from agent.engine.resuming import Resuming
 from agent.engine.running import Run
 from agent.engine.state import Frame, RunState, without_secrets
-from agent.engine.steps import Again, Steps
+from agent.engine.steps import Steps
 from agent.engine.stopping import Stop
 from agent.engine.undoing import note_reversal
 from agent.errors import (
@@ -33,21 +33,29 @@ from agent.errors import (
     PersonNeeded,
     SiteUnreachable,
     StepFailed,
+    SubtaskFailed,
 )
 from agent.events import InputResolved, OverlayDismissed, TaskEnded, TaskStarted
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
+from agent.resilience.carrying import Resilience
+from agent.resilience.judging import Judging
+from agent.resilience.ledger import meaningful
+from agent.resilience.memory import FailureMemory, Lessons
+from agent.resilience.outcome import End, result_of, status_at
+from agent.resilience.replanner import Replanner
+from agent.resilience.strategies import ReplanInferencer, usual_strategies
 from agent.session import Session
 from kb_schema.calls import ActionCall
 from kb_schema.read_backs import Happened
-from kb_schema.runs import RunResult, RunStatus
+from kb_schema.runs import RunResult, RunStatus, StepStatus
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.values import Extraction, ValueRule
 
 MAX_DEPTH = 8
 """How deep tasks may call tasks: deeper is a mistake in the knowledge."""
 FATAL = (NotInKnowledge, KnowledgeUnavailable, SiteUnreachable, PageGone)
-"""What no result can be made of: it is raised."""
+"""What ends a run at once. Where nothing was done by then it is raised, else it is in the result."""
 
 
 class Engine:
@@ -55,7 +63,8 @@ class Engine:
 
     With a `keeping` port a run can be carried on after a crash: `resume` is what was kept of it, and
     `decided` what a person says of the step that was cut off, where nothing else tells. Once `stop` is
-    asked for, no further step begins: `Stopped` is raised.
+    asked for, no further step begins: `Stopped` is raised. `lessons` keeps what failed and what worked
+    for later runs; `inferencer` is asked for other approaches after all else.
     """
 
     def __init__(
@@ -67,6 +76,8 @@ class Engine:
         resume: RunState | None = None,
         decided: Happened | None = None,
         stop: Stop | None = None,
+        lessons: Lessons | None = None,
+        inferencer: ReplanInferencer | None = None,
     ) -> None:
         self.session = session
         self.stop = stop or Stop()
@@ -77,6 +88,15 @@ class Engine:
         self.resuming = Resuming(self, decided)
         self.steps = Steps(self)
         self.keeper = Keeper(keeping, session.context, resume)
+        self.judging = Judging(self)
+        self.resilience = Resilience(
+            self,
+            session.resilience,
+            Replanner(usual_strategies(inferencer)),
+            FailureMemory(session.website.website_id, lessons),
+        )
+        self._running: tuple[str, ...] = ()
+        """The tasks that run now, the outermost first."""
         self._dismissing = False
         self.depth = 0
         """Of the task that runs now."""
@@ -85,10 +105,14 @@ class Engine:
 
     @asynccontextmanager
     async def elsewhere(self) -> AsyncIterator[Engine]:
-        """An engine in a tab of its own, in the same session; nothing is kept of what it does."""
+        """An engine in a tab of its own, in the same session; nothing is kept of what it does, and it tries
+        nothing but what it is told: it only looks.
+        """
         tab = await self.session.page.context.new_page()
+        session = self.session.on(tab)
+        session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
         try:
-            yield Engine(self.session.on(tab))
+            yield Engine(session)
         finally:
             await tab.close()
 
@@ -99,8 +123,8 @@ class Engine:
     ) -> RunResult:
         """Run a task to its end and say how it came out.
 
-        Raises `NotInKnowledge`, `KnowledgeUnavailable`, `SiteUnreachable` and `PageGone`; everything
-        else that goes wrong is in the result.
+        Raises `NotInKnowledge`, `KnowledgeUnavailable`, `SiteUnreachable` and `PageGone` where nothing was
+        done by then; everything else that goes wrong is in the result, with all the data there is.
         """
         if depth > MAX_DEPTH:
             raise StepFailed(f"tasks call each other more than {MAX_DEPTH} deep", error="too_deep")
@@ -108,40 +132,30 @@ class Engine:
         task = await session.knowledge.task(task_id)
         started_at, started = datetime.now(UTC), time.monotonic()
         session.bus.tell(TaskStarted(task_id, task.name or task_id, depth))
-        run = await self._begin(task, given or {}, depth)
         for spec in task.io_spec.inputs:
             if spec.secret and given and spec.name in given:
                 session.context.keep_secret(given[spec.name])  # before anything of it is kept
-        status, error, hint = RunStatus.SUCCESS, None, None
-        (outer, self.depth), place = (self.depth, depth), self.place
+        run = await self._begin(task, given or {}, depth)
+        end = End()
+        (outer, self.depth), place, running = (self.depth, depth), self.place, self._running
+        self._running = (*running, task_id)
         try:
             await self._carry_out(run, given or {})
         except (InputMissing, PersonNeeded) as exc:
-            status, error, hint = RunStatus.NEEDS_PERSON, str(exc), exc.hint
-        except FATAL:
-            session.bus.tell(TaskEnded(task_id, RunStatus.FAILURE, depth))
-            raise
-        except AgentError as exc:
-            status, error, hint = RunStatus.FAILURE, str(exc), exc.hint
-        except PageError as exc:
-            status, error = RunStatus.FAILURE, str(exc)
+            end = End(str(exc), exc.hint, needs_person=True)
+        except FATAL as exc:
+            if depth > 0 or not _got_anywhere(run):
+                session.bus.tell(TaskEnded(task_id, RunStatus.FAILURE, depth))
+                raise
+            end = End(str(exc), getattr(exc, "hint", None))
+        except (AgentError, PageError) as exc:
+            end = End(str(exc), getattr(exc, "hint", None), closing=run.closing)
         finally:
-            self.depth, self.place = outer, place
+            self.depth, self.place, self._running = outer, place, running
+        status = await status_at(self, run, end)
         await self._end(run, status)
         session.bus.tell(TaskEnded(task_id, status, depth))
-        return RunResult(
-            run_id=session.context.run_id,
-            website_id=session.website.website_id,
-            task_id=task_id,
-            status=status,
-            evidence=run.evidence(status),
-            started_at=started_at,
-            duration_ms=(time.monotonic() - started) * 1000,
-            steps=tuple(run.records),
-            outputs=session.context.redact(run.outputs),
-            error=session.context.redact(error),
-            hint=session.context.redact(hint),
-        )
+        return await result_of(self, run, end, status, started_at, started)
 
     async def _begin(self, task: Task, given: Mapping[str, Any], depth: int) -> Run:
         """A task's run: a new one, or what is left of it where the run is carried on."""
@@ -159,13 +173,18 @@ class Engine:
             else:
                 context.session.update(kept.session)
                 context.outputs.update({name: dict(outputs) for name, outputs in kept.outputs.items()})
+                kept.ledger.carried_on()
         state = self.keeper.state
         frame = Frame(task_id=task.task_id) if path is None else state.frames.get(path)
         if frame is None or frame.task_id != task.task_id:
             frame = Frame(task_id=task.task_id)
         if path is not None:
             state.frames[path] = frame
-        return Run(task, frame, depth, path)
+        run = Run(task, frame, depth, path)
+        run.ledger, run.running = state.ledger, frozenset({*self._running, task.task_id})
+        if depth == 0:
+            self.resilience.begin(run)
+        return run
 
     async def _carry_out(self, run: Run, given: Mapping[str, Any]) -> None:
         if run.frame.over:
@@ -178,16 +197,32 @@ class Engine:
         await self.keep(run)
         while index < len(run.steps):
             self.stop.check()
-            try:
-                await self.steps.run(run, index)
-            except Again as again:
-                index = await self.resuming.go_back(run, index, again.reason)
-            else:
-                index += 1
-        await self.read_outputs(run, after=None)
-        if run.seen_elsewhere is None:
-            await self.steps.confirm(run, run.task.success_criteria, "success criterion")
-            await self._see_the_effect(run)
+            index = await self.resilience.step(run, index)
+            if await self.resilience.enough(run, index):
+                run.early_exit = True
+                break
+        await self._close(run)
+
+    async def _close(self, run: Run) -> None:
+        """The task's steps are over: what it gives, and whether what it is for is there.
+
+        Of a run that went on without something, or left early, less is asked: its criteria tell what its
+        result rests on, and do not fail it once more.
+        """
+        try:
+            await self.read_outputs(run, after=None)
+        except StepFailed as exc:
+            run.error = run.error or str(exc)
+        run.closing = not (run.missing_outputs or run.error or run.early_exit)
+        if run.seen_elsewhere is not None:
+            return
+        try:
+            if not run.early_exit:
+                await self.judging.task(run, self.resilience.policy(run))
+        except StepFailed:
+            if run.closing:
+                raise
+        await self._see_the_effect(run)
 
     async def _see_the_effect(self, run: Run) -> None:
         """What the task is for is there, seen apart from what its own page said (DESIGN 6)."""
@@ -198,7 +233,7 @@ class Engine:
         if effect.status is Happened.HAPPENED:
             run.proven = True
         elif effect.status is Happened.DID_NOT_HAPPEN:
-            run.contradicted = True
+            run.contradicted = run.read_back_contradicts = True
             raise StepFailed(
                 f"the page said it was done, but reading it back says: {effect.reason}",
                 error="contradicted",
@@ -218,6 +253,9 @@ class Engine:
         elif status is RunStatus.SUCCESS:
             run.frame.over = True
             await self.keep(run)
+        elif run.depth == 0:
+            run.ledger.over = True
+            await self.keep(run)
 
     async def perform_call(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """One action call on the way somewhere, with its fallback actions (KS 4.4) while the page was
@@ -232,7 +270,9 @@ class Engine:
         if result.status is RunStatus.NEEDS_PERSON:
             raise PersonNeeded(result.error or f"task {task_id!r} needs a person", hint=result.hint)
         if not result.succeeded:
-            raise StepFailed(f"task {task_id!r}: {result.error}", error="subtask_failed", acted=True)
+            partly = result.status in (RunStatus.PARTIAL, RunStatus.DEGRADED)
+            share = result.completion_percentage / 100 if partly else 0.0
+            raise SubtaskFailed(f"task {task_id!r}: {result.error}", share=min(share, 0.99))
         return result
 
     # -- what is kept ----------------------------------------------------------------------------
@@ -265,8 +305,6 @@ class Engine:
 
     async def _inputs(self, run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
         session, task = self.session, run.task
-        values = await resolve_inputs(
-            task,
         run.fixed = frozenset(given)
         built_ins = session.context.built_ins(
             website_id=session.website.website_id,
@@ -274,6 +312,8 @@ class Engine:
             screen_id=session.screen_id,
             url=session.page.url,
         )
+        values = await resolve_inputs(
+            task,
             given,
             session.context,
             scrape=self.scrape,
@@ -306,23 +346,41 @@ class Engine:
         return await extract(rule, self.session.page, values, elements)
 
     async def read_outputs(self, run: Run, after: str | None) -> None:
-        """The outputs due after that step (None: at the end) into the run, kept the moment they exist."""
+        """The outputs due after that step (None: at the end) into the run, kept the moment they exist.
+
+        Raises `StepFailed` where required ones are not there, after it has read all that are.
+        """
+        missing = []
         for output in run.task.io_spec.outputs:
-            if output.after_step != after or output.name in run.outputs:
+            if output.after_step != after or meaningful(run.outputs.get(output.name)):
                 continue  # what was read stays: a second look may be at something else
             value = run.given.get(output.name, MISSING)
             if value is MISSING:
                 value = await self.read(output.extraction, {**run.values, **run.outputs})
             if value is MISSING:
-                if output.required and run.seen_elsewhere is None:
-                    raise StepFailed(
-                        f"output {output.name!r} was not found", error="extraction_failed", acted=True
-                    )
+                if output.required and run.seen_elsewhere is None and output.name not in run.outputs:
+                    missing.append(output.name)
                 continue
-            if output.secret:
-                self.session.context.keep_secret(value)
-            run.outputs[output.name] = value
-            run.values[output.name] = value
+            self._keep_output(run, output.name, value, secret=output.secret)
+        run.missing_outputs.difference_update(run.outputs)
+        if missing:
+            run.missing_outputs.update(missing)
+            told = ", ".join(map(repr, missing))
+            raise StepFailed(
+                f"output{'s' if len(missing) > 1 else ''} {told} {'were' if len(missing) > 1 else 'was'} not found",
+                error="extraction_failed", acted=True,
+            )  # fmt: skip
+
+    def _keep_output(self, run: Run, name: str, value: Any, *, secret: bool) -> None:
+        """In the run at once, and among the data of the run; never in place of something that says more."""
+        if secret:
+            self.session.context.keep_secret(value)
+        if not meaningful(value) and name in run.outputs:
+            return
+        run.outputs[name] = value
+        run.values[name] = value
+        if run.path is not None and self.session.context.redact(value) == value:
+            run.ledger.keep(run.path, {name: value})
 
     async def dismiss_overlays(self) -> bool:
         """Close what the website says may get in the way, by its own controls; whether any was."""
@@ -347,3 +405,10 @@ class Engine:
         finally:
             self._dismissing = False
         return closed
+
+
+def _got_anywhere(run: Run) -> bool:
+    """Whether a result is worth more than an error: something was done, or read."""
+    return bool(run.outputs or run.ledger.data) or any(
+        record.status is StepStatus.DONE for record in run.records
+    )

@@ -26,18 +26,12 @@ from kb_schema.urls import origin_of
 if TYPE_CHECKING:
     from agent.engine.engine import Engine
 
-MAX_BACK_PER_STEP = 3
-"""WR `maxReplansPerStep`."""
-MAX_BACK = 10
-"""WR `maxTotalReplans`."""
-
 
 class Resuming:
     """Finds the way back for one engine's runs."""
 
     def __init__(self, engine: Engine, decided: Happened | None = None) -> None:
         self._engine = engine
-        self._back = 0
         self._decided = decided
 
     async def enter(self, run: Run) -> int:
@@ -88,9 +82,14 @@ class Resuming:
         """
         step_id = run.steps[index].step_id
         run.again[step_id] = run.again.get(step_id, 0) + 1
-        self._back += 1
-        if run.again[step_id] > MAX_BACK_PER_STEP or self._back > MAX_BACK:
+        if not self._engine.resilience.may_go_back(run, run.steps[index]):
             raise StepFailed(f"step {step_id!r}: {reason}; tried {run.again[step_id]} times", acted=True)
+        return await self._return_to(run, index)
+
+    async def back_at(self, run: Run, index: int) -> int:
+        """The page where that step can begin, or one before it that is harmless to do again; which. Raises
+        `StepFailed` where there is no such place.
+        """
         return await self._return_to(run, index)
 
     async def settle(self, run: Run, step: TaskStep, effect: Finding) -> None:

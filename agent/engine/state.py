@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent.resilience.ledger import Ledger
 from kb_schema.runs import StepRecord
 from kb_schema.tasks import Task
 
@@ -72,6 +73,8 @@ class RunState(_State):
     """KS `session_context`, without secrets."""
     outputs: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
     """Task id -> its last outputs, without secrets."""
+    ledger: Ledger = Field(default_factory=Ledger)
+    """Approaches that failed, replans, and what was read (WR)."""
     storage: JsonValue = None
     """Cookies and local storage of the browser, so that the site still knows whom it has."""
 

@@ -245,7 +245,7 @@ class Steps:
         else:
             await engine.actions.perform(step.action, run.values)
         try:
-            verdicts = await self.confirm(run, conditions, f"step {step.step_id!r}: postcondition")
+            verdicts = await engine.judging.step(run, step, engine.resilience.policy(run))
         except StepFailed:
             await engine.actions.settle(held=False)
             raise

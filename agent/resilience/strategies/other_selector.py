@@ -1,0 +1,90 @@
+"""Another selector, or another element that affords the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from agent.page.errors import GateFailed, Point
+from agent.page.locating import summary
+from agent.resilience.replanner import Failure, Plan
+from kb_schema import vocabulary
+from kb_schema.calls import ActionCall
+from kb_schema.screens import UIElement
+from kb_schema.selectors import Selector
+from kb_schema.tasks import TaskStep
+
+NAME = "other_selector"
+
+
+class OtherSelector:
+    """The action's own fallbacks, the selector's later strategies, elements that afford the same."""
+
+    name = NAME
+
+    async def plans(self, failure: Failure) -> Sequence[Plan]:
+        """In that order."""
+        step, call = failure.step, failure.step.action
+        found = [
+            _plan(step, fallback, f"fallback action {number}")
+            for number, fallback in enumerate(call.fallback_actions, start=1)
+        ]
+        elements = await _elements(failure)
+        own = elements.get(call.target) if isinstance(call.target, str) else None
+        selector = call.target if isinstance(call.target, Selector) else own.selector if own else None
+        if selector is not None and not _none_leads_there(failure.error):
+            found += [
+                _plan(step, call.model_copy(update={"target": each}), summary(each))
+                for each in _later(selector)
+            ]
+        if own is not None:
+            found += [
+                _plan(step, call.model_copy(update={"target": each.element_id}), each.element_id)
+                for each in _alike(own, elements.values(), call)
+            ]
+        return found
+
+
+async def _elements(failure: Failure) -> dict[str, UIElement]:
+    """Of the screen where it began, as the knowledge has them."""
+    screen_id = failure.situation.screen_id
+    if screen_id is None:
+        return {}
+    screen = await failure.engine.session.knowledge.screen(screen_id)
+    return {element.element_id: element for element in screen.ui_elements}
+
+
+def _none_leads_there(error: Exception) -> bool:
+    """All the strategies were tried, and none found anything."""
+    return isinstance(error, GateFailed) and error.point is Point.NOT_FOUND
+
+
+def _later(selector: Selector) -> Iterator[Selector]:
+    """Each strategy by itself but the first, which is what was acted on."""
+    for strategy in selector.ordered[1:]:
+        yield Selector(strategies=(strategy,), frame=selector.frame)
+
+
+def _alike(own: UIElement, elements: Iterable[UIElement], call: ActionCall) -> Iterator[UIElement]:
+    """Elements that promise the same: the same action with the same postconditions, or the same label."""
+    promised = _promises(own, call)
+    for each in elements:
+        if each.element_id == own.element_id:
+            continue
+        label = own.metadata.get("label")
+        same_label = label is not None and each.metadata.get("label") == label and each.type == own.type
+        if same_label or (promised and _promises(each, call) == promised):
+            yield each
+
+
+def _promises(element: UIElement, call: ActionCall) -> list[object]:
+    """What the element says an action of this sort leads to."""
+    return [
+        condition.to_json() | {"type": condition.type}
+        for affordance in element.affordances
+        if vocabulary.canonical(affordance.action_type) == call.canonical_type
+        for condition in affordance.postconditions
+    ]
+
+
+def _plan(step: TaskStep, call: ActionCall, detail: str) -> Plan:
+    return Plan(NAME, detail, step.model_copy(update={"action": call}))
