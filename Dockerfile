@@ -2,7 +2,7 @@ FROM python:3.12-slim
 
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        chromium espeak-ng ffmpeg fonts-dejavu-core fonts-noto-color-emoji \
+        chromium-headless-shell espeak-ng ffmpeg fonts-dejavu-core fonts-noto-color-emoji \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app
@@ -20,7 +20,7 @@ RUN useradd --create-home --uid 10001 periplus \
     && install -d -o periplus -g periplus /data
 USER periplus
 WORKDIR /home/periplus
-ENV PERIPLUS_CHROMIUM=/usr/bin/chromium \
+ENV PERIPLUS_CHROMIUM=/usr/bin/chromium-headless-shell \
     PERIPLUS_DATA_DIR=/data \
     PYTHONUNBUFFERED=1
 VOLUME /data

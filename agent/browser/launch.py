@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ENV_CHROMIUM = "PERIPLUS_CHROMIUM"
 SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SYSTEM_SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
+"""Chromium without what draws windows: the same engine, and a context costs a third of the time."""
 INSTALL_HINT = (
     "Install one (Debian, Ubuntu: apt-get install chromium; elsewhere: playwright install chromium), "
     f"or name one: {ENV_CHROMIUM}=/path/to/chromium"
@@ -60,8 +62,9 @@ class LaunchSettings:
     timeout_s: float = 30  # how long the start may take
 
 
-def find_chromium() -> str | None:
-    """Return the path of the Chromium to use: PERIPLUS_CHROMIUM, else Playwright's own, else a system one.
+def find_chromium(*, headless: bool = True) -> str | None:
+    """Return the path of the Chromium to use: PERIPLUS_CHROMIUM, else Playwright's own, else a system one;
+    where no window is to be shown, a headless shell before a whole browser.
 
     Raises BrowserMissing where PERIPLUS_CHROMIUM names something that cannot be run: a wrong setting is
     worth a message, not a silent second choice.
@@ -72,7 +75,8 @@ def find_chromium() -> str | None:
         if found is None:
             raise BrowserMissing(named)
         return found
-    candidates = (*_playwright_executables(), *SYSTEM_NAMES)
+    shells = (*_playwright_executables("chromium_headless_shell"), *SYSTEM_SHELLS) if headless else ()
+    candidates = (*shells, *_playwright_executables("chromium"), *SYSTEM_NAMES)
     return next((path for name in candidates if (path := shutil.which(name))), None)
 
 
@@ -93,7 +97,7 @@ async def launch(
     Raises BrowserMissing where there is none.
     """
     settings = settings or LaunchSettings()
-    executable = settings.executable or find_chromium()
+    executable = settings.executable or find_chromium(headless=headless)
     if executable is None or shutil.which(executable) is None:
         raise BrowserMissing(executable)
     return await playwright.chromium.launch(
@@ -107,17 +111,28 @@ async def launch(
     )
 
 
-def _playwright_executables() -> Iterator[str]:
-    """Yield where `playwright install chromium` puts the browser of the installed Playwright's revision."""
-    revision = _playwright_revision()
+_INSIDE = {
+    "chromium": {
+        "darwin": "chrome-mac*/**/MacOS/*",
+        "win32": "chrome-win*/chrome.exe",
+        "linux": "chrome-linux*/chrome",
+    },
+    "chromium_headless_shell": {
+        "darwin": "chrome-*mac*/*headless?shell",
+        "win32": "chrome-*win*/*headless?shell.exe",
+        "linux": "chrome-*linux*/*headless?shell",
+    },
+}
+"""Where the executable is in each of Playwright's folders; some have changed their names, hence the stars."""
+
+
+def _playwright_executables(kind: str) -> Iterator[str]:
+    """Yield where `playwright install` puts that browser of the installed Playwright's revision."""
+    revision = _playwright_revision(kind.replace("_", "-"))
     if revision is None:
         return
-    inside = {"darwin": "chrome-mac*/**/MacOS/*", "win32": "chrome-win*/chrome.exe"}
-    for found in sorted(
-        (_playwright_browsers() / f"chromium-{revision}").glob(
-            inside.get(sys.platform, "chrome-linux*/chrome")
-        )
-    ):
+    inside = _INSIDE[kind].get(sys.platform, _INSIDE[kind]["linux"])
+    for found in sorted((_playwright_browsers() / f"{kind}-{revision}").glob(inside)):
         yield str(found)
 
 
@@ -129,7 +144,7 @@ def _playwright_browsers() -> Path:
     return Path.home() / caches.get(sys.platform, ".cache") / "ms-playwright"
 
 
-def _playwright_revision() -> str | None:
+def _playwright_revision(name: str = "chromium") -> str | None:
     spec = find_spec("playwright")
     if spec is None or spec.origin is None:
         return None
@@ -137,4 +152,4 @@ def _playwright_revision() -> str | None:
     if not listing.is_file():
         return None
     browsers = json.loads(listing.read_text(encoding="utf-8"))["browsers"]
-    return next((str(each["revision"]) for each in browsers if each["name"] == "chromium"), None)
+    return next((str(each["revision"]) for each in browsers if each["name"] == name), None)

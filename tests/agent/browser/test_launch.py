@@ -54,16 +54,32 @@ def test_a_named_chromium_that_is_not_there_is_an_error(monkeypatch: pytest.Monk
         find_chromium()
 
 
-def test_playwrights_own_browser_comes_before_the_systems(
+def _put(folder: Path, *parts: str) -> str:
+    program = folder.joinpath(*parts)
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.touch(mode=0o755)
+    return str(program)
+
+
+def test_playwrights_own_browser_comes_before_the_systems_and_a_shell_where_no_window_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = tmp_path / f"chromium-{launch_module._playwright_revision()}" / "chrome-linux64" / "chrome"
-    own.parent.mkdir(parents=True)
-    own.touch(mode=0o755)
+    revision = launch_module._playwright_revision()
     monkeypatch.delenv("PERIPLUS_CHROMIUM", raising=False)
-    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
-    assert find_chromium() == str(own)
+    whole = _put(tmp_path, "chromium")
+    assert find_chromium() == find_chromium(headless=False) == whole
+    shell = _put(tmp_path, "chromium-headless-shell")
+    assert (find_chromium(), find_chromium(headless=False)) == (shell, whole)
+    own = _put(tmp_path / "cache", f"chromium-{revision}", "chrome-linux64", "chrome")
+    assert (find_chromium(), find_chromium(headless=False)) == (shell, own)
+    own_shell = _put(
+        tmp_path / "cache", f"chromium_headless_shell-{revision}",
+        "chrome-headless-shell-linux64", "chrome-headless-shell",
+    )  # fmt: skip
+    assert (find_chromium(), find_chromium(headless=False)) == (own_shell, own)
 
 
 async def test_without_any_chromium_the_error_says_what_to_install(

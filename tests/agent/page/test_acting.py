@@ -32,7 +32,10 @@ PAGE = """<!doctype html><title>Desk</title>
 <div style="height:2000px"></div><p id=far>Far away</p>
 <script>window.said = []; function note(what) { said.push(what) }
 for (const kind of ['input', 'change', 'click', 'dblclick', 'mouseover', 'focusin', 'keydown'])
-  document.addEventListener(kind, (e) => note(kind + ':' + (e.target.id || e.target.tagName)), true)</script>"""
+  document.addEventListener(kind, (e) => {
+  if (e.clientX !== 0 || e.clientY !== 0) note(kind + ':' + (e.target.id || e.target.tagName))
+}, true)</script>"""
+"""What is heard at 0,0 is nobody's hand: a browser without windows tells each page of a pointer there."""
 
 
 @pytest.fixture
