@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
-from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INVALID_PARAMS,
-    CallToolResult,
     Completion,
     CompletionArgument,
     CompletionContext,
@@ -33,22 +29,19 @@ from mcp_server import completions, resources
 from mcp_server.compiled import View
 from mcp_server.desk import Desk
 from mcp_server.engines import PathEngines
-from mcp_server.errors import DeskError, ReadOnly, UnknownName
+from mcp_server.errors import DeskError, UnknownName
 from mcp_server.failures.runs import RunReader
 from mcp_server.identify import Prober
 from mcp_server.learning import Learning
+from mcp_server.offering import AS_LONG_AS_IT_RUNS, OfferingServer
 from mcp_server.prompts import INSTRUCTIONS, add_prompts
 from mcp_server.proposing import KnowledgeWriter, Proposing
-from mcp_server.security import access
 from mcp_server.security.limits import CallLimits, Guard
 from mcp_server.source import KnowledgeSource
 from mcp_server.tools.binding import desked_tool, list_websites_tool, website_tool
-from mcp_server.tools.calling import DeskTool, refusal
+from mcp_server.tools.calling import DeskTool
 from mcp_server.tools.offered import DESKED_TOOLS, WEBSITE_TOOLS
 from mcp_server.views import Views
-
-_AS_LONG_AS_IT_RUNS = CacheHint(ttl_ms=3_600_000, scope="public")
-"""Tools, prompts and templates do not depend on the knowledge nor on who asks."""
 
 
 def create_server(
@@ -92,49 +85,29 @@ def tools(desk: Desk) -> list[DeskTool]:
     return found
 
 
-class DeskServer(MCPServer[Any]):
-    """The SDK's server over one desk. What it adds: resources by page, completions, word of changes."""
+class DeskServer(OfferingServer):
+    """The server over one desk. What it adds: resources by page, completions, word of changes."""
 
     def __init__(self, desk: Desk, known: list[DeskTool], *, read_only: bool = False) -> None:
         self.desk = desk
-        offered = [tool for tool in known if not read_only or tool.scope == access.READ]
-        self.offered = {tool.name: tool for tool in offered}
-        self._left_out = {tool.name for tool in known} - self.offered.keys()
         self._bus = InMemorySubscriptionBus()
         super().__init__(
             "periplus",
+            known,
+            read_only=read_only,
             title="Periplus",
             description="A knowledge base of web applications: where am I, how do I get there, what can I do",
             instructions=INSTRUCTIONS,
-            version=_version(),
-            tools=[*offered],
             subscriptions=self._bus,
             cache_hints={
-                "tools/list": _AS_LONG_AS_IT_RUNS,
-                "prompts/list": _AS_LONG_AS_IT_RUNS,
-                "resources/templates/list": _AS_LONG_AS_IT_RUNS,
+                "prompts/list": AS_LONG_AS_IT_RUNS,
+                "resources/templates/list": AS_LONG_AS_IT_RUNS,
             },
-            log_level="WARNING",
         )
         resources.add_resources(self, desk)
         add_prompts(self)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
         desk.views.on_change(self._tell)
-
-    @property
-    def write_tools(self) -> frozenset[str]:
-        """Names of the tools that change something."""
-        return frozenset(name for name, tool in self.offered.items() if tool.scope == access.WRITE)
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
-        """As the SDK's; a tool that is not there is refused in our way."""
-        if name in self._left_out:
-            return refusal(ReadOnly(name))
-        if name not in self.offered:
-            return refusal(UnknownName("tool", name, self.offered))
-        return await super().call_tool(name, arguments, context)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -172,10 +145,3 @@ class DeskServer(MCPServer[Any]):
     async def _tell(self, old: View, new: View) -> None:
         for event in resources.changes(old.knowledge, new.knowledge):
             await self._bus.publish(event)
-
-
-def _version() -> str:
-    try:
-        return version("periplus")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "0"

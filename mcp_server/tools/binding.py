@@ -105,21 +105,24 @@ def registered(
     answer_model: Any,
     *,
     read_only: bool = True,
+    annotations: ToolAnnotations | None = None,
+    kind: type[DeskTool] = DeskTool,
 ) -> DeskTool:
     """A tool as the SDK knows it. It reads parameters and output schema off the signature, so it gets one.
 
-    A tool that is not `read_only` adds to what there is: it destroys nothing and may be called again.
-    It needs the scope `write`, and read-only servers leave it out.
+    A tool that is not `read_only` needs the scope `write`, and read-only servers leave it out. Where no
+    `annotations` say otherwise it adds to what there is: it destroys nothing and may be called again.
     """
     returns = Annotated[CallToolResult, answer_model]
     answering.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
     answering.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returns}
-    made = DeskTool.from_function(
+    made = kind.from_function(
         answering,
         name=function.__name__,
         title=title,
         description=inspect.getdoc(function),
-        annotations=ToolAnnotations(
+        annotations=annotations
+        or ToolAnnotations(
             read_only_hint=read_only,
             idempotent_hint=True,
             open_world_hint=False,
