@@ -52,6 +52,11 @@ class Secrets:
     def __bool__(self) -> bool:
         return bool(self._values)
 
+    @property
+    def values(self) -> frozenset[str]:
+        """As they are: for hiding them where they are shown."""
+        return frozenset(self._values)
+
     def keep(self, value: Any) -> None:
         """Remember a value, or every text and number in it, that must never be written anywhere."""
         new = {text for text in _texts(value) if len(text) >= SHORTEST} - self._values

@@ -27,6 +27,7 @@ from agent.media.captions import to_srt, to_webvtt
 from agent.media.mux import Chapter, mux
 from agent.media.recorder import ScreenRecorder
 from agent.media.tools import MediaError, MediaToolMissing
+from agent.media.veil import Veil
 from agent.media.voice import SilentVoice, find_voice
 from agent.page.errors import PageError
 from agent.presenting.narrator import Narrator
@@ -184,6 +185,7 @@ class _Show:
         """The show itself; ended early by Ctrl-C, or by an error that is told once all is on disk."""
         session, stage, player = self._session, None, None
         try:
+            session.veil = Veil(session.page, session.context.secrets)
             await self._roll(film)
             stage = None if self._instant else Stage(session.page, speed=speed)
             self._narrator = self._narrate(stage, speed)

@@ -237,12 +237,11 @@ class Actions:
         session = self._session
         selector = await self._selector(call, values)
         await self._companion.before_action(call, selector)
-        if (
-            selector is not None
-            and call.value is not None
-            and session.context.redact(call.value) != call.value
-        ):
+        secret = call.value is not None and session.context.redact(call.value) != call.value
+        if secret and selector is not None:
             session.secret_fields.append(selector)
+        if session.veil is not None:
+            await session.veil.draw(selector if secret else None)
         before = await session.snapshot()
         started, error = time.monotonic(), None
         try:

@@ -38,6 +38,7 @@ const library = Object.freeze({
   snapshot(secretsJson, token = null) {
     return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
+  coverRules: (selectorJson) => json(coverRules(JSON.parse(selectorJson))),
   lookAt: (el) => json(remember([el])),
   index(optionsJson) {
     const { everything, question } = JSON.parse(optionsJson);
