@@ -101,7 +101,20 @@
     }
   }
 
+  let looking = false;
+
+  /** Before the next picture: a script may have given an element a shadow root, or a field a value. */
+  function lookSoon() {
+    if (looking) return;
+    looking = true;
+    requestAnimationFrame(() => {
+      looking = false;
+      lookAtAll();
+    });
+  }
+
   const observer = new MutationObserver((changes) => {
+    lookSoon();
     for (const change of changes) {
       if (change.type === "childList") for (const node of change.addedNodes) scan(node);
       else if (change.type === "characterData") markText(change.target);
@@ -110,6 +123,7 @@
   });
   CSS.highlights.set(NAME, marks);
   watch(document);
+  lookSoon();
   for (const kind of ["input", "change"]) document.addEventListener(kind, lookAtAll, { capture: true, passive: true });
   setInterval(lookAtAll, LOOK_MS);
 }
