@@ -1,0 +1,140 @@
+"""The prompts of evaluation and synthesis: templates apart from the data put into them (MA 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+from kb_schema.selectors import Selector
+
+if TYPE_CHECKING:
+    from agent.synthesis.alignment import AlignedPosition
+    from kb_schema.traces import ExecutionTrace, TraceStep
+
+EVALUATION_TEMPLATE_KEY = "evaluation"
+SYNTHESIS_TEMPLATE_KEY = "synthesis"
+
+_EVALUATION = (
+    "Evaluate the quality of the following execution trace.\n"
+    "Task: {{ task_description }}\n"
+    "Trace ID: {{ trace_id }}\n"
+    "Success: {{ trace_success }}\n"
+    "Steps ({{ step_count }}):\n"
+    "{{ steps_text }}\n"
+    "\n"
+    "Respond with a JSON object containing a single key 'score' "
+    "with a float value between 0.0 and 1.0, where 1.0 is perfect quality.\n"
+    'Example: {"score": 0.85}'
+)
+_SYNTHESIS = (
+    "Synthesize an ActionGraph action for a {{ pattern_type }} pattern.\n"
+    "Task: {{ task_description }}\n"
+    "Position index: {{ position_index }}\n"
+    "Observed steps across traces:\n"
+    "{{ steps_text }}\n"
+    "{{ param_section }}\n"
+    "Respond with a JSON object containing:\n"
+    '  "action_type": string (the action type to use),\n'
+    '  "target": string or null (the target element or description),\n'
+    '  "args": object or null (action arguments),\n'
+    '  "confidence": float between 0.0 and 1.0,\n'
+    '  "reasoning": string (explanation of your decision)\n'
+    "\n"
+    'Example: {"action_type": "click", "target": "btn-submit", '
+    '"args": null, "confidence": 0.9, '
+    '"reasoning": "All traces show a click on submit button"}'
+)
+DEFAULT_PROMPT_TEMPLATES: Mapping[str, str] = {
+    EVALUATION_TEMPLATE_KEY: _EVALUATION,
+    SYNTHESIS_TEMPLATE_KEY: _SYNTHESIS,
+}
+"""MA's own words."""
+
+
+class PromptFormatter:
+    """Renders a template by its key. Templates are data of a user's: they run in a sandbox."""
+
+    def __init__(self, templates: Mapping[str, str] | None = None) -> None:
+        """`templates` go over the defaults. Raises `ValueError` for one that cannot be read."""
+        self._templates = {**DEFAULT_PROMPT_TEMPLATES, **(templates or {})}
+        # Plain text for a model, not HTML: nothing is to be escaped.
+        self._jinja = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+        for key, template in self._templates.items():
+            try:
+                self._jinja.parse(template)
+            except TemplateError as exc:
+                raise ValueError(f"prompt template {key!r} cannot be read: {exc}") from exc
+
+    def __call__(self, template_key: str, **feed: Any) -> str:
+        """The prompt. Raises `KeyError` for an unknown key, `ValueError` for a template that asks for
+        what the feed does not have.
+        """
+        try:
+            return self._jinja.from_string(self._templates[template_key]).render(**feed)
+        except TemplateError as exc:
+            raise ValueError(f"prompt template {template_key!r}: {exc}") from exc
+
+
+def create_prompt_formatter(templates: Mapping[str, str] | None = None) -> PromptFormatter:
+    """The formatter of these templates, else of the defaults."""
+    return PromptFormatter(templates)
+
+
+def build_evaluation_feed(trace: ExecutionTrace, task_description: str) -> dict[str, Any]:
+    """What the evaluation template is filled with."""
+    return {
+        "task_description": task_description,
+        "trace_id": trace.trace_id,
+        "trace_success": trace.success,
+        "step_count": len(trace.steps),
+        "steps_text": "\n".join(f"  {n}. {told_step(step)}" for n, step in enumerate(trace.steps, 1)),
+    }
+
+
+def build_synthesis_feed(position: AlignedPosition, context: Mapping[str, Any]) -> dict[str, Any]:
+    """What the synthesis template is filled with. `context`: `task_description`, `variable_args`,
+    `constant_args`.
+    """
+    lines = [
+        f"  {trace_id}: {'(absent)' if step is None else told_step(step)}"
+        for trace_id, step in sorted(position.steps.items())
+    ]
+    variable, constant = context.get("variable_args"), context.get("constant_args")
+    section = ""
+    if variable is not None:
+        section = f"Variable arguments: {variable}\nConstant arguments: {constant or {}}\n"
+    return {
+        "pattern_type": position.alignment_type.value,
+        "task_description": context.get("task_description", ""),
+        "position_index": position.index,
+        "steps_text": "\n".join(lines),
+        "param_section": section,
+    }
+
+
+def told_step(step: TraceStep) -> str:
+    """One step on one line."""
+    said = [step.action_type]
+    target = told_target(step.target)
+    if target:
+        said.append(f"target={target}")
+    if step.args:
+        said.append(f"args={step.args}")
+    if step.result is not None and not step.result.success:
+        said.append(f"failed: {step.result.error or 'no reason given'}")
+    return " ".join(said)
+
+
+def told_target(target: Any) -> str:
+    """A target in a few words: the first strategy of a selector."""
+    if isinstance(target, Selector):
+        first = target.ordered[0]
+        value = next(
+            (given for name in ("value", "name", "template", "text_contains", "label_contains")
+             if (given := getattr(first, name, None))), "",
+        )  # fmt: skip
+        return f"{first.type}={value}"
+    return "" if target is None else str(target)

@@ -1,0 +1,116 @@
+"""Aligns any number of sequences of symbols into columns, each of one symbol only.
+
+Made to scale: equal sequences are aligned once; the two questions asked per pair, how alike and where,
+are answered by rapidfuzz's bit-parallel longest common subsequence. What most sequences share is the
+backbone; between its columns the rest is aligned in the same way, each stretch by itself. The outcome
+depends on the set of sequences only: neither on their order nor on how often each is there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rapidfuzz.distance import LCSseq
+
+Column = dict[int, int]
+"""Sequence -> which of its symbols stands here."""
+
+MOST_COMPARED = 64
+"""Sequences that each is compared with when the one in the middle is chosen."""
+_FIRST = 0x10000
+"""Symbols are written as characters from here on: rapidfuzz compares strings fastest."""
+
+
+def align_sequences(sequences: Sequence[Sequence[int]]) -> list[Column]:
+    """Columns in order; every symbol of every sequence stands in exactly one."""
+    numbers = {symbol: at for at, symbol in enumerate(sorted({s for row in sequences for s in row}))}
+    texts = ["".join(chr(_FIRST + numbers[symbol]) for symbol in row) for row in sequences]
+    rows_of: dict[str, list[int]] = defaultdict(list)
+    for row, text in enumerate(texts):
+        rows_of[text].append(row)
+    distinct = sorted(rows_of)
+    return [
+        {row: at for text, at in column.items() for row in rows_of[distinct[text]]}
+        for column in _aligned(distinct)
+    ]
+
+
+def _aligned(texts: Sequence[str]) -> list[Column]:
+    """Columns of distinct texts."""
+    if len(texts) == 1:
+        return [{0: at} for at in range(len(texts[0]))]
+    columns, letters = _progressive(texts)
+    kept = [number for number, column in enumerate(columns) if 2 * len(column) > len(texts)]
+    if not kept or len(kept) == len(columns):
+        return columns
+    return _along("".join(letters[number] for number in kept), texts)
+
+
+def _progressive(texts: Sequence[str]) -> tuple[list[Column], list[str]]:
+    """One text after the other, those most like the middle one first; columns and their letters."""
+    middle = _middle(texts)
+    likeness = {text: LCSseq.similarity(texts[middle], text) for text in texts}
+    order = sorted(range(len(texts)), key=lambda each: (each != middle, -likeness[texts[each]], texts[each]))
+    columns: list[Column] = [{order[0]: at} for at in range(len(texts[order[0]]))]
+    letters = list(texts[order[0]])
+    for each in order[1:]:
+        columns, letters = _added(columns, letters, each, texts[each])
+    return columns, letters
+
+
+def _middle(texts: Sequence[str]) -> int:
+    """The text that is most like the others."""
+    step = max(1, len(texts) // MOST_COMPARED)
+    sample = texts[::step]
+    return max(
+        range(len(texts)),
+        key=lambda each: (sum(LCSseq.similarity(texts[each], other) for other in sample), -each),
+    )
+
+
+def _added(
+    columns: list[Column], letters: list[str], number: int, text: str
+) -> tuple[list[Column], list[str]]:
+    """The columns with one more text, new ones where it has what they have not."""
+    made: list[Column] = []
+    said: list[str] = []
+    for tag, begin, end, first, last in LCSseq.opcodes("".join(letters), text):
+        if tag == "equal":
+            for column, at in zip(columns[begin:end], range(first, last), strict=True):
+                column[number] = at
+        made += columns[begin:end]
+        said += letters[begin:end]
+        if tag in ("insert", "replace"):
+            made += [{number: at} for at in range(first, last)]
+            said += text[first:last]
+    return made, said
+
+
+def _along(backbone: str, texts: Sequence[str]) -> list[Column]:
+    """Every text along the backbone, and what stands between its columns aligned by itself."""
+    spine: list[Column] = [{} for _ in backbone]
+    between: list[dict[str, list[tuple[int, int]]]] = [defaultdict(list) for _ in range(len(backbone) + 1)]
+    for number, text in enumerate(texts):
+        for tag, begin, end, first, last in LCSseq.opcodes(backbone, text):
+            if tag == "equal":
+                for step in range(end - begin):
+                    spine[begin + step][number] = first + step
+            elif last > first:
+                between[end][text[first:last]].append((number, first))
+    columns: list[Column] = []
+    for place, stretches in enumerate(between):
+        columns += _stretch(stretches)
+        if place < len(spine) and spine[place]:
+            columns.append(spine[place])
+    return columns
+
+
+def _stretch(stretches: dict[str, list[tuple[int, int]]]) -> list[Column]:
+    distinct = sorted(stretches)
+    if not distinct:
+        return []
+    return [
+        {number: first + at for text, at in column.items() for number, first in stretches[distinct[text]]}
+        for column in _aligned(distinct)
+    ]
