@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from agent.redaction import redact_known
 from kb_schema import KnowledgeError, Problem
 from kb_store import StoreError
 
@@ -75,8 +76,10 @@ def print_problems(console: Console, problems: tuple[Problem, ...]) -> None:
 
 
 def write_traceback(error: BaseException) -> Path | None:
-    """The traceback into a new file under the data directory; None where that is impossible."""
-    text = "".join(traceback.format_exception(error))
+    """The traceback, without secrets, into a new file under the data directory; None where that is
+    impossible.
+    """
+    text = redact_known("".join(traceback.format_exception(error)))
     folder = Path(os.environ.get("PERIPLUS_DATA_DIR") or ".periplus") / "logs"
     path = folder / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
     try:
@@ -88,6 +91,7 @@ def write_traceback(error: BaseException) -> Path | None:
 
 
 def _tell(console: Console, message: str, fix: str | None) -> None:
+    message, fix = redact_known(message), redact_known(fix) if fix else None
     console.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True, highlight=False)
     if fix:
         console.print(f"  [green]-> {escape(fix)}[/]", soft_wrap=True, highlight=False)

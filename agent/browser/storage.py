@@ -6,6 +6,7 @@ opens a page for every origin; between steps that would cost more than the step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
@@ -30,3 +31,17 @@ async def browser_storage(page: Page) -> dict[str, Any]:
     except PlaywrightError:
         pass  # a page that is just going away; the next step keeps it
     return {"cookies": cookies, "origins": origins}
+
+
+def storage_without(storage: dict[str, Any], redact: Callable[[Any], Any]) -> dict[str, Any]:
+    """A `storage_state` without the cookies and entries that a secret stands in: half of one would be
+    no use to the site, and the secret must not be kept.
+    """
+    origins = [
+        {**origin, "localStorage": [each for each in origin["localStorage"] if redact(each) == each]}
+        for origin in storage["origins"]
+    ]
+    return {
+        "cookies": [each for each in storage["cookies"] if redact(each) == each],
+        "origins": [origin for origin in origins if origin["localStorage"]],
+    }

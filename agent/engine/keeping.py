@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
 from playwright.async_api import Page
+from pydantic import JsonValue
 
-from agent.browser.storage import browser_storage
+from agent.browser.storage import browser_storage, storage_without
 from agent.context import Context
 from agent.engine.state import RunState
 from agent.errors import NotKept
@@ -55,14 +56,14 @@ class Keeper:
         self._steps += 1
         if self._port is None:
             return
-        self.state.storage = await browser_storage(page)
+        self.state.storage = await self._storage(page)
         try:
             await self._port.put_checkpoint(
                 Checkpoint(
                     run_id=self._context.run_id,
                     name=LATEST,
                     step_idx=self._steps,
-                    state=self.state.model_dump(mode="json"),
+                    state=self._context.redact(self.state.model_dump(mode="json")),
                     created_at=datetime.now(UTC),
                 )
             )
@@ -75,12 +76,16 @@ class Keeper:
         """What makes the site know the browser again, for whoever undoes the run within a day."""
         if self._port is None:
             return
-        state = {"storage": await browser_storage(page)}
+        state: JsonValue = {"storage": await self._storage(page)}
         now = datetime.now(UTC)
         with suppress(CheckpointRefused, NotKept):  # then one signs in anew
             await self._port.put_checkpoint(
                 Checkpoint(run_id=self._context.run_id, name=FOR_UNDOING, state=state, created_at=now)
             )
+
+    async def _storage(self, page: Page) -> Any:
+        """What the browser knows, but no secret."""
+        return storage_without(await browser_storage(page), self._context.redact)
 
     async def forget(self) -> None:
         """The run came to its good end: there is nothing to carry on."""
