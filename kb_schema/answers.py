@@ -13,6 +13,7 @@ from pydantic import Field
 
 from kb_schema.base import Model
 from kb_schema.calls import ActionCall
+from kb_schema.graph import Transition
 
 Detail = Literal["summary", "working", "full"]
 """How much of a document an answer carries (DESIGN 5)."""
@@ -145,6 +146,13 @@ class PathStep(Model):
     def call(self) -> ActionCall:
         """What it is done by."""
         return ActionCall.model_validate(self.transition["triggered_by"])
+
+    @cached_property
+    def edge(self) -> Transition:
+        """The transition as its model."""
+        return Transition.model_validate(
+            {name: value for name, value in self.transition.items() if name not in ("_id", "_key", "_rev")}
+        )
 
 
 class Comparison(Model):

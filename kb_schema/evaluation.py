@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kb_schema.conditions import BaseCondition
-from kb_schema.probes import Facts, Probe, Scope, Verdict, probe_key
+from kb_schema.probes import Facts, Probe, Scope, Status, Verdict, probe_key
 
 
 def questions(conditions: Iterable[BaseCondition], scope: Scope) -> tuple[Probe, ...]:
@@ -20,3 +20,10 @@ def questions(conditions: Iterable[BaseCondition], scope: Scope) -> tuple[Probe,
 def verdicts(conditions: Sequence[BaseCondition], facts: Facts, scope: Scope) -> list[Verdict]:
     """The verdict on each condition, in their order."""
     return [condition.judge(facts, scope) for condition in conditions]
+
+
+def passed(condition: BaseCondition, verdict: Verdict) -> bool:
+    """Whether a condition came out as it should: held, or, as evidence of failure (`success: false`),
+    not held. What could not be evaluated has not passed, either way.
+    """
+    return verdict.status is (Status.NOT_HELD if condition.success is False else Status.HELD)

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field, model_validator
 from kb_schema.base import Document, LocalId, Model, ScreenRef, Seconds
 from kb_schema.calls import ActionCall
 
-
 ERRORS: dict[str, str] = {
     "validation_failed": "the page, or the browser, does not accept what was filled in",
     "validation_error": "the same as validation_failed",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.engine.calls import fill_call, fill_conditions, is_idempotent
@@ -23,11 +24,15 @@ from agent.errors import (
     touched_the_page,
 )
 from agent.events import StepEnded, StepStarted
-from agent.page.errors import GateFailed, PageError, PageGone
+from agent.page.errors import PageError, PageGone
+from agent.recovering.cases import Outcome
+from agent.recovering.checking import check_step, check_task, left_out_for_certain
+from agent.recovering.recovering import Mending
+from agent.recovering.remedying import Remedying
+from agent.recovering.rules import Remedy
 from kb_schema import vocabulary
-from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition, ElementVisible
-from kb_schema.handling import ErrorRule
+from kb_schema.evaluation import passed
 from kb_schema.probes import Status, Verdict
 from kb_schema.read_backs import Happened
 from kb_schema.runs import StepRecord, StepStatus
@@ -37,8 +42,7 @@ if TYPE_CHECKING:
     from agent.engine.engine import Engine
 
 DEFAULT_ATTEMPTS = 2
-"""Of a step whose failure left the page untouched, or whose action may be repeated."""
-MAX_ATTEMPTS = 4
+"""Of a step that no rule is for, whose failure left the page untouched or whose action may be repeated."""
 PRECONDITION_S = 1.5
 """How long a hard precondition may take to come true: the page may still be drawing."""
 CONFIRM_S = 10.0
@@ -52,9 +56,24 @@ FINAL = (InputMissing, PersonNeeded, PageGone, NotInKnowledge, SiteUnreachable, 
 class Again(Exception):
     """What the step was to do did not happen, and doing it again needs steps before it."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, index: int | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.index = reason, index
+        """`index`: of the step to go on from; None: the one that failed."""
+
+
+class _LeftOut(Exception):
+    """A rule of the knowledge says to go on without the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What one look before a step showed."""
+
+    skip: list[Verdict]
+    needed: list[tuple[BaseCondition, Verdict]]
+    covered: bool
+    """Something lies over the page that the website knows how to close."""
 
 
 class Steps:
@@ -63,7 +82,9 @@ class Steps:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._session = engine.session
-        self._remediating: set[str] = set()
+        self.under_way: list[str] = []
+        """Tasks that run now, the outermost first: none of them is a remedy for its own troubles."""
+        self._remedying = Remedying(engine)
 
     async def run(self, run: Run, index: int) -> None:
         """The step of that index, to its end, whatever that is. Raises what makes the task fail, and
@@ -71,25 +92,32 @@ class Steps:
         """
         session, step, started = self._session, run.steps[index], time.monotonic()
         action_type = step.action.canonical_type
+        if index == 0:
+            await check_task(session, run)
         session.bus.tell(
             StepStarted(
                 run.task.task_id, step.step_id, index + 1, len(run.steps), action_type,
                 session.context.redact(step.action.narration), run.depth,
             )
         )  # fmt: skip
-        status, error, verdicts = StepStatus.DONE, None, []
+        status, error = StepStatus.DONE, None
+        verdicts: list[Verdict] = []
         repeatable = await self.repeatable(step)
         self._engine.place = run.key(step)
+        self.under_way.append(run.task.task_id)
         try:
-            if await self._left_out(run, step):
+            came_out = await self._unless_left_out(run, index, repeatable=repeatable)
+            if came_out is None:
                 status = StepStatus.SKIPPED
             else:
-                verdicts = await self._attempts(run, step, repeatable=repeatable)
+                verdicts = came_out
                 await self._engine.read_outputs(run, after=step.step_id)
                 await self._engine.companion.after_step(run.task, step, run.values)
         except Again as again:
             status, error = StepStatus.FAILED, session.context.redact(again.reason)
             raise
+        except _LeftOut as left:
+            status, error = StepStatus.SKIPPED, session.context.redact(str(left))
         except (AgentError, PageError) as exc:
             error = session.context.redact(str(exc))
             if step.required and not step.can_skip:
@@ -100,6 +128,7 @@ class Steps:
             status, error = StepStatus.FAILED, f"cut off ({type(exc).__name__})"
             raise
         finally:
+            self.under_way.pop()
             duration_ms = (time.monotonic() - started) * 1000
             if error is not None and status is StepStatus.DONE:
                 status = StepStatus.FAILED
@@ -142,56 +171,113 @@ class Steps:
             if vocabulary.canonical(affordance.action_type) == step.action.canonical_type
         )
 
-    async def _left_out(self, run: Run, step: TaskStep) -> bool:
-        conditions = fill_conditions(step.skip_when, run.values)
-        return any(verdict.held for verdict in await self._session.judge(conditions, run.values))
-
     # -- attempts --------------------------------------------------------------------------------
 
-    async def _attempts(self, run: Run, step: TaskStep, *, repeatable: bool) -> list[Verdict]:
+    async def _unless_left_out(self, run: Run, index: int, *, repeatable: bool) -> list[Verdict] | None:
+        """The step, unless one of its `skip_when` holds: then None. They are judged in the same look as
+        what must hold before the step.
+        """
+        step = run.steps[index]
+        if left_out_for_certain(step, run.values):
+            return None
+        skip = fill_conditions(step.skip_when, run.values)
+        before = await self._look_before(run, step, skip)
+        if any(verdict.held for verdict in before.skip):
+            return None
+        return await self._attempts(run, index, before, repeatable=repeatable)
+
+    async def _attempts(self, run: Run, index: int, before: _Before, *, repeatable: bool) -> list[Verdict]:
         """Carry the step out, again where that is safe and its rules allow (KS 9.7)."""
-        attempt = 0
+        step, mending = run.steps[index], Mending(self._engine, run, index)
         if repeatable and run.again.get(step.step_id) and (verdicts := await self._holds_by_now(run, step)):
             return verdicts
+        first: _Before | None = before
         while True:
-            attempt += 1
             run.contradicted = False  # of an attempt that failed and was made good
             try:
-                return await self._attempt(run, step, repeatable=repeatable)
+                return await self._attempt(run, step, first, repeatable=repeatable)
             except FINAL:
                 raise
             except (AgentError, PageError) as exc:
-                rule = _rule_for(step, exc)
-                composite = step.action.canonical_type in COMPOSITE
-                if touched_the_page(exc) and not repeatable and not composite:
-                    return await self._after_doubt(run, step, exc)
-                allowed = DEFAULT_ATTEMPTS if rule is None else 1 + (rule.max_retries if rule.retry else 0)
-                if attempt >= min(allowed, MAX_ATTEMPTS) or (composite and touched_the_page(exc)):
-                    raise
-                await self._repair(step, rule)
-                if touched_the_page(exc) and (verdicts := await self._holds_by_now(run, step)):
-                    return verdicts
-                _, screen_id = run.place(run.steps.index(step))
-                if screen_id is not None and self._session.screen_id != screen_id:
-                    raise Again(f"{exc}; the page is not {screen_id} any more") from exc
+                mended = await self._mend(mending, run, index, exc, repeatable=repeatable)
+                if mended is not None:
+                    return mended
+            first = None
+
+    async def _mend(
+        self, mending: Mending, run: Run, index: int, error: AgentError | PageError, *, repeatable: bool
+    ) -> list[Verdict] | None:
+        """What is done about a failure: the knowledge's recoveries, else one more try where that is safe.
+
+        Returns where the step came about after all, None where it is to be tried again. Raises the error
+        where nothing is left, `Again`, `_LeftOut`, and `PersonNeeded` where it may have happened and
+        nothing tells.
+        """
+        step, touched = run.steps[index], touched_the_page(error)
+        composite, refused = step.action.canonical_type in COMPOSITE, False
+        if touched and not repeatable and not composite:
+            happened = await self._after_doubt(run, step, error)
+            if happened is not None:
+                return happened
+            refused = True
+        within = composite and touched
+        if within and run.path is None:
+            raise error  # what it did is written down nowhere: nothing of it is done again
+        outcome, remedy = await mending.mend(error, own_only=within)
+        match outcome:
+            case Outcome.NO_HELP if refused or within or mending.attempts > DEFAULT_ATTEMPTS:
+                raise mending.told(error) from error
+            case Outcome.STOP:
+                raise mending.told(error) from error
+            case Outcome.SKIP:
+                raise _LeftOut(str(error))
+            case Outcome.DONE:
+                return await self._holds_by_now(run, step)
+            case Outcome.BACK:
+                raise Again(str(error)) from error
+        if remedy is not None and remedy.retry_step is not None:
+            await self._from_step(run, index, remedy, error)
+        await self._repair(step)
+        if touched and (verdicts := await self._holds_by_now(run, step)):
+            return verdicts
+        _, screen_id = run.place(index)
+        if screen_id is not None and self._session.screen_id != screen_id:
+            raise Again(f"{error}; the page is not {screen_id} any more") from error
+        return None
+
+    async def _from_step(self, run: Run, index: int, remedy: Remedy, error: AgentError | PageError) -> None:
+        """On from the step that a rule names, where that is an earlier one. What was done since then and
+        may not be repeated is only done again where the site says that it did not happen.
+        """
+        ids = [step.step_id for step in run.steps]
+        start = ids.index(remedy.retry_step) if remedy.retry_step in ids else index
+        if start >= index:
+            return
+        since = [run.frame.done.get(step_id) for step_id in ids[start:index]]
+        if any(d is not None and not d.repeatable and d.record.status is StepStatus.DONE for d in since):
+            effect = await self._engine.effects.happened(run, lambda: self._engine.resuming.sign_in(run))
+            if effect.status is not Happened.DID_NOT_HAPPEN:
+                raise error
+        run.back_to(start)
+        raise Again(str(error), index=start) from error
 
     async def _holds_by_now(self, run: Run, step: TaskStep) -> list[Verdict]:
         """What the step was to bring about, where the page shows it after all: then it is not repeated."""
         conditions = fill_conditions(step.postconditions, run.values)
         verdicts = await self._session.judge(conditions, run.values)
-        return verdicts if all(verdict.held for verdict in verdicts) else []
+        return verdicts if all(map(passed, conditions, verdicts)) else []
 
-    async def _after_doubt(self, run: Run, step: TaskStep, error: Exception) -> list[Verdict]:
+    async def _after_doubt(self, run: Run, step: TaskStep, error: Exception) -> list[Verdict] | None:
         """It may have happened, and must not be repeated blindly: page and knowledge are asked.
 
-        Returns where it happened. Raises `Again` where it did not, the error itself where the page
-        refused it, `PersonNeeded` where nothing tells.
+        Returns where it happened, None where the page refused it. Raises `Again` where it did not
+        happen otherwise, `PersonNeeded` where nothing tells.
         """
         engine, key = self._engine, run.key(step)
         if await self._refused(run, step):
             if key is not None:
                 await engine.keeper.conclude(engine.keeper.latest(key), "did_not_happen")
-            raise error
+            return None
         effect = await engine.effects.happened(run, lambda: engine.resuming.sign_in(run))
         if effect.status is Happened.HAPPENED:
             await engine.resuming.settle(run, step, effect)
@@ -212,11 +298,9 @@ class Steps:
             return False  # there is no page to say anything
         return any(verdict.held for verdict in verdicts)
 
-    async def _repair(self, step: TaskStep, rule: ErrorRule | None) -> None:
+    async def _repair(self, step: TaskStep) -> None:
         """Between two attempts: out of the way what covers the page, back to a known screen."""
         session, engine = self._session, self._engine
-        if rule is not None and rule.recovery == "refresh_and_retry":
-            await engine.perform_call(ActionCall(action_type="refresh"), {})
         await engine.dismiss_overlays()
         found = await session.look_for(timeout_s=1.0)
         if found.screen_id is None:
@@ -225,12 +309,17 @@ class Steps:
         if wanted is not None and session.screen_id != wanted:
             await engine.guide.go_to(wanted)
 
-    async def _attempt(self, run: Run, step: TaskStep, *, repeatable: bool) -> list[Verdict]:
+    async def _attempt(
+        self, run: Run, step: TaskStep, before: _Before | None, *, repeatable: bool
+    ) -> list[Verdict]:
         engine = self._engine
         conditions = step.postconditions + ((step.validation,) if step.validation else ())
         engine.actions.expect(fill_conditions(conditions, run.values))
-        await self._ensure(run, step)
-        await engine.dismiss_overlays()
+        before = before or await self._look_before(run, step)
+        if await self._ensure(run, before) or before.covered:
+            await engine.dismiss_overlays()
+        if isinstance(step.action.target, str) and step.action.value is not None:
+            check_step(step, (await self._session.elements()).get(step.action.target), run.values)
         await engine.companion.before_step(run.task, step, run.values)
         entry = None
         if not repeatable:
@@ -273,18 +362,52 @@ class Steps:
 
     # -- conditions ------------------------------------------------------------------------------
 
-    async def _ensure(self, run: Run, step: TaskStep) -> None:
-        """Preconditions hold, or are remediated where they are soft (KS 9.11)."""
-        conditions = fill_conditions(step.preconditions, run.values)
-        first = await self._session.judge(conditions, run.values)
-        missing = [c for c, verdict in zip(conditions, first, strict=True) if not verdict.held]
-        for condition in missing:
+    async def _look_before(self, run: Run, step: TaskStep, skip: tuple[BaseCondition, ...] = ()) -> _Before:
+        """Everything that is asked before a step, in one look: whether to leave it out, what must hold (of
+        the step, and of what its element affords), and what lies over the page.
+        """
+        values, session = run.values, self._session
+        needed = fill_conditions(step.preconditions + await self._afforded(step), values)
+        overlays = tuple(overlay.present_when for overlay in session.website.overlays)
+        verdicts = iter(await session.judge([*skip, *needed, *overlays], values))
+        skipped = [next(verdicts) for _ in skip]
+        return _Before(skipped, [(c, next(verdicts)) for c in needed], any(v.held for v in verdicts))
+
+    async def _afforded(self, step: TaskStep) -> tuple[BaseCondition, ...]:
+        """What the knowledge says must hold before that is done with the step's element (KS 4.1), unless
+        the step says it itself. Of elements with parameters nothing is asked before they are filled in.
+        """
+        session = self._session
+        if not isinstance(step.action.target, str) or session.screen_id is None:
+            return ()
+        element = (await session.elements()).get(step.action.target)
+        if element is None or element.selector.parameterized:
+            return ()
+        said = {condition.type for condition in step.preconditions}
+        return tuple(
+            condition
+            for affordance in element.affordances
+            if vocabulary.canonical(affordance.action_type) == step.action.canonical_type
+            for condition in affordance.preconditions
+            if condition.type not in said
+        )
+
+    async def _ensure(self, run: Run, before: _Before) -> bool:
+        """What must hold does, or is remediated where it is soft (KS 9.11); whether anything was done.
+
+        Raises `StepFailed` with the type of what does not hold, or cannot be evaluated.
+        """
+        done = False
+        for condition, first in before.needed:
+            if first.held:
+                continue
             if condition.hard_dependency:
                 (verdict,) = await self._session.judge_until_held(
                     [condition], run.values, timeout_s=PRECONDITION_S
                 )
             elif condition.auto_remediate:
                 verdict = await self.remediate(run, condition)
+                done = True
             else:
                 continue  # soft, and nothing to be done about it: the step may try (KS 9.11)
             if not verdict.held and await self._engine.actions.find_again([condition]):
@@ -294,28 +417,11 @@ class Steps:
                 raise StepFailed(
                     f"precondition {condition.type} {word}: {verdict.evidence}", error=condition.type
                 )
+        return done
 
     async def remediate(self, run: Run, condition: BaseCondition) -> Verdict:
-        """A soft condition's own task or action, once; never inside itself (login that needs login)."""
-        task_id = condition.remediation_task_id
-        async with self._engine.unkept():
-            if task_id is not None:
-                if task_id in self._remediating or task_id == run.task.task_id:
-                    raise StepFailed(
-                        f"{task_id!r} cannot remediate its own precondition", error=condition.type
-                    )
-                self._remediating.add(task_id)
-                try:
-                    await self._engine.sub_task(task_id, {}, run.depth)
-                finally:
-                    self._remediating.discard(task_id)
-            elif condition.remediation_action is not None:
-                params = dict(condition.remediation_params)
-                await self._engine.actions.perform(
-                    ActionCall.model_validate({"action_type": condition.remediation_action, **params}),
-                    run.values,
-                )
-        return (await self._session.judge_until_held([condition], run.values))[0]
+        """A soft condition's own task or action; how it comes out then. Raises `StepFailed`."""
+        return await self._remedying.remedy(condition, run.values, run.depth)
 
     async def confirm(self, run: Run, conditions: Sequence[BaseCondition], what: str) -> list[Verdict]:
         """All conditions hold within their time; raises `StepFailed` otherwise."""
@@ -324,8 +430,7 @@ class Steps:
             return []
         verdicts = await self._session.judge_until_held(filled, run.values, timeout_s=CONFIRM_S)
         for condition, verdict in zip(filled, verdicts, strict=True):
-            wanted = Status.NOT_HELD if condition.success is False else Status.HELD
-            if verdict.status is not wanted:
+            if not passed(condition, verdict):
                 run.contradicted = run.contradicted or verdict.status is not Status.UNKNOWN
                 word = {Status.UNKNOWN: "could not be evaluated", Status.HELD: "holds"}.get(
                     verdict.status, "does not hold"
@@ -344,13 +449,3 @@ def in_doubt(run: Run, step: TaskStep, error: str, reason: str) -> PersonNeeded:
         hint="look on the site whether it happened; then `periplus run --resume last --it-happened`,"
         " or `--it-did-not`",
     )
-
-
-def _rule_for(step: TaskStep, error: Exception) -> ErrorRule | None:
-    """The step's own rule for this error (KS 4.3)."""
-    names = {getattr(error, "error", ""), type(error).__name__}
-    if isinstance(error, GateFailed):
-        names |= {error.point.value, "element_not_found", "timeout"}
-    if getattr(error, "error", "") == "postcondition":
-        names |= {"timeout", "validation_failed", "validation_error"}
-    return next((rule for rule in step.error_handling if rule.condition in names), None)

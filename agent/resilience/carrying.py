@@ -101,7 +101,8 @@ class Resilience:
         except Again as again:
             self._note(attempt, "did_not_happen", again)
             try:
-                return await self._engine.resuming.go_back(run, index, again.reason)
+                start = index if again.index is None else again.index
+                return await self._engine.resuming.go_back(run, start, again.reason)
             except StepFailed as exc:
                 return await self._after(attempt, exc)
         except FINAL:

@@ -61,7 +61,7 @@ REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     AllRequiredFieldsFilled: {"fields": "element"},
     ActionCall: {"action_type": ANY_ACTION, "target_screen": "screen", "task_id": "task"},
     Affordance: {"action_type": ANY_ACTION},
-    ErrorRule: {"recovery": "recovery"},
+    ErrorRule: {"recovery": "recovery", "fallback": "recovery"},
     RecoveryStep: {"recovery": "recovery"},
     ErrorState: {"screen_id": "screen", "recovery": "recovery"},
     ItemAction: {"task_id": "task"},

@@ -1,0 +1,114 @@
+"""What an error is called in rules (`kb_schema.handling.ERRORS`), by the error and by the page.
+
+The same failure has several names; the most telling comes first. Beside the error counts what the
+page shows after it: fields it does not accept, its HTTP status, whether one is still signed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.errors import Lost, NoWay, StepFailed
+from agent.page.complaints import NO_COMPLAINTS, Complaints
+from agent.page.errors import (
+    ActionFailed,
+    ElementChanged,
+    GateFailed,
+    NavigationFailed,
+    Point,
+    SelectorNotFilled,
+    SelectorUnusable,
+)
+from agent.session import BROWSERS_OWN_ERROR
+from kb_schema.graph import ErrorState
+
+INVALID = ("validation_failed", "validation_error", "validation_errors")
+SIGNED_OUT = ("session_expired", "not_authenticated")
+SERVER_ERROR = 500
+NOT_FOUND = 404
+
+_POINTS: dict[Point, tuple[str, ...]] = {
+    Point.NOT_FOUND: ("element_not_found",),
+    Point.NOT_VISIBLE: ("element_not_visible", "element_not_found"),
+    Point.NOT_UNIQUE: ("element_ambiguous", "element_not_found"),
+    Point.DISABLED: ("element_not_editable",),
+    Point.NOT_SCOPED: ("element_covered", "click_intercepted"),
+    Point.UNSTABLE: ("element_unstable",),
+}
+_OF_CONDITION = {
+    "authenticated": SIGNED_OUT,
+    "on_screen": ("wrong_screen", "navigation_failed"),
+    "field_filled": INVALID,
+    "all_required_fields_filled": INVALID,
+    "form_valid": INVALID,
+}
+_BY_TYPE: dict[type[Exception], tuple[str, ...]] = {
+    ElementChanged: ("element_changed", "element_not_found"),
+    ActionFailed: ("action_failed",),
+    NavigationFailed: ("navigation_failed",),
+    NoWay: ("navigation_failed",),
+    Lost: ("screen_recognition_failed", "navigation_failed"),
+    SelectorNotFilled: ("element_not_found",),
+    SelectorUnusable: ("element_not_found",),
+}
+_SENDS = frozenset({"click", "press", "input_and_submit", "double_click"})
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What the page shows after a failure."""
+
+    url: str = ""
+    screen_id: str | None = None
+    complaints: Complaints = NO_COMPLAINTS
+    signed_out: bool = False
+    """One has to be signed in here, and is not any more."""
+    states: tuple[ErrorState, ...] = ()
+    """What the edge that was taken says of ending up here (KS 4.4 `error_states`)."""
+
+
+def names_of(error: Exception, signs: Signs, action_type: str | None = None) -> tuple[str, ...]:
+    """Every name of an error, the most telling first. `action_type`: canonical, of the step."""
+    found = dict.fromkeys(
+        [*_by_edge(signs), *_by_page(error, signs, action_type), *_by_error(error, action_type)]
+    )
+    return tuple(name for name in found if name)
+
+
+def _by_edge(signs: Signs) -> Iterator[str]:
+    return (state.reason for state in signs.states)
+
+
+def _by_page(error: Exception, signs: Signs, action_type: str | None) -> Iterator[str]:
+    if signs.url.startswith(BROWSERS_OWN_ERROR):
+        yield "connection_lost"
+        return
+    status = signs.complaints.status
+    if status >= SERVER_ERROR:
+        yield from ("server_error", f"http_{status}")
+    elif status == NOT_FOUND:
+        yield from ("not_found", f"http_{status}")
+    elif signs.signed_out:
+        yield from SIGNED_OUT
+    if isinstance(error, GateFailed):
+        return
+    fields = signs.complaints.fields
+    if any(each.marked for each in fields) or (fields and action_type in _SENDS):
+        yield from INVALID
+
+
+def _by_error(error: Exception, action_type: str | None) -> Iterator[str]:
+    if isinstance(error, GateFailed):
+        yield from _POINTS[error.point]
+        yield from (error.point.value, "timeout")
+    yield from _BY_TYPE.get(type(error), ())
+    if isinstance(error, StepFailed):
+        yield from _OF_CONDITION.get(error.error, ())
+        yield error.error
+        if error.error in _OF_CONDITION:
+            yield "precondition_failed"
+        if error.error == "postcondition":
+            if action_type == "navigate":
+                yield "navigation_failed"
+            yield "timeout"
