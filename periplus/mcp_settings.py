@@ -64,6 +64,8 @@ class McpSettings(BaseSettings):
     call_seconds: float = Field(default=_CALLS.call_seconds, gt=0, le=3_600)
     calls_at_once: int = Field(default=_CALLS.calls_at_once, ge=1, le=10_000)
     calls_per_client: int = Field(default=_CALLS.calls_per_client, ge=1, le=10_000)
+    runs_at_once: int = Field(default=4, ge=1, le=100)
+    """Of the agent's server: runs carried out at a time, each in a browser context of its own."""
 
     @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod

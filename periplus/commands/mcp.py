@@ -1,4 +1,4 @@
-"""`periplus mcp`: the desk as an MCP server, over stdio or streamable HTTP."""
+"""`periplus mcp`: the desk, or the agent, as an MCP server, over stdio or streamable HTTP."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from kb_store import Stores
 from kb_store.runs import RunStore
 from mcp_server.addresses import LOOPBACK
 from mcp_server.engines import PathEngines
+from mcp_server.offering import OfferingServer
 from mcp_server.security.door import PATH, Door, http_app
 from mcp_server.security.limits import CallLimits
 from mcp_server.server import create_server
@@ -62,6 +63,9 @@ class _Wanted:
     read_only: bool
     limits: CallLimits
     paths: Searching | None
+    agent: bool
+    headed: bool
+    runs_at_once: int
 
 
 @app.callback(invoke_without_command=True)
@@ -90,10 +94,19 @@ def mcp(
             show_default=False,
         ),
     ] = None,
+    agent: Annotated[
+        bool,
+        typer.Option(
+            "--agent", help="Serve the agent instead: run_task, run_status, cancel_run. docs/agent-server.md"
+        ),
+    ] = False,
+    headed: Annotated[
+        bool, typer.Option("--headed", help="With --agent: show the browser.", show_default=False)
+    ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Serve the knowledge base to any MCP client.
+    """Serve the knowledge base, or the agent that works by it, to any MCP client.
 
     Over stdio, standard output carries the protocol and nothing else; over http the server is at
     http://HOST:PORT/mcp. Once there is a token, http asks for one. docs/mcp.md has the settings.
@@ -101,7 +114,11 @@ def mcp(
     if context.invoked_subcommand is not None:
         return
     settings = load_mcp_settings()
-    wanted = _Wanted(_parsed(base_url or []), read_only, settings.call_limits, paths)
+    if headed and not agent:
+        raise UserError("--headed: only the agent has a browser", fix="give --agent, too, or leave it out")
+    wanted = _Wanted(
+        _parsed(base_url or []), read_only, settings.call_limits, paths, agent, headed, settings.runs_at_once
+    )
     opening, logbook = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
     if transport is Transport.STDIO:
         asyncio.run(_serve(opening, logbook, wanted))
@@ -119,17 +136,7 @@ async def _serve(
     door: Door | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    async with opening as stores, logbook as runs, _followed(stores, wanted) as (views, engines):
-        server = create_server(
-            views,
-            base_urls=wanted.base_urls,
-            read_only=wanted.read_only,
-            learned=stores.learned,
-            proposals=stores.proposals,
-            runs=runs,
-            limits=wanted.limits,
-            engines=engines,
-        )
+    async with opening as stores, logbook as runs, _server(stores, runs, wanted) as server:
         if door is None or listener is None:
             await server.run_stdio_async()
             return
@@ -150,6 +157,31 @@ async def _serve(
             timeout_graceful_shutdown=GRACE_S,
         )
         await uvicorn.Server(config).serve(sockets=[listener])
+
+
+@asynccontextmanager
+async def _server(stores: Stores, runs: RunStore, wanted: _Wanted) -> AsyncIterator[OfferingServer]:
+    """The server that is asked for, over these stores."""
+    async with _followed(stores, wanted) as (views, engines):
+        if wanted.agent:
+            from periplus.agent_server.opening import agent_server  # noqa: PLC0415 - brings the browser's driver
+
+            async with agent_server(
+                stores, runs, views, base_urls=wanted.base_urls, read_only=wanted.read_only,
+                limits=wanted.limits, headed=wanted.headed, runs_at_once=wanted.runs_at_once,
+            ) as server:  # fmt: skip
+                yield server
+            return
+        yield create_server(
+            views,
+            base_urls=wanted.base_urls,
+            read_only=wanted.read_only,
+            learned=stores.learned,
+            proposals=stores.proposals,
+            runs=runs,
+            limits=wanted.limits,
+            engines=engines,
+        )
 
 
 @asynccontextmanager
