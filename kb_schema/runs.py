@@ -161,6 +161,9 @@ class TraceEntry(Model):
     source_url: str | None = None
     body_html_before_last_action: Any = None
     body_html_after_last_action: Any = None
+    action_group_index: int = 0
+    parallel_index: int = 0
+    reasoning: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 

@@ -1,6 +1,6 @@
 """Reads a session's folder into a trace: `manifest.json`, `turn_001/session.jsonl` and its `.parts/` (MA).
 
-The counterpart of what writes it (`agent/trace.py`). A folder that is broken in places is read as
+The counterpart of what writes it (`session_writing`). A folder that is broken in places is read as
 far as it goes; what was wrong is said in the trace's metadata under `problems`.
 """
 
@@ -117,7 +117,10 @@ def _turn_steps(folder: Path, turn: Turn, problems: list[str]) -> list[TraceStep
         try:
             step = _step(data)
         except ValidationError as exc:
-            problems.append(f"{log.name}:{number}: {exc.errors()[0]['msg']}")
+            where = ".".join(map(str, exc.errors()[0]["loc"]))
+            problems.append(
+                f"{log.relative_to(folder)}:{number}: {where}: {exc.errors()[0]['msg']}; left out"
+            )
             continue
         steps.append(step if step.reasoning else step.model_copy(update={"reasoning": reasoning}))
         reasoning = None
@@ -126,7 +129,7 @@ def _turn_steps(folder: Path, turn: Turn, problems: list[str]) -> list[TraceStep
 
 def _entries(folder: Path, log: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = log.read_bytes().decode("utf-8", "replace").split("\n")
     except OSError as exc:
         problems.append(f"{log.relative_to(folder)}: cannot be read ({exc.strerror})")
         return
@@ -139,25 +142,28 @@ def _entries(folder: Path, log: Path, problems: list[str]) -> Iterator[tuple[int
             problems.append(f"{log.relative_to(folder)}:{number}: not JSON; left out")
             continue
         if isinstance(entry, dict):
-            yield number, _resolved(entry, folder, log, problems)
+            yield number, _resolved(entry, folder, log, number, problems)
+        else:
+            problems.append(f"{log.relative_to(folder)}:{number}: not an object; left out")
 
 
-def _resolved(node: Any, folder: Path, log: Path, problems: list[str]) -> Any:
+def _resolved(node: Any, folder: Path, log: Path, number: int, problems: list[str]) -> Any:
     """JSON with every `{"__parts_file__": path}` replaced by that file's text."""
     if isinstance(node, list):
-        return [_resolved(each, folder, log, problems) for each in node]
+        return [_resolved(each, folder, log, number, problems) for each in node]
     if not isinstance(node, dict):
         return node
     if PARTS_KEY not in node:
-        return {key: _resolved(each, folder, log, problems) for key, each in node.items()}
+        return {key: _resolved(each, folder, log, number, problems) for key, each in node.items()}
+    where = f"{log.relative_to(folder)}:{number}: {node[PARTS_KEY]}"
     path = (log.parent / str(node[PARTS_KEY])).resolve()
     if not path.is_relative_to(folder.resolve()):
-        problems.append(f"{node[PARTS_KEY]}: leads out of the session; not read")
+        problems.append(f"{where}: leads out of the session; not read")
         return None
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_bytes().decode("utf-8", "replace")
     except OSError as exc:
-        problems.append(f"{node[PARTS_KEY]}: cannot be read ({exc.strerror})")
+        problems.append(f"{where}: cannot be read ({exc.strerror})")
         return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.trace import MANIFEST
+from kb_schema.sessions import MANIFEST
 from periplus.errors import UserError
 
 SESSION = "session"
