@@ -12,18 +12,20 @@ from kb_schema.conditions import Condition
 
 
 class ItemAction(Model):
-    """What is done for each item: a task, or one action."""
+    """What is done for each item: a task, one action, or the nodes of a workflow's group."""
 
     task_id: TaskRef | None = None
     reuse_task: bool = True
     action: ActionCall | None = None
+    runs_nodes: bool = False
+    """The nodes of the group that the iterator stands on; nowhere else."""
     inputs: dict[str, str] = Field(default_factory=dict)
     """Input of the task -> template over `{item}`, `{item_index}` and the outer variables."""
 
     @model_validator(mode="after")
     def _does_something(self) -> ItemAction:
-        if (self.task_id is None) == (self.action is None):
-            raise ValueError("an item action has either `task_id` or `action`")
+        if [self.task_id is not None, self.action is not None, self.runs_nodes].count(True) != 1:
+            raise ValueError("an item action has either `task_id` or `action`, in a group `runs_nodes`")
         return self
 
 

@@ -135,6 +135,12 @@ class Task(Document):
             raise ValueError(f"resilience.critical_steps names no step of the task: {', '.join(unknown)}")
         return self
 
+    @model_validator(mode="after")
+    def _has_no_nodes(self) -> Task:
+        if self.iterator_spec.type != "none" and self.iterator_spec.item_action.runs_nodes:
+            raise ValueError("a task has no nodes to run: `runs_nodes` is for groups of a workflow")
+        return self
+
     @property
     def kind(self) -> str:
         return "task"

@@ -29,6 +29,27 @@ class TaskNode(_Node):
     task_id: TaskRef
     inputs: dict[str, InputMapping] = Field(default_factory=dict)
     iterator_spec: IteratorSpec = NoIterator(type="none")
+    """Whose item action runs this task, or another one, once per item."""
+
+    @model_validator(mode="after")
+    def _has_no_nodes(self) -> TaskNode:
+        if self.iterator_spec.type != "none" and self.iterator_spec.item_action.runs_nodes:
+            raise ValueError("a task node has no nodes to run: `runs_nodes` is for groups")
+        return self
+
+
+class GroupNode(_Node):
+    """Several nodes as one: a way of a fork, judged once before it begins, or what a loop repeats."""
+
+    type: Literal["group"]
+    nodes: tuple[WorkflowNode, ...] = Field(min_length=1)
+    iterator_spec: IteratorSpec = NoIterator(type="none")
+
+    @model_validator(mode="after")
+    def _repeats_its_nodes(self) -> GroupNode:
+        if self.iterator_spec.type != "none" and not self.iterator_spec.item_action.runs_nodes:
+            raise ValueError("the iterator of a group repeats its nodes: `item_action: {runs_nodes: true}`")
+        return self
 
 
 class WaitNode(_Node):
@@ -48,7 +69,8 @@ class AgentNode(_Node):
     until: Condition | None = None
 
 
-WorkflowNode = Annotated[TaskNode | WaitNode | AgentNode, Field(discriminator="type")]
+AnyNode = TaskNode | GroupNode | WaitNode | AgentNode
+WorkflowNode = Annotated[AnyNode, Field(discriminator="type")]
 
 
 class Provenance(Model):
@@ -87,13 +109,14 @@ class Workflow(Document):
         return self.workflow_id
 
 
-def walk(nodes: tuple[TaskNode | WaitNode | AgentNode, ...]) -> list[TaskNode | WaitNode | AgentNode]:
-    """Every node, branches included, in document order."""
-    found: list[TaskNode | WaitNode | AgentNode] = []
+def walk(nodes: tuple[AnyNode, ...]) -> list[AnyNode]:
+    """Every node, groups and branches included, in document order."""
+    found: list[AnyNode] = []
     for node in nodes:
-        found += [node, *walk(node.else_nodes)]
+        inner = walk(node.nodes) if isinstance(node, GroupNode) else []
+        found += [node, *inner, *walk(node.else_nodes)]
     return found
 
 
-for _model in (TaskNode, WaitNode, AgentNode, Workflow):
+for _model in (TaskNode, GroupNode, WaitNode, AgentNode, Workflow):
     _model.model_rebuild()

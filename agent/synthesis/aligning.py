@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent.synthesis.alignment import (
     AlignedLoop,
@@ -113,7 +114,7 @@ class TraceAligner:
             raise TraceAlignmentError("some traces share next to nothing with the others", apart)
 
 
-def classify_position(steps: Mapping[object, TraceStep | None]) -> AlignmentType:
+def classify_position(steps: Mapping[Any, TraceStep | None]) -> AlignmentType:
     """What a position is by the steps there (MA Property 10). Raises `ValueError` where there is none."""
     present = [step for step in steps.values() if step is not None]
     if not present:
@@ -298,7 +299,8 @@ class _Flattening:
         steps: dict[str, TraceStep | None] = dict.fromkeys(self._ids)
         for cell in reversed(cells):
             steps[cell.row[0]] = cell.step
-        kind = classify_position(steps if depth == 0 else {cell.row: cell.step for cell in cells})
+        of_rounds: dict[Any, TraceStep | None] = {cell.row: cell.step for cell in cells}
+        kind = classify_position(steps if depth == 0 else of_rounds)
         present = sum(step is not None for step in steps.values()) / len(self._ids)
         return AlignedPosition(
             index=len(self.positions),

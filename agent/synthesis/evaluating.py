@@ -111,8 +111,9 @@ class TraceEvaluator:
 def _score(answer: str) -> float | None:
     found = _OBJECT.search(answer)
     try:
-        score = json.loads(found[0])["score"] if found else None
+        score: Any = json.loads(found[0])["score"] if found else None
     except (ValueError, KeyError, TypeError):
         return None
-    number = isinstance(score, int | float) and not isinstance(score, bool)
-    return float(score) if number and 0 <= score <= 1 else None
+    if not isinstance(score, int | float) or isinstance(score, bool):
+        return None
+    return float(score) if 0 <= score <= 1 else None

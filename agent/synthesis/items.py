@@ -64,7 +64,7 @@ def place_in_row(element: Element, row: Element) -> str:
 
 def list_path(row: Element) -> str:
     """What list a row is of: tags from the root, with ids that a person gave."""
-    path = []
+    path: list[str] = []
     for node in (row, *row.ancestors()):
         given = node.get("id") if node is not row else None
         path.insert(0, f"{node.tag}#{given}" if given and not looks_made_up(given) else node.tag)

@@ -9,7 +9,7 @@ depends on the set of sequences only: neither on their order nor on how often ea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rapidfuzz.distance import LCSseq
 
@@ -75,7 +75,7 @@ def _added(
     """The columns with one more text, new ones where it has what they have not."""
     made: list[Column] = []
     said: list[str] = []
-    for tag, begin, end, first, last in LCSseq.opcodes("".join(letters), text):
+    for tag, begin, end, first, last in _alike("".join(letters), text):
         if tag == "equal":
             for column, at in zip(columns[begin:end], range(first, last), strict=True):
                 column[number] = at
@@ -87,12 +87,18 @@ def _added(
     return made, said
 
 
+def _alike(known: str, text: str) -> Iterator[tuple[str, int, int, int, int]]:
+    """Where two texts are equal and where not: what is to be done, from and up to in one, in the other."""
+    for each in LCSseq.opcodes(known, text):
+        yield each.tag, each.src_start, each.src_end, each.dest_start, each.dest_end
+
+
 def _along(backbone: str, texts: Sequence[str]) -> list[Column]:
     """Every text along the backbone, and what stands between its columns aligned by itself."""
     spine: list[Column] = [{} for _ in backbone]
     between: list[dict[str, list[tuple[int, int]]]] = [defaultdict(list) for _ in range(len(backbone) + 1)]
     for number, text in enumerate(texts):
-        for tag, begin, end, first, last in LCSseq.opcodes(backbone, text):
+        for tag, begin, end, first, last in _alike(backbone, text):
             if tag == "equal":
                 for step in range(end - begin):
                     spine[begin + step][number] = first + step

@@ -1,0 +1,211 @@
+"""When a loop goes on and when it ends, by the pages before each round and the page after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.synthesis.alignment import RowKey
+from agent.synthesis.binding import list_keys
+from agent.synthesis.deciding import Deciding, Sight, usable
+from agent.synthesis.items import row_of, siblings_of
+from agent.synthesis.pages import Pages, SeenPage
+from agent.synthesis.patterns import LoopRule
+from kb_schema.conditions import Combined, Condition, ElementEnabled, ElementHidden
+from kb_schema.pages.css import SelectorError
+from kb_schema.pages.fields import enabled
+from kb_schema.pages.selecting.page_terms import normalized
+from kb_schema.pages.texts import squeeze, text_of
+from kb_schema.pages.tree import Element
+from kb_schema.pages.visibility import visible
+from kb_schema.selectors import Selector, ValueStrategy, css
+from kb_schema.traces import TraceStep
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One time that a loop was gone through."""
+
+    first_steps: tuple[TraceStep, ...]
+    """The first step of each round."""
+    after: Sight | None
+    """The page behind the last round; without rounds, where there would have been one."""
+    words: tuple[str, ...] = ()
+    """What each round was about, where its target was a thing of a list."""
+    inputs: Mapping[str, Any] | None = None
+
+    @property
+    def before(self) -> list[Sight]:
+        """The page before each round."""
+        return [Sight(step.html_before, step.source_url) for step in self.first_steps if step.html_before]
+
+
+class LoopRules:
+    """Finds out why loops end."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages, self._deciding = pages, Deciding(pages)
+
+    def rule(self, passes: Mapping[RowKey, Pass], steps: Sequence[Selector | None]) -> LoopRule:
+        """The rule of a loop. `steps`: the constant targets of its body, the first step's first.
+
+        A rule holds for every pass. Loops that always have the same number of rounds, and of which nothing
+        else is known, are done that many times.
+        """
+        found = (
+            self._over_a_list(passes)
+            or self._over_a_collection(passes)
+            or self._while_there(passes, steps)
+            or self._until(passes)
+        )
+        if found is not None:
+            return found
+        counts = {len(each.first_steps) for each in passes.values()}
+        if len(counts) == 1:
+            times = counts.pop()
+            told = f"always {times} times, and nothing else tells when it ends"
+            return LoopRule("fixed", told, times=times)
+        told = f"between {min(counts)} and {max(counts)} times, and nothing that was seen tells when it ends"
+        return LoopRule("unknown", told)
+
+    def _over_a_list(self, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
+        """As many rounds as an input has items."""
+        for key in list_keys([each.inputs or {} for each in passes.values()]):
+            sizes = [len((each.inputs or {})[key]) for each in passes.values()]
+            if sizes == [len(each.first_steps) for each in passes.values()] and (len(set(sizes)) > 1 or sizes[0] > 1):
+                return LoopRule("list", f"as many rounds as the input {key} has items", items=key)
+        return None
+
+    # -- the rows of a list on the page
+
+    def _over_a_collection(self, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
+        """Each row in turn, or the first row until there is none."""
+        gone = [each for each in passes.values() if each.words and each.before]
+        if not gone or len({len(each.words) for each in gone} | {0}) < 2:  # noqa: PLR2004 - none went through
+            return None
+        collection = self._collection(gone[0])
+        if collection is None or not all(len(each.words) == len(each.before) for each in gone):
+            return None
+        listed = [[self._listed(collection, sight) for sight in each.before] for each in gone]
+        left = [self._listed(collection, each.after) for each in passes.values()]
+        if all(pages and pages[0] == list(each.words) for each, pages in zip(gone, listed, strict=True)) and all(
+            each.words or each.first_steps or not rows for each, rows in zip(passes.values(), left, strict=True)
+        ) and not _shrinks(listed):  # fmt: skip
+            told = f"each of the rows of {collection} once, in their order, in {len(gone)} of {len(gone)} passes"
+            return LoopRule("collection", told, collection=collection)
+        firsts = all(
+            rows[:1] == [said] for each, pages in zip(gone, listed, strict=True)
+            for said, rows in zip(each.words, pages, strict=True)
+        )  # fmt: skip
+        if firsts and all(rows == [] for rows in left):
+            over = ElementHidden(type="element_disappears", element=css(collection))
+            told = f"the first row of {collection}, until there is none, in {len(gone)} of {len(gone)} passes"
+            return LoopRule("collection", told, over, collection, shrinking=True)
+        return None
+
+    def _collection(self, gone: Pass) -> str | None:
+        """CSS of what names the rows of the list that the rounds are about."""
+        sight, step, said = gone.before[0], gone.first_steps[0], gone.words[0]
+        page = self._pages.get(sight.html, sight.url)
+        element = page.find(step.target) if page is not None and isinstance(step.target, Selector) else None
+        row = None if element is None else row_of(element)
+        if page is None or row is None or row.parent is None:
+            return None
+        named = next((node for node in (*row.descendants(), row) if squeeze(text_of(node)) == said), None)
+        around = None if named is None else _list_css(page, row)
+        if named is None or around is None:
+            return None
+        value = f"{around} > {row.tag}{_path_within(row, named)}"
+        return value if self._listed(value, sight)[:1] or len(siblings_of(row)) == 1 else None
+
+    def _listed(self, collection: str, sight: Sight | None) -> list[str]:
+        """What the rows say, in order."""
+        page = None if sight is None else self._pages.get(sight.html, sight.url)
+        if page is None:
+            return []
+        try:
+            found = page.stored.resolve(css(collection)).found
+        except SelectorError:
+            return []
+        return [squeeze(text_of(element)) for element in found if visible(element)]
+
+    # -- what is there while it goes on
+
+    def _while_there(
+        self, passes: Mapping[RowKey, Pass], targets: Sequence[Selector | None]
+    ) -> LoopRule | None:
+        """Something of the body is there, or can be used, before each round and not after the last."""
+        going, over = _sides(passes)
+        if not going or not over:
+            return None
+        for target in dict.fromkeys(filter(None, targets)):
+            if not usable(target):
+                continue
+            decision = self._deciding.by_target(target, going, over)
+            if decision is not None:
+                gone = ElementHidden(type="element_hidden", element=target)
+                return LoopRule("until", f"until the step's element is gone: {decision.evidence}", gone)
+            if self._enabled(target, going) == {True} and self._enabled(target, over) <= {False}:
+                can = ElementEnabled(type="element_enabled", element=target)
+                stop: Condition = Combined(type="none_of", conditions=(can,))
+                told = f"until the step's element cannot be used: {len(going)} pages it could, {len(over)} not"
+                return LoopRule("until", told, stop)
+        return None
+
+    def _enabled(self, target: Selector, sights: Sequence[Sight]) -> set[bool]:
+        found = set()
+        for sight in dict.fromkeys(sights):
+            page = self._pages.get(sight.html, sight.url)
+            element = None if page is None else page.find(target)
+            found.add(element is not None and visible(element) and enabled(element))
+        return found
+
+    def _until(self, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
+        going, over = _sides(passes)
+        decision = self._deciding.by_page(over, going)
+        return None if decision is None else LoopRule("until", f"until {decision.evidence}", decision.condition)
+
+
+def _sides(passes: Mapping[RowKey, Pass]) -> tuple[list[Sight], list[Sight]]:
+    going = [sight for each in passes.values() for sight in each.before]
+    return going, [each.after for each in passes.values() if each.after is not None]
+
+
+def _shrinks(listed: Sequence[Sequence[Sequence[str]]]) -> bool:
+    """Whether some list was shorter before a later round than before the first."""
+    return any(rows and len(rows) < len(pages[0]) for pages in listed for rows in pages)
+
+
+def _list_css(page: SeenPage, row: Element) -> str | None:
+    """CSS of the list around a row, by what lasts of it or of what is around it."""
+    path: list[str] = []
+    node = row.parent
+    while node is not None:
+        choice = page.selectors.of(node).selector
+        for each in () if choice is None else choice.strategies:
+            if isinstance(each, ValueStrategy) and not each.fallback:
+                if each.type == "css":
+                    return " > ".join([each.value, *path])
+                if each.type in ("id", "data-testid", "data-qa") and '"' not in each.value and "\\" not in each.value:
+                    return " > ".join([f'[{each.type}="{each.value}"]', *path])
+        same = [] if node.parent is None else [child for child in node.parent.elements() if child.tag == node.tag]
+        path.insert(0, node.tag if len(same) < 2 else f"{node.tag}:nth-of-type({same.index(node) + 1})")  # noqa: PLR2004
+        node = node.parent
+    return " > ".join(path) if path else None
+
+
+def _path_within(row: Element, named: Element) -> str:
+    """From a row to what names it, as CSS."""
+    steps: list[str] = []
+    node = named
+    while node is not row and node.parent is not None:
+        same = [child for child in node.parent.elements() if child.tag == node.tag]
+        steps.insert(0, f" > {node.tag}:nth-of-type({same.index(node) + 1})" if len(same) > 1 else f" > {node.tag}")
+        node = node.parent
+    return "".join(steps)
+
+
+def said_alike(one: str, other: str) -> bool:
+    """Whether two texts read the same."""
+    return normalized(one) == normalized(other)

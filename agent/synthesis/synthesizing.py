@@ -1,0 +1,392 @@
+"""Stage 6: patterns become an ActionGraph (MA 7). What is structure is the same for all strategies; what
+one position becomes is decided by rules, by a model, or by rules where they are sure.
+
+A model never invents: its action must be one of the vocabulary, its target one that was seen, else the
+rule's decision stands and the report says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from agent.inferring import InferenceFailed, Inferencer
+from agent.synthesis.alignment import AlignedPosition, AlignmentType
+from agent.synthesis.config import SynthesisStrategy
+from agent.synthesis.graph import (
+    ActionGraph,
+    ActionNode,
+    Branch,
+    ConditionNode,
+    GraphParameter,
+    GraphReading,
+    LoopNode,
+)
+from agent.synthesis.patterns import (
+    BranchPattern,
+    Binding,
+    ExtractedPatterns,
+    LoopPattern,
+    OptionalInfo,
+    ParameterizableInfo,
+)
+from agent.synthesis.prompts import SYNTHESIS_TEMPLATE_KEY, PromptFormatter, build_synthesis_feed, told_step, told_target
+from agent.synthesis.report import SynthesisReport, report_on
+from agent.synthesis.script import as_script
+from kb_schema import vocabulary
+from kb_schema.selectors import Selector
+
+DecisionSource = Literal["rule", "llm", "hybrid"]
+_Node = ActionNode | ConditionNode | LoopNode
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDecision:
+    """What one position becomes, and who said so (MA 7)."""
+
+    position_index: int
+    action_type: str
+    target: Any = None
+    args: dict[str, Any] | None = None
+    decision_source: DecisionSource = "rule"
+    confidence: float = 1.0
+    reasoning: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisResult:
+    """A graph, and how it came to be."""
+
+    graph: ActionGraph
+    report: SynthesisReport
+    decisions: tuple[ActionDecision, ...] = ()
+    python_script: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionContext:
+    """What is known beside a position when it is decided on."""
+
+    patterns: ExtractedPatterns
+    task_description: str = ""
+    info: ParameterizableInfo | None = None
+    kind: AlignmentType = AlignmentType.DETERMINISTIC
+
+
+@dataclass(slots=True)
+class _Work:
+    """One synthesis under way."""
+
+    task: str
+    decisions: list[ActionDecision] = field(default_factory=list)
+    parameters: dict[str, GraphParameter] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    readings: dict[int, list[GraphReading]] = field(default_factory=dict)
+    """Position -> what is read off the page before it."""
+
+
+class GraphSynthesizer(ABC):
+    """Builds the graph; subclasses decide what a position becomes."""
+
+    strategy: SynthesisStrategy
+
+    def __init__(
+        self,
+        agent_action_type: str = "meta_workflow_agent",
+        prompt_formatter: PromptFormatter | None = None,
+        *,
+        name: str = "workflow",
+        generate_script: bool = False,
+    ) -> None:
+        self._agent, self._formatter = agent_action_type, prompt_formatter or PromptFormatter()
+        self._name, self._generate_script = name, generate_script
+        self._work = _Work("")
+
+    async def synthesize(self, patterns: ExtractedPatterns, task_description: str = "") -> SynthesisResult:
+        """The graph of patterns, its report and every decision. Raises `GraphSynthesisError`."""
+        work = self._work = _Work(task_description, readings=_readings(patterns))
+        nodes = await self._nodes(patterns)
+        positions = [d.confidence for d in work.decisions]
+        graph = ActionGraph(
+            name=self._name,
+            task_description=task_description,
+            agent_action_type=self._agent,
+            parameters=tuple(work.parameters[name] for name in sorted(work.parameters)),
+            nodes=nodes,
+            success=patterns.success,
+            trace_ids=patterns.trace_ids,
+            strategy=self.strategy.value,
+            confidence=round(patterns.alignment_score * min([1.0, *positions]), 4),
+        )
+        report = report_on(patterns, graph, strategy=self.strategy.value, warnings=tuple(work.warnings))
+        script = as_script(graph) if self._generate_script else None
+        return SynthesisResult(graph, report, tuple(work.decisions), script)
+
+    @abstractmethod
+    async def _decide_action(self, position: AlignedPosition, context: DecisionContext) -> ActionDecision:
+        """What a position becomes."""
+
+    # -- structure
+
+    async def _nodes(self, patterns: ExtractedPatterns) -> tuple[_Node, ...]:
+        """A stretch in its order: each position once, loops and forks where they begin."""
+        loops = {loop.body_start: loop for loop in patterns.loop_patterns}
+        forks = {branch.branch_point_index: branch for branch in patterns.branch_patterns}
+        inside = {index for loop in patterns.loop_patterns for index in loop.indices}
+        inside |= {index for branch in patterns.branch_patterns for index in branch.indices}
+        steps = _steps_by_index(patterns)
+        nodes: list[_Node] = []
+        for index in patterns.step_order:
+            if index in loops:
+                nodes += await self._loop(loops[index])
+            elif index in forks:
+                nodes.append(await self._fork(forks[index]))
+            elif index not in inside and index in steps:
+                nodes.append(await self._step(steps[index], patterns))
+        return tuple(nodes)
+
+    async def _loop(self, loop: LoopPattern) -> list[_Node]:
+        rule = loop.rule
+        rounds = [await self._nodes(each) for each in loop.rounds] or [await self._nodes(loop.body)]
+        if any(nodes != rounds[0] for nodes in rounds):
+            return [node for nodes in rounds for node in nodes]  # each round with values of its own
+        made = LoopNode(
+            kind=rule.kind, nodes=rounds[0], min_iterations=loop.min_iterations,
+            max_iterations=loop.max_iterations, until=rule.condition, collection=rule.collection,
+            shrinking=rule.shrinking, items=rule.items, times=rule.times, description=rule.evidence,
+        )  # fmt: skip
+        return [made]
+
+    async def _fork(self, branch: BranchPattern) -> ConditionNode:
+        ways = [
+            Branch(
+                label=label,
+                condition=branch.conditions.get(label),
+                nodes=await self._nodes(branch.bodies[label]) if label in branch.bodies else (),
+            )
+            for label in branch.branches
+        ]
+        ways.sort(key=lambda way: way.condition is None)
+        return ConditionNode(
+            branches=tuple(ways), description=branch.condition_description, source=branch.condition_source
+        )
+
+    async def _step(self, step: _Step, patterns: ExtractedPatterns) -> ActionNode:
+        context = DecisionContext(patterns, self._work.task, step.info, step.kind)
+        decision = await self._decide_action(step.position, context)
+        self._work.decisions.append(decision)
+        optional = patterns.optional_info.get(step.position.index)
+        node = ActionNode(
+            action_type=decision.action_type,
+            target=decision.target,
+            args=decision.args or {},
+            awaits=patterns.waits.get(step.position.index),
+            position=step.position.index,
+            confidence=round(decision.confidence, 4),
+            decision_source=decision.decision_source,
+            reads=tuple(self._work.readings.get(step.position.index, ())),
+        )
+        if step.kind is AlignmentType.OPTIONAL and decision.action_type != self._agent:
+            node = node.model_copy(update=_optional_fields(optional))
+        for binding in _bindings(step.info):
+            self._declare(binding)
+        return node
+
+    def _declare(self, binding: Binding) -> None:
+        self._work.parameters[binding.name] = GraphParameter(
+            name=binding.name, source=binding.source, key=binding.key if binding.source in ("input", "item") else "",
+            description=binding.description, secret=binding.secret, evidence=binding.evidence,
+        )  # fmt: skip
+
+    # -- the rules, which all strategies fall back on
+
+    def _by_rule(self, position: AlignedPosition, context: DecisionContext) -> ActionDecision:
+        """Each kind of position to its construct, without ambiguity (MA 7)."""
+        if context.kind is AlignmentType.VARIABLE:
+            return ActionDecision(
+                position.index, self._agent, _goal(position, context.task_description), confidence=position.confidence
+            )
+        first = position.observed[0]
+        target: Any = context.patterns.targets.get(position.index, first.target)
+        if position.index in context.patterns.user_input_boundaries:
+            target = True
+        args = dict(first.args or {})
+        if context.info is not None:
+            args = dict(context.info.constant_args)
+            args |= {key: each.template for key, each in context.info.bindings.items()}
+            if context.info.target is not None:
+                target = context.info.target.selector
+        confidence = 1.0 if context.kind is not AlignmentType.OPTIONAL else position.confidence
+        return ActionDecision(position.index, first.action_type, target, args or None, confidence=confidence)
+
+
+class RuleBasedSynthesizer(GraphSynthesizer):
+    """Fixed rules only (the default)."""
+
+    strategy = SynthesisStrategy.RULE_BASED
+
+    async def _decide_action(self, position: AlignedPosition, context: DecisionContext) -> ActionDecision:
+        return self._by_rule(position, context)
+
+
+class LLMSynthesizer(GraphSynthesizer):
+    """A model is asked about every position."""
+
+    strategy = SynthesisStrategy.LLM
+    _source: DecisionSource = "llm"
+
+    def __init__(self, inferencer: Inferencer, agent_action_type: str = "meta_workflow_agent",
+                 prompt_formatter: PromptFormatter | None = None, *, name: str = "workflow",
+                 generate_script: bool = False) -> None:  # fmt: skip
+        super().__init__(agent_action_type, prompt_formatter, name=name, generate_script=generate_script)
+        self._inferencer = inferencer
+
+    async def _decide_action(self, position: AlignedPosition, context: DecisionContext) -> ActionDecision:
+        return await self._by_model(position, context)
+
+    async def _by_model(self, position: AlignedPosition, context: DecisionContext) -> ActionDecision:
+        rule = self._by_rule(position, context)
+        info = context.info
+        feed = build_synthesis_feed(
+            replace(position, alignment_type=context.kind),
+            {
+                "task_description": context.task_description,
+                "variable_args": None if info is None else info.variable_args,
+                "constant_args": None if info is None else info.constant_args,
+            },
+        )
+        try:
+            answer = await self._inferencer.infer(self._formatter(SYNTHESIS_TEMPLATE_KEY, **feed))
+        except InferenceFailed as exc:
+            self._note(position, str(exc))
+            return rule
+        told = _read(answer)
+        if told is None:
+            self._note(position, f"the answer cannot be read: {answer[:80]!r}")
+            return rule
+        return self._accepted(position, rule, told)
+
+    def _accepted(self, position: AlignedPosition, rule: ActionDecision, told: Mapping[str, Any]) -> ActionDecision:
+        """The model's decision as far as it rests on what was seen."""
+        action = vocabulary.canonical(str(told["action_type"]))
+        seen = {step.action_type for step in position.observed}
+        varies = rule.action_type == self._agent
+        if str(told["action_type"]) != self._agent and (action is None or action not in seen):
+            self._note(position, f"the model's action {told['action_type']!r} was not seen here")
+            return rule
+        target = rule.target
+        if varies and action is not None:
+            found = _seen_target(position, action, told.get("target"))
+            if found is None:
+                self._note(position, f"the model's target {told.get('target')!r} was not seen here")
+                return rule
+            target = found
+        args = told.get("args") if varies and isinstance(told.get("args"), dict) else rule.args
+        return ActionDecision(
+            position.index, action or self._agent, target, args, self._source, float(told["confidence"]),
+            told.get("reasoning"),
+        )  # fmt: skip
+
+    def _note(self, position: AlignedPosition, told: str) -> None:
+        self._work.warnings.append(f"Step {position.index}: {told}; the rule's decision stands")
+
+
+class HybridSynthesizer(LLMSynthesizer):
+    """Rules where they are sure, a model where they would leave it to an agent."""
+
+    strategy = SynthesisStrategy.HYBRID
+    _source: DecisionSource = "hybrid"
+
+    async def _decide_action(self, position: AlignedPosition, context: DecisionContext) -> ActionDecision:
+        if context.kind in (AlignmentType.VARIABLE, AlignmentType.BRANCH_POINT):
+            return await self._by_model(position, context)
+        return self._by_rule(position, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    position: AlignedPosition
+    kind: AlignmentType
+    info: ParameterizableInfo | None = None
+
+
+def _steps_by_index(patterns: ExtractedPatterns) -> dict[int, _Step]:
+    found = [_Step(each, AlignmentType.DETERMINISTIC) for each in patterns.deterministic_steps]
+    found += [_Step(each, AlignmentType.PARAMETERIZABLE, info) for each, info in patterns.parameterizable_steps]
+    found += [_Step(each, AlignmentType.VARIABLE) for each in patterns.variable_steps]
+    found += [_Step(each, AlignmentType.OPTIONAL) for each in patterns.optional_steps]
+    return {step.position.index: step for step in found}
+
+
+def _optional_fields(info: OptionalInfo | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {"no_action_if_target_not_found": True}
+    if info is not None:
+        fields |= {"only_if": info.condition, "left_out": info.left_out}
+    return fields
+
+
+def _bindings(info: ParameterizableInfo | None) -> list[Binding]:
+    if info is None:
+        return []
+    return [*info.bindings.values(), *([] if info.target is None else [info.target.binding])]
+
+
+def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:
+    """Where values have to be read: at the position whose page showed them, if every run comes by there,
+    else right where they are used.
+    """
+    steady = {position.index for position in patterns.deterministic_steps}
+    steady |= {position.index for position, _ in patterns.parameterizable_steps}
+    found: dict[int, list[GraphReading]] = {}
+    for each in patterns.walk():
+        own = {position.index for position in each.deterministic_steps}
+        own |= {position.index for position, _ in each.parameterizable_steps}
+        for position, info in each.parameterizable_steps:
+            for binding in _bindings(info):
+                if binding.reading is None:
+                    continue
+                shown = int(binding.key)
+                place = shown if shown in steady | own else position.index
+                reading = GraphReading(
+                    name=binding.reading.name, selector=binding.reading.selector, pattern=binding.reading.pattern
+                )
+                if reading not in found.setdefault(place, []):
+                    found[place].append(reading)
+    return found
+
+
+def _goal(position: AlignedPosition, task: str) -> str:
+    seen = sorted({told_step(step) for step in position.observed})
+    told = "; or ".join(seen[:5])
+    return f"{task + ': ' if task else ''}do what fits here, as was seen: {told}"[:2_000]
+
+
+def _read(answer: str) -> dict[str, Any] | None:
+    found = _OBJECT.search(answer)
+    try:
+        told = json.loads(found[0]) if found else None
+    except ValueError:
+        return None
+    if not isinstance(told, dict) or not isinstance(told.get("action_type"), str):
+        return None
+    confidence = told.get("confidence", 1.0)
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        return None
+    return {**told, "confidence": confidence}
+
+
+def _seen_target(position: AlignedPosition, action: str, wanted: Any) -> Any:
+    """The target that a model means, among those that were seen with this action."""
+    seen: Sequence[Any] = [step.target for step in position.observed if step.action_type == action]
+    if wanted is None:
+        return seen[0] if len({told_target(each) for each in seen}) == 1 else None
+    for each in seen:
+        ways = each.strategies if isinstance(each, Selector) else ()
+        if str(wanted) == told_target(each) or any(str(wanted) == getattr(way, "value", None) for way in ways):
+            return each
+    return None
