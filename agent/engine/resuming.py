@@ -76,6 +76,11 @@ class Resuming:
             raise in_doubt(run, step, "the run was cut off in the middle of it", effect.reason)
         return effect
 
+    def take_decision(self) -> Happened | None:
+        """What a person said of what was in doubt; once."""
+        decided, self._decided = self._decided, None
+        return decided
+
     async def go_back(self, run: Run, index: int, reason: str) -> int:
         """From a step that did not happen to the one to go on from. Raises `StepFailed` where it was
         tried often enough.

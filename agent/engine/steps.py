@@ -31,6 +31,7 @@ from agent.recovering.recovering import Mending
 from agent.recovering.remedying import Remedying
 from agent.recovering.rules import Remedy
 from kb_schema import vocabulary
+from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition, ElementVisible
 from kb_schema.evaluation import passed
 from kb_schema.probes import Status, Verdict
@@ -158,17 +159,23 @@ class Steps:
         """
         if step.repeatable is not None:
             return step.repeatable
-        document = await self._session.knowledge.action(step.action.action_type)
-        if is_idempotent(step.action, document):
+        return await self.harmless(step.action)
+
+    async def harmless(self, call: ActionCall) -> bool:
+        """Whether doing that once more is the same as doing it once, as its element's affordance says, or
+        its action.
+        """
+        document = await self._session.knowledge.action(call.action_type)
+        if is_idempotent(call, document):
             return True
-        if not isinstance(step.action.target, str) or self._session.screen_id is None:
+        if not isinstance(call.target, str) or self._session.screen_id is None:
             return False
-        element = (await self._session.elements()).get(step.action.target)
+        element = (await self._session.elements()).get(call.target)
         affordances = () if element is None else element.affordances
         return any(
             affordance.idempotent
             for affordance in affordances
-            if vocabulary.canonical(affordance.action_type) == step.action.canonical_type
+            if vocabulary.canonical(affordance.action_type) == call.canonical_type
         )
 
     # -- attempts --------------------------------------------------------------------------------

@@ -24,7 +24,9 @@ BUILT_INS = frozenset(
 )
 """Variables every run has."""
 
-ITERATOR_VARIABLES = frozenset({"item", "item_index"})
+ITERATOR_VARIABLES = frozenset({"item", "item_index", "item_position"})
+"""What a loop gives its item action: the item, how many were dealt with before it, and its place in the
+collection as it is now (what failed before stays there), both from 0."""
 
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
