@@ -14,8 +14,9 @@ from playwright.async_api import Error as PlaywrightError
 from agent.errors import AgentError, Lost, NotInKnowledge, NoWay, SiteUnreachable, StepFailed
 from agent.events import Recovered, TransitionTaken
 from agent.page.errors import OriginRefused, PageError
+from agent.recovering.cases import Outcome
 from agent.session import SETTLE_S, Session
-from kb_schema.answers import Identification, Path, RecoveryOption
+from kb_schema.answers import Identification, Path, PathStep, RecoveryOption
 from kb_schema.base import CURRENT_SCREEN
 from kb_schema.calls import ActionCall
 from kb_schema.graph import Transition
@@ -29,8 +30,19 @@ MAX_REPLANS = 3
 """New paths looked for on the way to one screen (WR: replans per step)."""
 
 
+class OnTheWay(Protocol):
+    """Carries out recoveries that edges name."""
+
+    async def on_the_way(self, name: str, error: Exception) -> Outcome:
+        """What it came to."""
+
+
 class Performer(Protocol):
     """Carries out one action call on the session's page."""
+
+    @property
+    def recovering(self) -> OnTheWay:
+        """What is done where an edge did not arrive."""
 
     async def perform_call(self, call: ActionCall, values: dict[str, object]) -> None:
         """Raises `StepFailed` or a `PageError`."""
@@ -43,6 +55,7 @@ class Guide:
         self._session = session
         self._performer = performer
         self._recovering = False
+        self._mending = False
 
     async def arrive(self) -> None:
         """Open the website if the page is not on it. Raises `SiteUnreachable`."""
@@ -169,32 +182,52 @@ class Guide:
 
     async def _follow(self, path: Path) -> str | None:
         """Carry out a path; the id of the transition that failed, or None on arrival."""
-        session = self._session
         for step in path.steps:
-            transition = Transition.model_validate(
-                {k: v for k, v in step.transition.items() if k not in ("_id", "_key", "_rev")}
-            )
-            started = time.monotonic()
-            arrived = False
-            try:
-                await self._require(transition)
-                await self._performer.perform_call(transition.triggered_by, {})
-                found = await session.look_for([step.to_screen], timeout_s=_patience(transition))
-                arrived = found.screen_id == step.to_screen
-            except (AgentError, PageError):
-                await session.look()
-            session.bus.tell(
-                TransitionTaken(
-                    step.transition_id,
-                    step.from_screen,
-                    step.to_screen,
-                    arrived,
-                    (time.monotonic() - started) * 1000,
-                )
-            )
-            if not arrived:
+            if not await self._take(step) and not await self._mended(step):
                 return step.transition_id
         return None
+
+    async def _take(self, step: PathStep) -> bool:
+        """Do what leads over an edge; whether one arrived."""
+        session, edge = self._session, step.edge
+        started = time.monotonic()
+        arrived = False
+        try:
+            await self._require(edge)
+            await self._performer.perform_call(edge.triggered_by, {})
+            found = await session.look_for([step.to_screen], timeout_s=_patience(edge))
+            arrived = found.screen_id == step.to_screen
+        except (AgentError, PageError):
+            await session.look()
+        session.bus.tell(
+            TransitionTaken(
+                step.transition_id,
+                step.from_screen,
+                step.to_screen,
+                arrived,
+                (time.monotonic() - started) * 1000,
+            )
+        )
+        return arrived
+
+    async def _mended(self, step: PathStep) -> bool:
+        """Where the edge says what to do about ending up here (KS 4.4 `error_states`): that, and the edge
+        once more where it begins here. Whether one arrived after all.
+        """
+        session, edge = self._session, step.edge
+        state = next((s for s in edge.error_states if s.screen_id == session.screen_id and s.recovery), None)
+        if state is None or state.recovery is None or self._mending:
+            return False
+        self._mending = True
+        try:
+            error = StepFailed(f"{edge.local_id}: {state.reason}", error=state.reason, acted=True)
+            outcome = await self._performer.recovering.on_the_way(state.recovery, error)
+            found = await session.look_for([step.to_screen, step.from_screen], timeout_s=SETTLE_S)
+            if found.screen_id == step.to_screen:
+                return True
+            return outcome is Outcome.AGAIN and found.screen_id == step.from_screen and await self._take(step)
+        finally:
+            self._mending = False
 
     async def _require(self, transition: Transition) -> None:
         """What the edge requires holds on the page; what cannot be told does not count as holding."""

@@ -25,7 +25,8 @@ def strategy(
     """The strategy for an error: a rule of the screen's elements, else of the action, else a document.
 
     Of the website's documents, those for this screen and action come first. `own` rules, of a step and
-    its task with their names, come before all.
+    its task with their names, come before all. A document's own id gives that document where no
+    error is called so: rules name it.
 
     Raises `UnknownName` where the knowledge has none. The caller has made sure that the screen exists.
     """
@@ -46,6 +47,9 @@ def strategy(
     )
     if documents:
         return documents[0]
+    named = view.knowledge.error_recoveries.get(error)
+    if named is not None:
+        return named
     known = {rule.condition for _, rule in rules}
     known |= {name for document in view.knowledge.error_recoveries.values() for name in document.conditions}
     hint = "identify_current_screen with last_known_screen_id gives the ways out"

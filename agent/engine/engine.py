@@ -38,6 +38,7 @@ from agent.errors import (
 from agent.events import InputResolved, OverlayDismissed, TaskEnded, TaskStarted
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
+from agent.recovering.recovering import Recovering
 from agent.resilience.carrying import Resilience
 from agent.resilience.judging import Judging
 from agent.resilience.ledger import meaningful
@@ -83,6 +84,7 @@ class Engine:
         self.stop = stop or Stop()
         self.companion = companion or Companion()
         self.actions = Actions(session, self, self.companion)
+        self.recovering = Recovering(self)
         self.guide = Guide(session, self)
         self.effects = Effects(self)
         self.resuming = Resuming(self, decided)

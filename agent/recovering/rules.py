@@ -120,8 +120,9 @@ async def _of_the_website(case: Case) -> AsyncIterator[Remedy]:
     knowledge = case.engine.session.knowledge
     action = None if case.call is None else case.call.action_type
     for name in case.names:
-        document = await knowledge.error_recovery(name, case.signs.screen_id, action)
-        if document is not None:
+        screen = case.signs.screen_id
+        document = await knowledge.error_recovery(name, screen, action)
+        if document is not None and (not document.screens or screen in document.screens):
             for each in of_document(document):
                 yield each
             return
