@@ -32,8 +32,8 @@ BATCH = 200
 EVENTS = 1_000
 """Events of a run read at a time."""
 
-NOT_COPIED = ("locators", "heal_counters", "rates", "run_leases")
-"""Collections that stay behind: what is in them lives for an hour or less and builds itself up again.
+NOT_COPIED = ("locators", "heal_counters", "rates", "run_leases", "lessons")
+"""Collections that stay behind: what is in them lives for a while only and builds itself up again.
 
 A locator is where an element was on the pages of a moment ago, and the target's own are newer; counters
 and leases are of runs that go on, and those go on where they are.

@@ -26,6 +26,7 @@ from kb_schema.storage import (
     StoredEvent,
 )
 from kb_store.errors import StoreUnavailable
+from kb_store.lessons import LessonShelf
 from kb_store.ports import Health
 from kb_store.run_leases import RunLeases
 
@@ -51,6 +52,10 @@ class RunStore(Protocol):
     @property
     def leases(self) -> RunLeases:
         """Who carries which run out."""
+
+    @property
+    def memory(self) -> LessonShelf:
+        """What failed where in earlier runs, and what worked instead."""
 
     async def prepare(self) -> None:
         """Create what is missing. Safe to repeat."""

@@ -28,6 +28,7 @@ from kb_schema.storage import (
 )
 from kb_store.embedded.database import Database
 from kb_store.embedded.documents import health_of
+from kb_store.embedded.lessons import EmbeddedLessons
 from kb_store.embedded.run_leases import EmbeddedRunLeases
 from kb_store.ports import Health
 from kb_store.runs import (
@@ -78,6 +79,7 @@ class EmbeddedRunStore:
         self._database = database
         self._now = now
         self.leases = EmbeddedRunLeases(database, now)
+        self.memory = EmbeddedLessons(database, now)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

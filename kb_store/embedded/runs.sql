@@ -128,6 +128,22 @@ CREATE TABLE IF NOT EXISTS rates (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS rates_by_expiry ON rates (expires);
 
+CREATE TABLE IF NOT EXISTS lessons (
+    website_id TEXT NOT NULL,
+    screen_id  TEXT NOT NULL,
+    task_id    TEXT NOT NULL,
+    step_id    TEXT NOT NULL,
+    approach   TEXT NOT NULL,
+    worked     INTEGER NOT NULL,
+    failed     INTEGER NOT NULL,
+    worked_at  TEXT,
+    failed_at  TEXT,
+    error      TEXT,
+    expires    REAL NOT NULL,
+    PRIMARY KEY (website_id, screen_id, task_id, step_id, approach)
+) STRICT;
+CREATE INDEX IF NOT EXISTS lessons_by_expiry ON lessons (expires);
+
 CREATE TABLE IF NOT EXISTS run_leases (
     run_id  TEXT PRIMARY KEY,
     token   TEXT NOT NULL,

@@ -36,6 +36,8 @@ from kb_store.mongodb.bodies import check_size as check_document_size
 from kb_store.mongodb.connection import Connection, Document, counts_by
 from kb_store.mongodb.documents import health_of
 from kb_store.mongodb.layout import plans_of, prepare
+from kb_store.mongodb.lessons import INDEXES as LESSON_INDEXES
+from kb_store.mongodb.lessons import LESSONS, MongoLessons
 from kb_store.mongodb.run_leases import INDEXES as LEASE_INDEXES
 from kb_store.mongodb.run_leases import RUN_LEASES, MongoRunLeases
 from kb_store.ports import Health
@@ -86,6 +88,7 @@ INDEXES: Mapping[str, Sequence[IndexModel]] = {
     "events": (_index("run_id", "seq", unique=True), _TTL),
     "rates": (_index("client_id", unique=True), _TTL),
     RUN_LEASES: LEASE_INDEXES,
+    LESSONS: LESSON_INDEXES,
 }
 """Collection -> its indexes."""
 
@@ -115,6 +118,7 @@ class MongoRunStore:
         self._connection = connection
         self._now = now
         self.leases = MongoRunLeases(connection)
+        self.memory = MongoLessons(connection, now)
         self._max_checkpoints, self._max_checkpoint_bytes = max_checkpoints, max_checkpoint_bytes
 
     @property

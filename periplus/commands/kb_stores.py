@@ -111,7 +111,7 @@ def _tell(copied: Sequence[WebsiteCopied], runs: RunsCopied | None) -> None:
     elif runs is not None and runs.known:
         out.print(f"[dim]same[/] {counted(runs.known, 'run')}", highlight=False)
     if any(each.changed for each in copied) or (runs is not None and runs.copied):
-        why = "they live for an hour and build themselves up again"
+        why = "they live for a while and build themselves up again"
         err.print(f"[dim]not copied: {', '.join(NOT_COPIED)}; {why}[/]", soft_wrap=True, highlight=False)
 
 
