@@ -11,10 +11,10 @@ import html
 import itertools
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
-from weakref import WeakSet
 
 from kb_schema.templates import as_text, css_string, xpath_literal
 
@@ -47,7 +47,7 @@ class Secrets:
         self._values: set[str] = set()
         self._spelt: list[str] = []
         """Longest first, so that no part of one is left where another was found inside it."""
-        _ALIVE.add(self)
+        _LATEST.append(self)
 
     def __bool__(self) -> bool:
         return bool(self._values)
@@ -111,14 +111,15 @@ class Secrets:
         return text
 
 
-_ALIVE: WeakSet[Secrets] = WeakSet()
+_LATEST: deque[Secrets] = deque(maxlen=100)
+"""Of the latest sessions: one may be over when an error of its own is written down."""
 
 
 def redact_known(text: str) -> str:
-    """A text without the secrets of any session of this process: for what is written where no session
+    """A text without the secrets of the sessions of this process: for what is written where no session
     is at hand (a traceback, a log).
     """
-    for secrets in list(_ALIVE):
+    for secrets in list(_LATEST):
         text = secrets.redact(text)
     return text
 
