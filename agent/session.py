@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Page
 
@@ -21,9 +21,9 @@ from agent.knowledge import Knowledge
 from agent.media.veil import Veil
 from agent.page.acting import Pace
 from agent.page.changing import wait_for_change
-from agent.page.evaluating import evaluate
+from agent.page.evaluating import evaluated
 from agent.page.locating import beginning_with, fill_selector_parameters
-from agent.page.snapshot import take_snapshot
+from agent.page.snapshot import revision_of, snapshot_and_revision
 from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.probes import Facts, Status, Verdict
@@ -34,6 +34,10 @@ from kb_schema.selectors import Selector, css
 from kb_schema.snapshots import PageSnapshot
 from kb_schema.urls import origin_of
 from kb_schema.websites import Website
+
+if TYPE_CHECKING:
+    from agent.resilience.memory import Lessons
+    from agent.resilience.strategies import ReplanInferencer
 
 SETTLE_S = 5.0
 """How long a page may take to become the screen one expects (KS 4.7 `validation_timeout`)."""
@@ -98,6 +102,10 @@ class Session:
     healing: HealPolicy = field(default_factory=HealPolicy)
     resilience: ResiliencePolicy = field(default_factory=ResiliencePolicy)
     """How far runs may go astray, as it is configured (WR)."""
+    lessons: Lessons | None = None
+    """What failed and what worked in earlier runs; None: nobody keeps it."""
+    inferencer: ReplanInferencer | None = None
+    """Asked for other approaches after all else; None: there is no LLM."""
     decider: Decider | None = None
     """Chooses where two elements are too close to call; None: a person is needed then."""
     memory: ElementMemory = field(default_factory=ElementMemory)
@@ -108,14 +116,23 @@ class Session:
     """The address of the last look."""
     _stale: bool = True
     """Something was done since the last look that may have changed the screen."""
+    _unsure: bool = False
+    """Something was done since the last look that should not have changed the screen."""
+    _revision: str | None = None
+    """The page's state at the last look; None where it could not be told."""
+    _seen: str | None = None
+    """The page's state when it was last asked anything."""
 
-    def touched(self) -> None:
-        """Something was done on the page: what is known of the screen may be out of date."""
-        self._stale = True
+    def touched(self, *, screen: bool = True) -> None:
+        """Something was done on the page: what is known of the screen may be out of date.
+
+        `screen` False: it shows another screen only if the page changed for it.
+        """
+        self._stale, self._unsure = self._stale or screen, True
 
     def on(self, page: Page) -> Session:
         """The same session on another page (a tab)."""
-        return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True)
+        return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True, _revision=None)
 
     @property
     def screen_id(self) -> str | None:
@@ -129,17 +146,31 @@ class Session:
 
     async def snapshot(self) -> PageSnapshot:
         """The page as it is, without secrets."""
-        taken = await take_snapshot(self.page, self.secret_fields)
+        taken, self._seen = await snapshot_and_revision(self.page, self.secret_fields)
         redact = self.context.redact
         return taken.model_copy(
             update={"html": redact(taken.html), "title": redact(taken.title), "url": redact(taken.url)}
         )
 
+    async def see(self) -> Identification:
+        """Which screen the page is: as at the last look where nothing changed since then."""
+        if self._knows_the_address() and self.current is not None and self._revision is not None:
+            self._seen = await revision_of(self.page)
+            if self._seen == self._revision:
+                self._unsure = False
+                return self.current
+        return await self.look()
+
+    def _knows_the_address(self) -> bool:
+        return not self._stale and self.context.redact(self.page.url) == self._looked_at
+
     async def look(self) -> Identification:
         """Ask the desk which screen the page is."""
         snapshot = await self.snapshot()
+        revision = self._seen
         found = await self.knowledge.identify(snapshot, self.last_known)
-        self._looked_at, self._stale = snapshot.url, False  # without secrets, as all that is written
+        self._looked_at, self._revision = snapshot.url, revision  # without secrets, as all that is written
+        self._stale = self._unsure = False
         changed = self.current is None or self.current.screen_id != found.screen_id
         self.current = found
         if found.screen_id is not None:
@@ -158,18 +189,20 @@ class Session:
         wanted = frozenset(screens) if screens is not None else None
         deadline = time.monotonic() + timeout_s
         while True:
-            found = await self.look()
+            found = await self.see()
             if found.screen_id is not None and (wanted is None or found.screen_id in wanted):
                 return found
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return found
-            await wait_for_change(self.page, remaining)
+            await wait_for_change(self.page, remaining, self._seen)
 
     async def elements(self) -> dict[str, UIElement]:
         """The elements of the screen the page is now, by id; empty where it is unknown."""
-        if self._stale or self.screen_id is None or self.context.redact(self.page.url) != self._looked_at:
+        if self.screen_id is None or not self._knows_the_address():
             await self.look()
+        elif self._unsure:
+            await self.see()
         if self.screen_id is None:
             return {}
         screen = await self.knowledge.screen(self.screen_id)
@@ -192,7 +225,8 @@ class Session:
         facts: Facts | None = None,
     ) -> list[Verdict]:
         """How conditions come out now: one round trip to the page, and one to the desk where a
-        condition asks for the screen. `facts` carries what neither can say.
+        condition asks for the screen and the page has changed since the last look. `facts` carries what
+        neither can say.
         """
         if not conditions:
             return []
@@ -202,13 +236,23 @@ class Session:
             authored_base=self.website.base_url,
             context={**self.context.session, **(values or {})},
         )
-        if any(condition.needs_screen for condition in conditions):
-            await self.look()
-            known = replace(known, screen_known=True, screen_id=self.screen_id)
+        by_screen = any(condition.needs_screen for condition in conditions)
         by_element = any(elements_named(condition) for condition in conditions)
-        elements = await self.elements() if by_element else {}
-        scope = ElementScope(elements, self.website.authenticated_when, values or {})
-        return await evaluate(self.page, conditions, scope, known)
+        looked = False
+        if by_screen and (self.current is None or self._revision is None or not self._knows_the_address()):
+            await self.look()
+            looked = True
+        while True:
+            elements = await self.elements() if by_element else {}
+            scope = ElementScope(elements, self.website.authenticated_when, values or {})
+            if by_screen:
+                known = replace(known, screen_known=True, screen_id=self.screen_id)
+            verdicts, seen = await evaluated(self.page, conditions, scope, known)
+            self._seen = seen.revision
+            if looked or not by_screen or seen.revision == self._revision:
+                return verdicts
+            await self.look()  # the page is not the one that was identified any more
+            looked = True
 
     async def judge_until_held(
         self,
@@ -239,7 +283,7 @@ class Session:
                 return verdicts
             if any(verdict.status is Status.UNKNOWN for verdict in verdicts):
                 self.touched()  # perhaps the screen is another one by now
-            await wait_for_change(self.page, remaining)
+            await wait_for_change(self.page, remaining, self._seen)
 
     async def signed_in(self) -> bool | None:
         """Whether the website's own conditions say so; None where they cannot tell."""

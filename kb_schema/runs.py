@@ -142,6 +142,10 @@ class RunResult(Model):
     """Approaches that failed, or that replanning found, in the order of time."""
     replans: int = Field(default=0, ge=0)
     """Of the whole run so far, tasks within it included."""
+    values_read: int = Field(default=0, ge=0)
+    """Values that were read in the whole run, ever: all of them are in `best_effort_data`."""
+    state_bytes: int = Field(default=0, ge=0)
+    """Of what was kept to carry the run on."""
 
     @property
     def succeeded(self) -> bool:

@@ -25,6 +25,7 @@ from agent.engine.stopping import Stop, Stopped
 from agent.errors import AgentError
 from agent.events import Event
 from agent.page.errors import PageError
+from agent.resilience.metrics import metrics_of
 from agent.run_log import RunLog, ending_of
 from agent.session import Session
 from agent.trace import SessionTrace
@@ -209,6 +210,6 @@ async def _told(result: RunResult, gear: Gear, log: RunLog) -> None:
     path = gear.folder / RESULT
     path.write_text(result.model_dump_json(indent=2), encoding="utf-8")
     files = {RESULT: ("result", path), f"{SESSION}/": ("trace", gear.folder / SESSION)}
-    note = await end_record(log, ending_of(result), files)
+    note = await end_record(log, ending_of(result), files, metrics=metrics_of(result))
     if note:
         gear.note(note)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.errors import NotKept
 from agent.run_log import RunLog, ending_of_error, run_of
+from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.runs import RunEnding, RunKind, StoredRun
 from kb_schema.storage import Checkpoint, JournalEntry, Locator
 from kb_store import StoreError
@@ -93,6 +94,7 @@ async def recorded(
         session.bus.listen(log)
         session.memory.locators, session.memory.heals = _LocatorCache(runs), _HealCount(runs)
         session.memory.run_id = log.run_id
+        session.lessons = _Lessons(runs)
         try:
             yield log
         except BaseException as exc:
@@ -200,9 +202,39 @@ class _HealCount:
         return 0
 
 
-async def end_record(log: RunLog, ending: RunEnding, files: Mapping[str, tuple[str, Path]]) -> str | None:
-    """Keep what a run left (name -> type, path) and how it ended; a note where that was not possible."""
+class _Lessons:
+    """The memory of failures of a run store (`agent.resilience.memory.Lessons`); one that does not answer
+    is empty.
+    """
+
+    def __init__(self, runs: RunStore) -> None:
+        self._memory = runs.memory
+
+    async def learn(self, key: LessonKey, *, worked: bool, error: str | None = None) -> None:
+        """Count one more."""
+        with suppress(StoreError):
+            await self._memory.learn(key, worked=worked, error=error)
+
+    async def lessons(self, website_id: str, screen_id: str, task_id: str) -> Sequence[Lesson]:
+        """Of a task on a screen."""
+        with suppress(StoreError):
+            return await self._memory.lessons(website_id, screen_id, task_id)
+        return ()
+
+
+async def end_record(
+    log: RunLog,
+    ending: RunEnding,
+    files: Mapping[str, tuple[str, Path]],
+    *,
+    metrics: Mapping[str, float] | None = None,
+) -> str | None:
+    """Keep what a run left (name -> type, path), what was measured and how it ended; a note where that was
+    not possible.
+    """
     try:
+        for measured, value in (metrics or {}).items():
+            await log.measure(measured, value)
         for name, (kind, path) in files.items():
             await log.add_file(name, kind, path)
         await log.finish(ending)

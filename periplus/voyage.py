@@ -24,6 +24,7 @@ from kb_store import Stores
 from mcp_server.failures.runs import RunReader
 from periplus.desk import desk_client
 from periplus.errors import UserError
+from periplus.resilience import load_policy
 from periplus.settings import load_settings
 from periplus.vaults import vault_for
 
@@ -119,6 +120,7 @@ async def open_session(
             bus=Bus(context.redact),
             healing=healing or HealPolicy(max_rounds=load_settings().max_heal_rounds),
             memory=ElementMemory(website_id),
+            resilience=load_policy(),
         )
         async with reporting(session.bus, knowledge, context.run_id):
             yield session

@@ -42,10 +42,10 @@ from agent.recovering.recovering import Recovering
 from agent.resilience.carrying import Resilience
 from agent.resilience.judging import Judging
 from agent.resilience.ledger import meaningful
-from agent.resilience.memory import FailureMemory, Lessons
+from agent.resilience.memory import FailureMemory
 from agent.resilience.outcome import End, result_of, status_at
 from agent.resilience.replanner import Replanner
-from agent.resilience.strategies import ReplanInferencer, usual_strategies
+from agent.resilience.strategies import usual_strategies
 from agent.session import Session
 from kb_schema.calls import ActionCall
 from kb_schema.read_backs import Happened
@@ -64,8 +64,7 @@ class Engine:
 
     With a `keeping` port a run can be carried on after a crash: `resume` is what was kept of it, and
     `decided` what a person says of the step that was cut off, where nothing else tells. Once `stop` is
-    asked for, no further step begins: `Stopped` is raised. `lessons` keeps what failed and what worked
-    for later runs; `inferencer` is asked for other approaches after all else.
+    asked for, no further step begins: `Stopped` is raised.
     """
 
     def __init__(
@@ -77,8 +76,6 @@ class Engine:
         resume: RunState | None = None,
         decided: Happened | None = None,
         stop: Stop | None = None,
-        lessons: Lessons | None = None,
-        inferencer: ReplanInferencer | None = None,
     ) -> None:
         self.session = session
         self.stop = stop or Stop()
@@ -94,8 +91,8 @@ class Engine:
         self.resilience = Resilience(
             self,
             session.resilience,
-            Replanner(usual_strategies(inferencer)),
-            FailureMemory(session.website.website_id, lessons),
+            Replanner(usual_strategies(session.inferencer)),
+            FailureMemory(session.website.website_id, session.lessons),
         )
         self._running: tuple[str, ...] = ()
         """The tasks that run now, the outermost first."""

@@ -77,6 +77,8 @@ async def result_of(
         early_exit=run.early_exit,
         tried=tuple(each for each in run.ledger.tried if _belongs(run, each.task_id)),
         replans=run.ledger.total,
+        values_read=run.ledger.seen if run.depth == 0 else 0,
+        state_bytes=len(engine.keeper.state.model_dump_json()) if run.depth == 0 else 0,
     )
 
 
