@@ -23,6 +23,7 @@ from agent.inputs.sources import (
     wanted_by_task,
 )
 from agent.inputs.types import typed
+from agent.inputs.vaults import variable
 from kb_schema.tasks import Task
 from kb_schema.transforms import TransformError, apply_all
 from kb_schema.values import InputMapping, InputSpec, Source
@@ -59,7 +60,7 @@ async def resolve_inputs(
         value, source = await _one(task, spec, given, around)
         if value is MISSING:
             if spec.required:
-                raise InputMissing(task.task_id, spec.name, spec.description)
+                raise _missing(task, spec)
             values[spec.name], source = "", "nothing"
         else:
             values[spec.name] = _finished(spec, value, context)
@@ -144,6 +145,15 @@ async def _one(task: Task, spec: InputSpec, given: Mapping[str, Any], around: Ar
     if source in FETCHED or (spec.volatility == "medium" and source == "generated_value"):
         context.cache[task.task_id, spec.name] = Cached(value, context.clock())
     return value, source
+
+
+def _missing(task: Task, spec: InputSpec) -> InputMissing:
+    error = InputMissing(task.task_id, spec.name, spec.description)
+    if spec.secret:
+        error.hint = (
+            f"set {variable(spec.key or spec.name)} in the environment (docs/inputs.md), or {error.hint}"
+        )
+    return error
 
 
 def _order(task: Task, spec: InputSpec) -> Sequence[Source]:
