@@ -253,7 +253,7 @@ def _shares(items: list[_Item], lengths: Mapping[str, int]) -> dict[str, float]:
     for column in _columns(items):
         here = _one_per_trace(column)
         times = Counter(leaf.symbol for leaf in here.values())
-        own.update(here)
+        own.update(here.keys())
         shared.update(trace for trace, leaf in here.items() if times[leaf.symbol] > 1)
     return {trace: shared[trace] / own[trace] if own[trace] else 1.0 for trace in lengths}
 

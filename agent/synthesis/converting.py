@@ -34,6 +34,8 @@ _TAG = re.compile(r"""<([a-zA-Z][\w-]*)((?:\s+[^\s=>"'/]+(?:\s*=\s*(?:"[^"]*"|'[
 _PLAIN_VALUE = re.compile(r"^[\w .:/#-]+$", re.ASCII)
 _PLAIN_CSS = re.compile(r"""^[a-z]*\[([\w-]+)="([^"\\]*)"\]$""")
 _CHANGING = frozenset({"__id__", "value", "checked", "selected", "style"})
+SMALL = 20_000
+"""Characters of a page that is parsed for every step: it takes a few milliseconds."""
 _LOOKED_BACK = 4_000
 """Characters before a session's id in which its tag begins."""
 
@@ -65,8 +67,8 @@ class TargetStrategyConverter:
 
     def __init__(self, pages: Pages | None = None) -> None:
         self._pages = pages or Pages()
-        self._known: dict[tuple[str, str], Selector | None] = {}
-        """(address, element) -> what was found for it on a page of that address."""
+        self._known: dict[tuple[str, str], tuple[Selector | None, str]] = {}
+        """(address, element) -> what was found for it on a page of that address, and that page."""
 
     def convert_traces(self, traces: Iterable[ExecutionTrace]) -> list[ExecutionTrace]:
         """The traces with selectors that last."""
@@ -113,9 +115,12 @@ class TargetStrategyConverter:
         if key not in self._known:
             page = self._pages.standing_for(html, step.source_url)
             element = None if page is None else _only(page, tag)
-            self._known[key] = None if page is None or element is None else _selected(page, element)
-        known = self._known[key]
-        if known is None or known.frame is not None:
+            found = None if page is None or element is None else _selected(page, element)
+            self._known[key] = found, "" if page is None else page.stored.snapshot.html
+        known, on = self._known[key]
+        if known is None or on == html:
+            return known
+        if len(html) < SMALL or known.frame is not None:
             return None
         certain = tuple(each for each in known.strategies if _fits_once(each, tag, html))
         return Selector(strategies=certain) if certain else None

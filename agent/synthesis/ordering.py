@@ -71,10 +71,8 @@ def _disagree(shown: Counter[tuple[int, ...]]) -> bool:
 
 
 def _model(shown: Counter[tuple[int, ...]]) -> dict[int, int]:
-    """Field -> its place: as the longest order has it, then as others do; first by the alphabet, not by
-    number, so that a copy of a trace changes nothing.
-    """
-    ranked = sorted(shown, key=lambda order: (-len(order), order))
+    """Field -> its place: as the longest order has it that most rows show, then as others do."""
+    ranked = sorted(shown, key=lambda order: (-len(order), -shown[order], order))
     model = list(ranked[0])
     for order in ranked[1:]:
         for at, symbol in enumerate(order):

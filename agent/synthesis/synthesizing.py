@@ -121,7 +121,7 @@ class GraphSynthesizer(ABC):
             success=patterns.success,
             trace_ids=patterns.trace_ids,
             strategy=self.strategy.value,
-            confidence=round(patterns.alignment_score * min([1.0, *positions]), 4),
+            confidence=round(patterns.alignment_score * (sum(positions) / len(positions) if positions else 1.0), 4),
         )
         report = report_on(patterns, graph, strategy=self.strategy.value, warnings=tuple(work.warnings))
         script = as_script(graph) if self._generate_script else None

@@ -1,0 +1,349 @@
+"""From the ActionGraph to documents of the knowledge base (DESIGN 6, *Synthesis*): a `workflow` of nodes,
+the tasks they run, and the same structure as `task_dependencies`.
+
+Straight actions become one task. Forks become nodes with `when` and `else`, loops iterators, optional
+steps nodes that may be skipped, user-input boundaries waits for a person. What nothing decides becomes
+one bounded agent step, never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.synthesis.binding import identifier
+from agent.synthesis.graph import ActionGraph, ActionNode, ConditionNode, GraphParameter, LoopNode
+from agent.synthesis.lowering_tasks import TaskWriter, Written
+from agent.synthesis.prompts import told_target
+from kb_schema.base import digest
+from kb_schema.calls import ActionCall
+from kb_schema.conditions import Condition, ElementVisible, MaxIterationsReached
+from kb_schema.graph import TaskDependency
+from kb_schema.iterators import (
+    CollectionIterator,
+    ItemAction,
+    IteratorSpec,
+    ListIterator,
+    NoIterator,
+    PaginationIterator,
+    UntilIterator,
+)
+from kb_schema.selectors import Selector
+from kb_schema.tasks import Task
+from kb_schema.values import InputMapping, InputSpec, IoSpec, ValueType
+from kb_schema.workflows import AgentNode, AnyNode, GroupNode, Provenance, TaskNode, WaitNode, Workflow, walk
+
+MOST_ROUNDS = 10_000
+"""Iterations that any loop may be given."""
+LEAST_BOUND = 50
+_Node = ActionNode | ConditionNode | LoopNode
+_COUNTED = frozenset({"position", "confidence", "decision_source"})
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A workflow and what it needs."""
+
+    workflow: Workflow
+    tasks: tuple[Task, ...]
+    dependencies: tuple[TaskDependency, ...]
+    notes: tuple[str, ...] = ()
+    """What was left out or left to an agent, and why."""
+
+
+def lower(graph: ActionGraph, *, agent_max_steps: int = 5) -> Lowered:
+    """The documents of a graph. Raises `GraphSynthesisError` where there is nothing to do in it."""
+    return _Lowering(graph, agent_max_steps).result()
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What variables are around."""
+
+    items: frozenset[str] = frozenset()
+    """Variables of the items of loops."""
+    read_in: dict[str, str] = field(default_factory=dict)
+    """Variable read off a page -> the task that reads it."""
+
+
+class _Lowering:
+    """One graph's lowering."""
+
+    def __init__(self, graph: ActionGraph, agent_max_steps: int) -> None:
+        self._graph, self._max_steps = graph, agent_max_steps
+        self._name = _local_id(graph.name)
+        self._parameters = {parameter.name: parameter for parameter in graph.parameters}
+        self._writer = TaskWriter(self._name, self._parameters)
+        self._count = 0
+        self._dependencies: list[tuple[str, Condition | None]] = []
+        self._lists: dict[str, str] = {}
+        """Inputs that are gone through -> variable."""
+        self._notes: list[str] = []
+
+    def result(self) -> Lowered:
+        nodes = self._nodes(self._graph.nodes, _Scope())
+        if not nodes:
+            nodes = [self._agent(self._graph.task_description or self._graph.name)]
+            self._notes.append("nothing could be induced: all of it is left to an agent step")
+        graph = self._graph
+        workflow = Workflow(
+            workflow_id=self._name,
+            name=graph.name,
+            description=graph.task_description,
+            io_spec=IoSpec(inputs=tuple(self._inputs())),
+            nodes=tuple(nodes),
+            success_criteria=() if graph.success is None else (graph.success,),
+            provenance=Provenance(
+                trace_ids=graph.trace_ids, synthesis_strategy=graph.strategy, confidence=graph.confidence
+            ),
+        )
+        return Lowered(workflow, tuple(self._writer.tasks), tuple(self._edges(workflow)), tuple(self._notes))
+
+    # -- nodes
+
+    def _nodes(self, nodes: Sequence[_Node], scope: _Scope) -> list[AnyNode]:
+        """A stretch: straight actions together, everything else by itself."""
+        made: list[AnyNode] = []
+        straight: list[ActionNode] = []
+        at = 0
+        while at < len(nodes):
+            node = nodes[at]
+            at += 1
+            if isinstance(node, ActionNode):
+                if node.left_out is not None:
+                    self._notes.append(f"{node.action_type} {told_target(node.target)} is left out: {node.left_out}")
+                    continue
+                if self._is_straight(node):
+                    straight.append(node)
+                    continue
+            made += self._tasks(straight, scope)
+            straight = []
+            if isinstance(node, ActionNode):
+                made.append(self._special(node, scope))
+            elif isinstance(node, ConditionNode):
+                made += self._fork(node, scope)
+            else:
+                looped, used = self._loop(node, nodes[at:], scope)
+                made += looped
+                at += used
+        return [*made, *self._tasks(straight, scope)]
+
+    def _is_straight(self, node: ActionNode) -> bool:
+        return not (
+            node.no_action_if_target_not_found or node.target is True
+            or node.action_type == self._graph.agent_action_type or not self._writer.can_write(node)
+        )  # fmt: skip
+
+    def _tasks(self, actions: Sequence[ActionNode], scope: _Scope) -> list[AnyNode]:
+        if not actions:
+            return []
+        written = self._writer.write(actions)
+        for name in written.reads:
+            scope.read_in[name] = written.task.task_id
+        return [self._task_node(written, scope)]
+
+    def _task_node(self, written: Written, scope: _Scope, **more: Any) -> TaskNode:
+        inputs = {name: self._mapping(name, scope) for name in sorted(written.needs)}
+        return TaskNode(type="task", node_id=self._id(), task_id=written.task.task_id, inputs=inputs, **more)
+
+    def _mapping(self, name: str, scope: _Scope) -> InputMapping:
+        """Where a task's input comes from when it begins."""
+        parameter = self._parameters.get(name)
+        if name in scope.read_in:
+            return InputMapping(source=("task_output",), task_id=scope.read_in[name], key=name)
+        if parameter is not None and parameter.source == "item":
+            return InputMapping(source=("context",), key=_item_key(parameter))
+        return InputMapping(source=("task_context",), key=name)
+
+    def _special(self, node: ActionNode, scope: _Scope) -> AnyNode:
+        if node.target is True:
+            prompt = str(node.args.get("prompt") or node.args.get("message") or "A person has to go on from here")
+            return WaitNode(type="wait", node_id=self._id(), prompt=prompt)
+        if node.action_type == self._graph.agent_action_type or not self._writer.can_write(node):
+            goal = node.target if isinstance(node.target, str) else f"{node.action_type} {told_target(node.target)}"
+            self._notes.append(f"left to an agent step: {goal}")
+            return self._agent(goal)
+        condition = node.only_if
+        if condition is None and isinstance(node.target, Selector):
+            condition = ElementVisible(type="element_visible", element=node.target)
+        plain = node.model_copy(update={"no_action_if_target_not_found": False, "only_if": None})
+        written = self._writer.write([plain])
+        return self._task_node(written, scope, can_skip=True, skip_unless=condition)
+
+    def _agent(self, goal: str, until: Condition | None = None) -> AgentNode:
+        return AgentNode(
+            type="agent", node_id=self._id(), goal=goal[:4_000], max_steps=self._max_steps, until=until
+        )
+
+    # -- forks
+
+    def _fork(self, node: ConditionNode, scope: _Scope) -> list[AnyNode]:
+        ways = [way for way in node.branches if way.nodes]
+        if node.source is None:
+            told = "; or ".join(f"{way.label}: {_summary(way.nodes)}" for way in ways)
+            self._notes.append(f"left to an agent step: {node.description}")
+            return [self._agent(f"Go the way that fits what is on the page: {told}")]
+        otherwise: tuple[AnyNode, ...] = ()
+        for way in reversed(sorted(ways, key=lambda each: each.condition is None)):
+            inner = _Scope(scope.items, dict(scope.read_in))
+            nodes = self._nodes(way.nodes, inner)
+            if not nodes:
+                continue
+            if way.condition is None:
+                otherwise = tuple(nodes)
+                continue
+            single = nodes[0] if len(nodes) == 1 else None
+            free = isinstance(single, TaskNode | AgentNode | WaitNode) and not single.when and not single.can_skip
+            if single is None or not free:
+                single = GroupNode(type="group", node_id=self._id(), nodes=tuple(nodes))
+            for each in walk((single,)):
+                if isinstance(each, TaskNode):
+                    self._dependencies.append((each.task_id, way.condition))
+            otherwise = (single.model_copy(update={"when": (way.condition,), "else_nodes": otherwise}),)
+        return list(otherwise)
+
+    # -- loops
+
+    def _loop(self, node: LoopNode, behind: Sequence[_Node], scope: _Scope) -> tuple[list[AnyNode], int]:
+        """The nodes of a loop, and how many of the nodes behind it are in it."""
+        if node.kind == "unknown":
+            self._notes.append(f"left to an agent step: a loop, {node.description}")
+            return [self._agent(f"Repeat as long as it makes sense: {_summary(node.nodes)}")], 0
+        paged = self._pages(node, behind, scope)
+        if paged is not None:
+            return [paged], len(node.nodes) - 1
+        return [self._repeated(self._nodes(node.nodes, scope), lambda item: self._iterator(node, item))], 0
+
+    def _pages(self, node: LoopNode, behind: Sequence[_Node], scope: _Scope) -> AnyNode | None:
+        """Pagination: what is done on a page is done once more behind the loop, the last page has no next."""
+        *each, last = node.nodes
+        if not isinstance(last, ActionNode) or last.action_type != "click" or not isinstance(last.target, Selector):
+            return None
+        if node.kind != "until" or not each or not _same(each, behind[: len(each)]):
+            return None
+        body = self._nodes(each, scope)
+        if not body:
+            return None
+        following = ActionCall(action_type="click", target=last.target)
+        return self._repeated(
+            body,
+            lambda item: PaginationIterator(
+                type="pagination", item_action=item, next_page=following, max_iterations=_bound(node)
+            ),
+        )
+
+    def _repeated(self, body: list[AnyNode], iterator: Any) -> AnyNode:
+        """A body as a node that repeats: the task itself where it is only one, else a group."""
+        single = body[0] if len(body) == 1 else None
+        if isinstance(single, TaskNode) and not single.when and not single.can_skip and isinstance(single.iterator_spec, NoIterator):
+            inputs = {name: "{" + (mapping.key or name) + "}" for name, mapping in single.inputs.items()}
+            item = ItemAction(task_id=single.task_id, inputs=inputs)
+            outer = {name: each for name, each in single.inputs.items() if each.source != ("context",)}
+            spec: IteratorSpec = iterator(item)
+            return single.model_copy(update={"iterator_spec": spec, "inputs": outer})
+        return GroupNode(
+            type="group", node_id=self._id(), nodes=tuple(body), iterator_spec=iterator(ItemAction(runs_nodes=True))
+        )
+
+    def _iterator(self, node: LoopNode, item: ItemAction) -> IteratorSpec:
+        bound = _bound(node)
+        if node.kind == "collection" and node.collection is not None:
+            return CollectionIterator(
+                type="collection_processing", collection_selector=node.collection, item_action=item,
+                termination_condition=node.until, max_iterations=bound,
+            )  # fmt: skip
+        if node.kind == "list" and node.items is not None:
+            name = self._lists.setdefault(node.items, identifier(node.items) or "items")
+            return ListIterator(
+                type="list_processing", items=f"{{{name}}}", item_action=item, max_iterations=bound
+            )
+        over = node.until
+        if over is None:
+            times = node.times if node.times is not None else node.max_iterations
+            over = MaxIterationsReached(type="max_iterations_reached", max_iterations=times)
+        return UntilIterator(type="until", item_action=item, termination_condition=over, max_iterations=bound)
+
+    # -- the whole
+
+    def _inputs(self) -> Iterable[InputSpec]:
+        for name in sorted(self._parameters):
+            parameter = self._parameters[name]
+            if parameter.source in ("input", "user_input"):
+                yield _input(name, parameter)
+        for key, name in sorted(self._lists.items()):
+            if name not in self._parameters:
+                yield _list_input(name, f"what {key} was in the recordings: one round for each item")
+
+    def _edges(self, workflow: Workflow) -> Iterable[TaskDependency]:
+        """Each task behind the one before it; with the condition under which it runs."""
+        conditions = dict(self._dependencies)
+        told = [node.task_id for node in walk(workflow.nodes) if isinstance(node, TaskNode)]
+        for order, (before, task) in enumerate(zip(told, told[1:], strict=False), 1):
+            if task != before:
+                yield TaskDependency.model_validate({
+                    "type": "depends_on", "_from": task, "_to": before, "order": order,
+                    "condition": conditions.get(task),
+                })  # fmt: skip
+
+    def _id(self) -> str:
+        self._count += 1
+        return f"n{self._count}"
+
+
+def _bound(node: LoopNode) -> int:
+    """Ten times what was seen: more than ever needed, and an end all the same."""
+    return min(MOST_ROUNDS, max(LEAST_BOUND, 10 * max(node.max_iterations, node.times or 0)))
+
+
+def _item_key(parameter: GraphParameter) -> str:
+    return f"item.{parameter.key}" if parameter.key else "item"
+
+
+def _input(name: str, parameter: GraphParameter) -> InputSpec:
+    return InputSpec(
+        name=name,
+        description=parameter.description or parameter.key,
+        source=("task_context", "session_context", "user_input"),
+        secret=parameter.secret,
+    )
+
+
+def _list_input(name: str, description: str) -> InputSpec:
+    kind: ValueType = "array"
+    return InputSpec(name=name, type=kind, description=description, source=("task_context", "user_input"))
+
+
+def _local_id(name: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")[:120]
+    return plain or f"workflow_{digest(name)}"
+
+
+def _same(one: Sequence[_Node], other: Sequence[_Node]) -> bool:
+    """Whether two stretches do the same, wherever they stand."""
+    return len(one) == len(other) and [_plain(n) for n in one] == [_plain(n) for n in other]
+
+
+def _plain(node: Any) -> Any:
+    def bare(data: Any) -> Any:
+        if isinstance(data, Mapping):
+            return {key: bare(each) for key, each in data.items() if key not in _COUNTED}
+        return [bare(each) for each in data] if isinstance(data, list) else data
+
+    return bare(node.model_dump(mode="json"))
+
+
+def _summary(nodes: Iterable[_Node]) -> str:
+    told = []
+    for node in nodes:
+        if isinstance(node, ActionNode):
+            told.append(f"{node.action_type} {told_target(node.target)}".strip())
+        elif isinstance(node, LoopNode):
+            told.append(f"repeat ({_summary(node.nodes)})")
+        else:
+            told.append(" or ".join(f"({_summary(way.nodes)})" for way in node.branches))
+    return ", ".join(told)[:1_000]
+
+
+__all__ = ["Lowered", "lower"]
