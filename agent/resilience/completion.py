@@ -116,4 +116,4 @@ def enough(parts: Sequence[Part], policy: ResiliencePolicy) -> bool:
     """Whether a run may stop here (WR 5.3): enough is done, and all that is critical."""
     if not policy.allow_early_exit or missing(parts):
         return False
-    return percentage(parts) >= policy.min_acceptable_completion
+    return policy.min_acceptable_completion <= percentage(parts) < 100

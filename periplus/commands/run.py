@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from agent.context import Asker
 from kb_schema.read_backs import Happened
@@ -27,6 +25,7 @@ from periplus.errors import UserError
 from periplus.live import LiveView
 from periplus.logbook import LAST, find_run, open_logbook
 from periplus.outputs import output_folder
+from periplus.run_report import tell_run
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 from periplus.undoing import UndoReport, tell_undone, undo_run
 from periplus.voyage import browser_context
@@ -37,6 +36,13 @@ if TYPE_CHECKING:
 
 EXIT_FAILED = 1
 EXIT_NEEDS_PERSON = 3
+EXIT_IN_PART = 4
+_EXITS = {
+    RunStatus.FAILURE: EXIT_FAILED,
+    RunStatus.NEEDS_PERSON: EXIT_NEEDS_PERSON,
+    RunStatus.PARTIAL: EXIT_IN_PART,
+    RunStatus.DEGRADED: EXIT_IN_PART,
+}
 
 Shelves = tuple[AbstractAsyncContextManager[Stores], AbstractAsyncContextManager[RunStore]]
 """Where knowledge is, and where the run is kept: not yet opened."""
@@ -118,7 +124,7 @@ def run(
     names for it (`reversible_by`); what cannot be undone is listed. Undoing twice undoes once.
 
     Knowledge, what is learned and the run are in the store that flags or environment name.
-    Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed.
+    Exit code 0 done, 1 failed, 2 something to put right, 3 a person is needed, 4 done in part.
     """
     console = Console(stderr=as_json)
     asked = _Asked(
@@ -138,11 +144,9 @@ def run(
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
-        _tell(console, result, folder)
-    if result.status is RunStatus.NEEDS_PERSON:
-        raise typer.Exit(EXIT_NEEDS_PERSON)
+        tell_run(console, result, folder / RESULT)
     if not result.succeeded:
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(_EXITS[result.status])
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,31 +262,3 @@ def _asker(view: LiveView) -> Asker | None:
     from periplus.terminal import Terminal  # noqa: PLC0415 - not to be had on every platform
 
     return Terminal(Console(stderr=True), fd=sys.stdin.fileno(), room=view.paused)
-
-
-def _tell(console: Console, result: RunResult, folder: Path) -> None:
-    style = {"success": "green", "needs_person": "yellow"}.get(result.status, "red")
-    console.print(f"[bold {style}]{result.status}[/], {result.evidence}, {result.duration_ms / 1000:.1f} s")
-    if result.error:
-        console.print(f"  {escape(result.error)}", soft_wrap=True)
-        if result.hint:
-            console.print(f"  [green]-> {escape(result.hint)}[/]", soft_wrap=True)
-    table = Table("step", "action", "screen", "time", "outcome", box=None, header_style="dim")
-    for step in result.steps:
-        table.add_row(
-            step.step_id,
-            step.action_type,
-            step.screen_id or "-",
-            f"{step.duration_ms / 1000:.2f} s",
-            step.status,
-        )
-    console.print(table)
-    for name, value in result.outputs.items():
-        console.print(f"  {escape(name)} = {escape(_short(value))}", highlight=False)
-    console.print(f"  {escape(str(folder / RESULT))}", highlight=False, soft_wrap=True)
-    console.print(f"  [dim]periplus runs show {result.run_id}[/]", highlight=False)
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:199]}…"
