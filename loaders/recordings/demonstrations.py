@@ -1,0 +1,226 @@
+"""Reads demonstrations in the format of MiniWoB++: an utterance, and the page as a tree before each event.
+
+Every event is there twice (while it goes down and up the tree); clicks, presses and keys become the
+actions they were meant as: what a field held in the end is what was typed into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from loaders.recordings.building import TraceBuilder
+from loaders.recordings.imported import Imported, RecordingUnreadable
+from loaders.recordings.placing import MARK, MarkedPage
+
+SOURCE = "demonstrations"
+_DOWN = 1
+_TEXT_FIELDS = frozenset({
+    "input_text", "input_password", "input_date", "input_number", "input_search", "input_email", "input_tel",
+    "input_url", "input_time", "textarea",
+})  # fmt: skip
+_TOGGLES = frozenset({"input_checkbox", "input_radio"})
+_CLICKED = frozenset({"a", "button", "label", "summary", "option", *_TOGGLES})
+_VOID = frozenset({"input", "img", "br", "hr"})
+_ENTER, _ESCAPE = 13, 27
+_KEYS = {_ENTER: "Enter", _ESCAPE: "Escape"}
+_SAME_PRESS_MS = 60
+"""A click on a label and the one on its field that the browser makes of it are closer than this."""
+
+Node = dict[str, Any]
+Path_ = tuple[int, ...]
+"""Where an element is: the numbers of the children on the way."""
+
+
+def read(data: dict[str, Any], file: Path) -> list[Imported]:
+    """The one trace. Raises `RecordingUnreadable` where nothing was done."""
+    states = data.get("states")
+    if not isinstance(states, list) or not all(isinstance(each, dict) for each in states):
+        raise RecordingUnreadable(file, "must be a list of states", "states")
+    broken = next((at for at, each in enumerate(states) if not _is_tree(each.get("dom"))), None)
+    if broken is not None:
+        raise RecordingUnreadable(file, "has no page", f"states[{broken}]")
+    name = f"{data['taskName']}-{file.name.split('.')[0]}"
+    built = TraceBuilder(name, SOURCE, task=str(data.get("utterance") or ""), task_name=str(data["taskName"]))
+    built.plain = str(data.get("utterance") or "")
+    if not states:
+        raise RecordingUnreadable(file, "has no states: nothing was done", "states")
+    for act in _meant(list(_acts(states))):
+        page = MarkedPage(_html(act.before, act.target))
+        built.add(
+            act.action,
+            page.selector,
+            act.value,
+            secret=page.is_password,
+            html_before=page.html,
+            html_after=_html(act.after, None),
+            at=datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=act.time),
+        )
+    reward = data.get("rawReward", data.get("reward"))
+    failed = isinstance(reward, int | float) and reward <= 0
+    return [built.finished(error=f"it ended with the reward {reward}" if failed else None)]
+
+
+@dataclass(slots=True)
+class _Act:
+    """Something that was done, with the page before and after."""
+
+    action: str
+    time: float
+    target: Path_ | None
+    before: Node
+    after: Node
+    value: str | None = None
+    wanted: bool = True
+
+
+def _is_tree(node: Any) -> bool:
+    return isinstance(node, dict) and isinstance(node.get("tag"), str)
+
+
+def _acts(states: list[Node]) -> Iterator[_Act]:
+    """Clicks, keys and, in front of each, what was typed since the one before."""
+    events = [state for state in states if (state.get("action") or {}).get("timing", _DOWN) == _DOWN]
+    typed_from: Node | None = None
+    """The page when typing began."""
+    pressed: Node | None = None
+    for state in events:
+        action, dom = state.get("action") or {}, state["dom"]
+        kind = action.get("type")
+        if kind == "mousedown":
+            yield from _typed(typed_from, dom, state)
+            typed_from, pressed = None, dom
+        elif kind in ("keydown", "keypress"):
+            typed_from = typed_from or dom
+            if kind == "keydown" and action.get("keyCode") in _KEYS:
+                yield from _typed(typed_from, dom, state)
+                typed_from = None
+                yield _Act("press", _time(state), _place(dom), dom, dom, _KEYS[action["keyCode"]])
+        elif kind == "click":
+            yield from _typed(typed_from, dom, state)
+            typed_from = None
+            yield _Act("click", _time(state), _place(dom), pressed if pressed is not None else dom, dom)
+    last = states[-1]
+    yield from _typed(typed_from, last["dom"], last)
+    yield _Act("end", _time(last), None, last["dom"], last["dom"])
+
+
+def _typed(before: Node | None, now: Node, state: Node) -> Iterator[_Act]:
+    """The fields whose text is another one now."""
+    if before is None:
+        return
+    former = {place: node.get("value") for place, node in _walk(before) if _kind(node) in _TEXT_FIELDS}
+    for place, node in _walk(now):
+        if place in former and (node.get("value") or "") != (former[place] or ""):
+            yield _Act("fill", _time(state), place, before, now, str(node.get("value") or ""))
+
+
+def _meant(acts: list[_Act]) -> Iterator[_Act]:
+    """Without what only led to something else, and each with the page that the next one began on."""
+    for number, act in enumerate(acts[:-1]):
+        following = acts[number + 1]
+        act.after = following.before
+        if act.action != "click" or act.target is None:
+            continue
+        node, later = _at(act.before, act.target), following
+        kind = _kind(node)
+        again = later.action == "click" and later.time - act.time <= _SAME_PRESS_MS
+        if kind in _TEXT_FIELDS and later.action == "fill" and later.target == act.target:
+            act.wanted = False
+        elif (
+            kind not in _TOGGLES
+            and again
+            and later.target is not None
+            and _kind(_at(later.before, later.target)) in _TOGGLES
+        ):
+            act.wanted = False
+            later.before = act.before
+        elif kind in _TOGGLES:
+            act.action = "check" if _ticked(acts[number:], act) else "uncheck"
+        elif kind not in _CLICKED and _told(act.before) == _told(act.after) and later.action != "end":
+            act.wanted = False
+    yield from (act for act in acts[:-1] if act.wanted and (act.target is not None or act.action == "press"))
+
+
+def _ticked(acts: list[_Act], act: _Act) -> bool:
+    """Whether the box is ticked once it was clicked: the browser has done it when the click is told."""
+    for later in acts[1:]:
+        node = _at(later.before, act.target or ())
+        if _kind(node) in _TOGGLES:
+            return node.get("value") in (True, "true", "on")
+    return True
+
+
+def _walk(node: Node, place: Path_ = ()) -> Iterator[tuple[Path_, Node]]:
+    stack = [(place, node)]
+    while stack:
+        at, each = stack.pop()
+        yield at, each
+        children = each.get("children") or []
+        stack += [((*at, number), child) for number, child in reversed(list(enumerate(children)))]
+
+
+def _place(dom: Node) -> Path_ | None:
+    """Where the event happened."""
+    return next((place for place, node in _walk(dom) if node.get("recordingTarget")), None)
+
+
+def _at(dom: Node, place: Path_) -> Node:
+    for number in place:
+        children = dom.get("children") or []
+        if number >= len(children):
+            return {}
+        dom = children[number]
+    return dom
+
+
+def _kind(node: Node) -> str:
+    return str(node.get("tag") or "").lower()
+
+
+def _time(state: Node) -> float:
+    time = state.get("time")
+    return float(time) if isinstance(time, int | float) else 0.0
+
+
+def _told(dom: Node) -> list[tuple[Any, ...]]:
+    """What there is, without where and in which state of focus."""
+    return [
+        (place, *(node.get(key) for key in ("tag", "id", "classes", "text", "value")))
+        for place, node in _walk(dom)
+    ]
+
+
+def _html(dom: Node, marked: Path_ | None) -> str:
+    """The tree as HTML, an element marked."""
+    return "".join(_written(dom, (), marked))
+
+
+def _written(node: Node, place: Path_, marked: Path_ | None) -> Iterator[str]:
+    kind = _kind(node)
+    text = node.get("text")
+    if kind == "t":
+        yield escape(str(text or ""), quote=False)
+        return
+    tag, _, input_type = kind.partition("_")
+    attributes = {"type": input_type, "id": node.get("id"), "class": node.get("classes")}
+    value = node.get("value")
+    if tag == "input" and f"{tag}_{input_type}" in _TOGGLES:
+        attributes |= {"checked": "checked"} if value is True else {}
+    elif tag == "input" and value is not None:
+        attributes |= {"value": str(value)}
+    said = "".join(f' {name}="{escape(str(each))}"' for name, each in attributes.items() if each)
+    yield f"<{tag}{said}{MARK if place == marked else ''}>"
+    if tag in _VOID:
+        return
+    if tag == "textarea":
+        yield escape(str(value or ""), quote=False)
+    elif text:
+        yield escape(str(text), quote=False)
+    for number, child in enumerate(node.get("children") or []):
+        yield from _written(child, (*place, number), marked)
+    yield f"</{tag}>"

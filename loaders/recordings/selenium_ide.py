@@ -1,0 +1,225 @@
+"""Reads projects of Selenium IDE (`.side`): each test is a trace.
+
+Commands that only look (assert, verify, wait for) are left out: our engine waits and judges by itself.
+Tests with control flow are no single trace and are refused: which way would have been taken is not in
+the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
+from kb_schema.templates import css_string
+from loaders.recordings.building import TraceBuilder
+from loaders.recordings.imported import Imported, RecordingUnreadable
+
+SOURCE = "selenium_ide"
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_KEY = re.compile(r"\$\{KEY_(\w+)\}")
+_CONTROL = frozenset({"if", "elseIf", "else", "end", "while", "do", "repeatIf", "times", "forEach"})
+_LOOKS = ("assert", "verify", "waitFor", "echo", "setSpeed", "setWindowSize", "mouseOut", "mouseUp", "mouseDown",
+          "mouseMoveAt", "close", "debugger", "chooseOkOn", "webdriverChooseOkOn")  # fmt: skip
+_KEYS = {"ENTER": "Enter", "RETURN": "Enter", "TAB": "Tab", "ESC": "Escape", "ESCAPE": "Escape", "SPACE": "Space",
+         "BACKSPACE": "Backspace", "BKSP": "Backspace", "DELETE": "Delete", "DEL": "Delete", "UP": "ArrowUp",
+         "DOWN": "ArrowDown", "LEFT": "ArrowLeft", "RIGHT": "ArrowRight", "HOME": "Home", "END": "End",
+         "PAGE_UP": "PageUp", "PAGE_DOWN": "PageDown", "PGUP": "PageUp", "PGDN": "PageDown"}  # fmt: skip
+
+
+def read(data: dict[str, Any], file: Path) -> list[Imported]:
+    """A trace per test. Raises `RecordingUnreadable` where none is left."""
+    tests = data.get("tests")
+    if not isinstance(tests, list):
+        raise RecordingUnreadable(file, "must be a list of tests", "tests")
+    found: list[Imported] = []
+    refused: list[str] = []
+    for number, test in enumerate(tests):
+        commands = test.get("commands") if isinstance(test, dict) else None
+        if not isinstance(commands, list):
+            refused.append(f"tests[{number}] has no commands")
+            continue
+        name = str(test.get("name") or number)
+        flow = next((at for at, each in enumerate(commands) if isinstance(each, dict)
+                     and each.get("command") in _CONTROL), None)  # fmt: skip
+        if flow is not None:
+            word = commands[flow]["command"]
+            refused.append(
+                f"tests[{number}] {name!r} branches or repeats (commands[{flow}]: {word}): no one trace"
+            )
+            continue
+        found.append(_trace(file, name, commands, f"tests[{number}]", str(data.get("url") or "")))
+    if not found:
+        raise RecordingUnreadable(file, "; ".join(refused) or "has no tests", "tests")
+    found[0].trace.metadata.setdefault("problems", []).extend(refused)
+    if not found[0].trace.metadata["problems"]:
+        del found[0].trace.metadata["problems"]
+    return found
+
+
+def _trace(file: Path, name: str, commands: list[Any], place: str, base: str) -> Imported:
+    reading = _Reading(TraceBuilder(f"{file.stem}-{_plain(name)}", SOURCE, task=name), base)
+    for number, command in enumerate(commands):
+        where = f"{place}.commands[{number}]"
+        if not isinstance(command, dict) or not isinstance(command.get("command"), str):
+            reading.built.problem(where, "is no command; left out")
+        else:
+            reading.command(command, where)
+    return reading.built.finished()
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W+", "-", name).strip("-").lower() or "test"
+
+
+@dataclass
+class _Reading:
+    built: TraceBuilder
+    base: str
+    variables: dict[str, str] = field(default_factory=dict)
+    frame: str | None = None
+    lost: str | None = None
+    """Why what follows cannot be done: it is in a frame or window that nothing tells."""
+
+    def command(self, command: dict[str, Any], place: str) -> None:
+        name = command["command"]
+        if name.startswith("//") or name.startswith(_LOOKS) or not name.strip():
+            return
+        reader = _READERS.get(name)
+        if reader is None:
+            self.built.problem(place, f"the command {name!r} cannot be read; left out")
+            return
+        unknown = [each for each in _VARIABLE.findall(f"{command.get('target')} {command.get('value')}")
+                   if each not in self.variables and not each.startswith("KEY_")]  # fmt: skip
+        if unknown:
+            self.built.problem(place, f"what ${{{unknown[0]}}} was is not in the file; left out")
+            return
+        reader(self, command, place)
+
+    def filled(self, text: Any) -> str:
+        return _VARIABLE.sub(lambda match: self.variables.get(match[1], match[0]), str(text or ""))
+
+    def open(self, command: dict[str, Any], _place: str) -> None:
+        url = urljoin(self.base, self.filled(command.get("target")))
+        self.built.add("navigate", url=url)
+        self.built.url, self.frame, self.lost = url, None, None
+
+    def store(self, command: dict[str, Any], _place: str) -> None:
+        self.variables[str(command.get("value") or "")] = self.filled(command.get("target"))
+
+    def pause(self, command: dict[str, Any], place: str) -> None:
+        text = self.filled(command.get("target"))
+        if text.isdigit():
+            self.built.add("wait", duration_ms=int(text))
+        else:
+            self.built.problem(place, f"a pause of {text!r} ms is none; left out")
+
+    def select_frame(self, command: dict[str, Any], place: str) -> None:
+        target = self.filled(command.get("target"))
+        if target in ("relative=parent", "relative=top"):
+            self.frame, self.lost = None, None
+            return
+        strategies = list(_strategies(target))
+        css = next(
+            (each.value for each in strategies if isinstance(each, ValueStrategy) and each.type == "css"),
+            None,
+        )
+        self.frame = "iframe" if target == "index=0" else css
+        self.lost = None if self.frame else f"the frame {target!r} cannot be told by CSS"
+        if self.lost:
+            self.built.problem(place, f"{self.lost}; what is done in it is left out")
+
+    def select_window(self, command: dict[str, Any], place: str) -> None:
+        self.lost = f"the window {self.filled(command.get('target'))!r} is not told"
+        self.built.problem(place, f"{self.lost}; what is done in it is left out")
+
+    def send_keys(self, command: dict[str, Any], place: str) -> None:
+        """Text is added to what is there; `${KEY_ENTER}` and its like are keys."""
+        for text in re.split(r"(\$\{KEY_\w+\})", str(command.get("value") or "")):
+            key = _KEY.fullmatch(text)
+            if key is None and text:
+                self.on_element("append_text", command, place, self.filled(text))
+            elif key is not None and key[1] in _KEYS:
+                self.on_element("press", command, place, _KEYS[key[1]])
+            elif key is not None:
+                self.built.problem(place, f"the key {key[1]} is not known; left out")
+
+    def choose(self, command: dict[str, Any], place: str) -> None:
+        kind, equals, rest = self.filled(command.get("value")).partition("=")
+        if not equals:
+            self.on_element("select_option", command, place, kind)
+        elif kind in ("label", "value"):
+            self.on_element("select_option", command, place, rest.removeprefix("exact:"))
+        else:
+            self.built.problem(place, f"an option by its {kind} is known to the page only; left out")
+
+    def on_element(self, action: str, command: dict[str, Any], place: str, value: str | None = None) -> None:
+        if self.lost is not None:
+            return
+        told = [self.filled(command.get("target"))]
+        told += [
+            self.filled(each[0]) for each in command.get("targets") or () if isinstance(each, list) and each
+        ]
+        found = tuple(strategy for text in dict.fromkeys(told) for strategy in _strategies(text))
+        if not found:
+            self.built.problem(place, f"the locator {told[0]!r} cannot be read; left out")
+            return
+        self.built.add(action, Selector(strategies=found, frame=self.frame), value)
+
+
+def _acting(action: str) -> Callable[[_Reading, dict[str, Any], str], None]:
+    return lambda reading, command, place: reading.on_element(action, command, place)
+
+
+def _typing(reading: _Reading, command: dict[str, Any], place: str) -> None:
+    path = (
+        "upload_file"
+        if "type=file" in str(command.get("targets")).replace("'", "").replace('"', "")
+        else "fill"
+    )
+    reading.on_element(path, command, place, reading.filled(command.get("value")))
+
+
+_READERS: dict[str, Callable[[_Reading, dict[str, Any], str], None]] = {
+    "open": _Reading.open,
+    "store": _Reading.store,
+    "pause": _Reading.pause,
+    "selectFrame": _Reading.select_frame,
+    "selectWindow": _Reading.select_window,
+    "sendKeys": _Reading.send_keys,
+    "select": _Reading.choose,
+    "type": _typing,
+    "click": _acting("click"),
+    "clickAt": _acting("click"),
+    "doubleClick": _acting("double_click"),
+    "doubleClickAt": _acting("double_click"),
+    "check": _acting("check"),
+    "uncheck": _acting("uncheck"),
+    "mouseOver": _acting("hover"),
+}
+
+
+def _strategies(locator: str) -> Iterator[Strategy]:
+    """What a locator of Selenium says; nothing where it is none."""
+    if locator.startswith(("//", "(//")):
+        yield ValueStrategy(type="xpath", value=locator)
+        return
+    kind, equals, value = locator.partition("=")
+    writer = _LOCATORS.get(kind)
+    if equals and value and writer is not None:
+        yield writer(value)
+
+
+_LOCATORS: dict[str, Callable[[str], Strategy]] = {
+    "id": lambda value: ValueStrategy(type="id", value=value),
+    "name": lambda value: ValueStrategy(type="css", value=f"[name={css_string(value)}]"),
+    "css": lambda value: ValueStrategy(type="css", value=value),
+    "xpath": lambda value: ValueStrategy(type="xpath", value=value),
+    "linkText": lambda value: NameStrategy(type="role_name", role="link", name=value, exact=True),
+    "link": lambda value: NameStrategy(type="role_name", role="link", name=value, exact=True),
+    "partialLinkText": lambda value: NameStrategy(type="role_name", role="link", name=value),
+}

@@ -1,0 +1,100 @@
+"""User flows of the recorder in Chrome's DevTools, in the form in which it exports them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loaders.recordings.formats import read_recording
+from loaders.recordings.imported import LEFT_OUT, RecordingUnreadable
+
+URL = "https://shop.test/login"
+FLOW: dict[str, Any] = {
+    "title": "Buy a tea",
+    "steps": [
+        {"type": "setViewport", "width": 1280, "height": 720, "deviceScaleFactor": 1, "isMobile": False,
+         "hasTouch": False, "isLandscape": True},
+        {"type": "navigate", "url": URL,
+         "assertedEvents": [{"type": "navigation", "url": URL, "title": "Sign in"}]},
+        {"type": "change", "target": "main", "value": "ada@shop.test",
+         "selectors": [["aria/E-mail"], ["#email"], ['xpath///*[@id="email"]'], ["pierce/#email"], ["text/E"]]},
+        {"type": "change", "target": "main", "value": "open sesame",
+         "selectors": [["#login-password"], ['xpath///*[@id="login-password"]']]},
+        {"type": "keyDown", "target": "main", "key": "Enter"},
+        {"type": "keyUp", "target": "main", "key": "Enter",
+         "assertedEvents": [{"type": "navigation", "url": "https://shop.test/", "title": "Shop"}]},
+        {"type": "click", "target": "main", "offsetX": 4, "offsetY": 9,
+         "selectors": [['aria/Add[role="button"]'], ["tea-card", "button.add"]]},
+        {"type": "change", "target": "main", "value": "2", "selectors": [["form > select"]]},
+        {"type": "click", "button": "secondary", "offsetX": 1, "offsetY": 1, "selectors": [["#x"]]},
+        {"type": "click", "frame": [0], "selectors": [['aria/Pay[role="button"]']], "offsetX": 1, "offsetY": 1},
+        {"type": "doubleClick", "selectors": [["#cart"]], "offsetX": 1, "offsetY": 1},
+        {"type": "keyDown", "key": "Control"}, {"type": "keyDown", "key": "s"}, {"type": "keyUp", "key": "Control"},
+        {"type": "customStep", "name": "own", "parameters": {}},
+        {"type": "waitForElement", "selectors": [["#done"]]},
+    ],
+}  # fmt: skip
+
+
+def _file(folder: Path, flow: object) -> Path:
+    file = folder / "tea.json"
+    file.write_text(json.dumps(flow))
+    return file
+
+
+def test_a_user_flow_becomes_a_trace(tmp_path):
+    (imported,) = read_recording(_file(tmp_path, FLOW))
+    trace = imported.trace
+    assert (trace.trace_id, trace.task_description, trace.success) == ("tea", "Buy a tea", True)
+    assert [(step.action_type, step.args) for step in trace.steps] == [
+        ("navigate", {"url": URL}),
+        ("fill", {"value": "ada@shop.test"}),
+        ("fill", {"value": LEFT_OUT}),
+        ("press", {"value": "Enter"}),
+        ("click", None),
+        ("select_option", {"value": "2"}),
+        ("click", None),
+        ("double_click", None),
+        ("press", {"value": "Control+s"}),
+    ]
+    email, add, pay = trace.steps[1], trace.steps[4], trace.steps[6]
+    told = [(each["type"], each.get("value") or each.get("name")) for each in email.target["strategies"][:3]]
+    assert told == [("label", "E-mail"), ("css", "#email"), ("xpath", '//*[@id="email"]')]
+    assert add.source_url == "https://shop.test/"
+    assert add.target["strategies"][0] | {"exact": True} == {
+        "type": "role_name", "name": "Add", "role": "button", "exact": True, "fallback": False, "meta": {},
+    }  # fmt: skip
+    assert add.target["strategies"][1]["value"] == "tea-card >>> button.add"
+    assert pay.target["frame"] == "iframe"
+
+
+def test_what_was_typed_into_a_password_field_is_kept_back(tmp_path):
+    (imported,) = read_recording(_file(tmp_path, FLOW))
+    assert imported.secrets == {"open sesame"}
+    assert "sesame" not in imported.trace.model_dump_json()
+    assert imported.trace.steps[2].metadata == {"secret": True}
+
+
+def test_steps_that_cannot_be_read_are_told_with_their_place(tmp_path):
+    flow = FLOW | {"steps": [*FLOW["steps"], {"type": "click", "selectors": []}, "x", {"type": "click", "frame": [1, 0],
+                                              "selectors": [["#a"]]}]}  # fmt: skip
+    (imported,) = read_recording(_file(tmp_path, flow))
+    told = imported.trace.metadata["problems"]
+    assert [problem.split(":")[0] for problem in told] == [f"steps[{at}]" for at in (8, 14, 16, 17, 18)]
+    assert "secondary" in told[0]
+    assert "frame [1, 0]" in told[4]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("{", "line 1"), ("[]", "not one object"), ("{}", "none of the formats"), ('{"title": "", "steps": 3}', "steps"),
+     ("PK\x03\x04 but no zip", "broken zip")],
+)  # fmt: skip
+def test_a_file_that_is_no_recording_is_refused(tmp_path, text, place):
+    file = tmp_path / "recording"
+    file.write_text(text)
+    with pytest.raises(RecordingUnreadable, match=place):
+        read_recording(file)
