@@ -7,11 +7,12 @@ element is always `#go`. `sampled` judges as PACTS 6.3 writes it (three boxes, 1
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.page.errors import GateFailed
-from agent.page.gate import pass_gate
+from agent.page.gate import GatePolicy, pass_gate
 from kb_schema.selectors import css
 from tests.support.pages import SITE
 
@@ -127,6 +128,22 @@ NEGATIVE: dict[str, str] = {
     ),
     "shifted once after 60 ms": _once(60, "document.getElementById('top').style.height='150px'"),
     "shifted once after 180 ms": _once(180, "document.getElementById('top').style.height='150px'"),
+    "jumping as an animation elsewhere comes around": (
+        f"<style>@keyframes f{{50%{{opacity:.4}}}}</style>{GO}<i id=p style='position:absolute;top:300px;animation:f .25s "
+        "infinite'>.</i><script>const b=document.getElementById('go');let x=40;document.getElementById('p')"
+        ".onanimationiteration=()=>b.style.left=(x=(x+40)%400)+'px'</script>"
+    ),
+    "shifted as a notice has faded away": (
+        "<style>@keyframes away{to{opacity:0}}</style><p id=note style='animation:away .2s'>Saved</p>"
+        "<button id=go>Go</button><script>addEventListener('animationend',()=>{document.getElementById('note').remove();"
+        "window.settled=true})</script>"
+    ),
+    "shifted by a task that comes late": (
+        "<div id=top></div><button id=go>Go</button><script>const {port1,port2}=new MessageChannel();"
+        "port2.onmessage=()=>{const from=performance.now();while(performance.now()<from+5);"
+        "if(from<900)port1.postMessage(0)};port1.postMessage(0);scheduler.postTask(()=>{document.getElementById('top').style.height='150px';"
+        "window.settled=true},{delay:120,priority:'background'})</script>"
+    ),
     "shifted by a late answer": (
         "<div id=top></div><button id=go>Go</button><script>fetch('/late.svg').then((r)=>r.text()).then(()=>{"
         "document.getElementById('top').style.height='150px';window.settled=true})</script>"
@@ -166,6 +183,21 @@ NEGATIVE: dict[str, str] = {
     "two of them": "<button id=go>Go</button><button id=go>Go</button>",
 }
 """Pages on which nothing may be clicked (until `window.settled`)."""
+
+TOLD = frozenset(
+    name for name in NEGATIVE
+    if name.startswith(("moving", "jumping", "growing", "pushed by a growing", "scroll", "replaced", "there and not"))
+    and "style sheet" not in name and "short" not in name
+)  # fmt: skip
+"""Pages on which nothing moves but by a change of the document or a scroll: what `moves` notes, by the page's clock."""
+_CLOCK = (
+    "<script>window.moves=[performance.now()];{const note=()=>moves.push(performance.now());"
+    "new MutationObserver(note).observe(document,{subtree:true,childList:true,attributes:true});"
+    "addEventListener('scroll',note,true)}</script>"
+)
+_WITH_CLOCK = {NEGATIVE[name]: _CLOCK + NEGATIVE[name] for name in TOLD}
+LOOK_MS = GatePolicy().longest_look_ms
+"""What rests so long is at rest: three samples 120 ms apart, with what asking costs, see no more."""
 
 POSITIVE: dict[str, str] = {
     "plain": "<button id=go>Go</button>",
@@ -213,14 +245,18 @@ class Ruling:
     """What a gate said of a page."""
 
     passed: bool
-    settled: bool
+    settled: bool = False
     """The page had become safe when it passed."""
     why: str = ""
+    rested_ms: float = 0.0
+    """The rest, by the page's own clock, that it was let through in (or that just ended); 0 where it cannot tell.
+
+    On a starved computer a page's timers and workers come late: then it does rest."""
 
     @property
     def held(self) -> bool:
-        """Nothing was let through that was not safe yet."""
-        return not self.passed or self.settled
+        """Nothing was let through that was not safe yet, or not at rest."""
+        return not self.passed or self.settled or self.rested_ms >= LOOK_MS
 
 
 async def open_page(page: Page, html: str) -> None:
@@ -233,7 +269,7 @@ async def open_page(page: Page, html: str) -> None:
         if path.startswith("/late"):
             await asyncio.sleep(LATE_S)
         bodies = {"/late.svg": (_PICTURE, "image/svg+xml"), "/late.css": ("#top{height:150px}", "text/css")}
-        body, kind = bodies.get(path, (html, "text/html; charset=utf-8"))
+        body, kind = bodies.get(path, (_WITH_CLOCK.get(html, html), "text/html; charset=utf-8"))
         await route.fulfill(status=200, content_type=kind, body=body)
 
     await page.unroute_all()
@@ -246,8 +282,8 @@ async def gated(page: Page, timeout_s: float = 0.8) -> Ruling:
     try:
         await pass_gate(page, css("#go"), timeout_s=timeout_s)
     except GateFailed as failed:
-        return Ruling(passed=False, settled=False, why=f"{failed.point}: {failed.evidence}")
-    return Ruling(passed=True, settled=await _settled(page))
+        return Ruling(passed=False, why=f"{failed.point}: {failed.evidence}")
+    return await _let_through(page)
 
 
 async def sampled(page: Page) -> Ruling:
@@ -255,20 +291,24 @@ async def sampled(page: Page) -> Ruling:
     found = page.locator("#go")
     count = await found.count()
     if count != 1 or not await found.is_visible() or not await found.is_enabled():
-        return Ruling(passed=False, settled=False, why="count, visible or enabled")
+        return Ruling(passed=False, why="count, visible or enabled")
     element = await page.query_selector("#go")
     boxes = []
     for _ in range(3):
         box = await element.bounding_box() if element else None
         if box is None:
-            return Ruling(passed=False, settled=False, why="no box")
+            return Ruling(passed=False, why="no box")
         boxes.append(box)
         await page.wait_for_timeout(120)
     for box in boxes[1:]:
         if any(abs(box[side] - boxes[0][side]) > 2.0 for side in ("x", "y", "width", "height")):
-            return Ruling(passed=False, settled=False, why="moved")
-    return Ruling(passed=True, settled=await _settled(page))
+            return Ruling(passed=False, why="moved")
+    return await _let_through(page)
 
 
-async def _settled(page: Page) -> bool:
-    return bool(await page.evaluate("window.settled === true"))
+async def _let_through(page: Page) -> Ruling:
+    settled, moments = await page.evaluate(
+        "[window.settled === true, window.moves ? [...window.moves, performance.now()] : []]"
+    )
+    rests = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    return Ruling(passed=True, settled=settled, rested_ms=max(rests[-2:], default=0.0))

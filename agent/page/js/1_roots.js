@@ -20,7 +20,15 @@ const elementProto = window.Element.prototype;
 const attr = (el, name) => elementProto.getAttribute.call(el, name);
 const hasAttr = (el, name) => elementProto.hasAttribute.call(el, name);
 const tagOf = (el) => el.localName;
-const isElement = (node) => node.nodeType === 1;
+/** Reads a property as the browser has it: a form lends its properties' names to its fields. */
+function ownGetter(prototype, name) {
+  const { get } = Object.getOwnPropertyDescriptor(prototype, name);
+  return (node) => get.call(node);
+}
+const nodeTypeOf = ownGetter(window.Node.prototype, "nodeType");
+const parentOf = ownGetter(window.Node.prototype, "parentNode");
+const slotOfElement = ownGetter(elementProto, "assignedSlot");
+const isElement = (node) => nodeTypeOf(node) === 1;
 const UNSQUEEZED = /[\t\n\r\f\u00a0]|^ | $| {2}/;
 const squeeze = (text) => (UNSQUEEZED.test(text) ? text.replace(/[ \t\n\r\f\u00a0]+/g, " ").replace(/^ | $/g, "") : text);
 const fold = (text) => squeeze(text).toLowerCase();
@@ -49,10 +57,12 @@ function rootsBelow(start, withFrames = true) {
 
 /** Parent in the tree that is painted: slots and shadow roots included, frames not. */
 function flatParent(node) {
-  if (node.assignedSlot) return node.assignedSlot;
-  const parent = node.parentNode;
+  const slot = isElement(node) ? slotOfElement(node) : node.assignedSlot;
+  if (slot) return slot;
+  const parent = parentOf(node);
   if (!parent) return null;
-  return parent.nodeType === 11 ? parent.host || null : parent.nodeType === 1 ? parent : null;
+  if (isElement(parent)) return parent;
+  return nodeTypeOf(parent) === 11 ? parent.host || null : null;
 }
 
 function frameOf(node) {

@@ -7,6 +7,9 @@ const RUN_SHOWS_FRAMES = 4; // measured: a smooth scroll is seen in the second o
 const RUNS_KEPT = 12;
 const FRAME_LOOP = 3; // frames each asked for by the one before: a loop that draws without end
 const RESOURCE_NEAR_MS = 400;
+const LONG_POLL_MS = 2000; // an answer that took so long is one that comes when there is news
+const ASKED_BY_SCRIPT = new Set(["fetch", "xmlhttprequest"]);
+const ADDRESS_SHOWN = 60;
 const expectation = {
   whole: document.readyState === "loading" && document.scripts.length === 0, // here before any of the page's scripts
   timers: new Map(), // id -> {key, due, delay}
@@ -43,16 +46,20 @@ function overhearTimer(name, repeats) {
       const [handler, given] = args;
       const delay = Math.max(0, Math.round(Number(given) || 0));
       const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay };
-      let id;
+      const ran = () => {
+        noteRun(entry.key);
+        if (repeats) entry.due = epoch() + delay;
+        else expectation.timers.delete(id);
+      };
       if (typeof handler === "function") {
         args[0] = function run(...values) {
-          noteRun(entry.key);
-          if (repeats) entry.due = epoch() + delay;
-          else expectation.timers.delete(id);
+          ran();
           return Reflect.apply(handler, this, values);
         };
-      } else entry.unheard = true; // a text as handler: when it ran is not told
-      id = Reflect.apply(native, self, args);
+      }
+      const id = Reflect.apply(native, self, args);
+      // A text as handler cannot be wrapped: a timer of ours that follows it tells when it ran.
+      if (typeof handler !== "function") entry.follower = Reflect.apply(native, self, [ran, given]);
       if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
       return id;
     },
@@ -87,8 +94,10 @@ function overhearFrames() {
 }
 
 function overhearEnd(name, kept) {
-  overhear(window, name, () => ({
-    apply(native, self, args) {
+  overhear(window, name, (native) => ({
+    apply(_, self, args) {
+      const entry = kept.get(args[0]);
+      if (entry && entry.follower) Reflect.apply(native, self, [entry.follower]);
       kept.delete(args[0]);
       return Reflect.apply(native, self, args);
     },
@@ -99,36 +108,69 @@ function overhearRequests() {
   overhear(window, "fetch", () => ({
     apply(native, self, args) {
       const [asked] = args;
-      expectation.requests.set(absolute(asked && asked.url !== undefined ? asked.url : asked), {});
+      const address = absolute(asked && asked.url !== undefined ? asked.url : asked);
+      expectation.requests.set(address, { address });
+      return Reflect.apply(native, self, args);
+    },
+  }));
+  overhear(window.XMLHttpRequest.prototype, "open", () => ({
+    apply(native, self, args) {
+      addressOf.set(self, absolute(args[1]));
       return Reflect.apply(native, self, args);
     },
   }));
   overhear(window.XMLHttpRequest.prototype, "send", () => ({
     apply(native, self, args) {
-      expectation.requests.set(self, {});
+      const asking = { address: addressOf.get(self) };
+      expectation.requests.set(self, asking);
       self.addEventListener("loadend", () => expectation.requests.delete(self), { once: true });
       return Reflect.apply(native, self, args);
     },
   }));
-  for (const name of ["WebSocket", "EventSource", "Worker", "SharedWorker"]) {
-    overhear(window, name, (native) => ({
-      construct(_, args, made) {
-        expectation.told = true;
-        const teller = Reflect.construct(native, args, made);
-        expectation.tellers.add(teller);
-        const source = teller.port || teller; // a shared worker speaks through its port
-        source.addEventListener("message", () => expectation.tellers.delete(teller), { once: true });
-        return teller;
-      },
-    }));
-  }
+  for (const name of ["WebSocket", "EventSource", "Worker", "SharedWorker"]) overhearTeller(name);
   try {
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) expectation.requests.delete(entry.name);
+      for (const entry of list.getEntries()) {
+        expectation.requests.delete(entry.name);
+        if (ASKED_BY_SCRIPT.has(entry.initiatorType)) noteSlowness(entry.name, entry.duration >= LONG_POLL_MS);
+      }
     }).observe({ type: "resource" });
   } catch {
     // without these entries a request counts as under way until it is no longer near
   }
+}
+
+/** What speaks from outside counts as about to, until it has said something or was waited for in vain. */
+function overhearTeller(name) {
+  overhear(window, name, (native) => ({
+    construct(_, args, made) {
+      expectation.told = true;
+      const teller = Reflect.construct(native, args, made);
+      // A socket that is opened anew is as silent as it was before; of workers any may be another one.
+      addressOf.set(teller, name.endsWith("Worker") ? undefined : absolute(args[0]));
+      if (isSlow(addressOf.get(teller))) return teller;
+      expectation.tellers.add(teller);
+      const source = teller.port || teller; // a shared worker speaks through its port
+      source.addEventListener("message", () => {
+        expectation.tellers.delete(teller);
+        noteSlowness(addressOf.get(teller), false);
+      }, { once: true });
+      return teller;
+    },
+  }));
+}
+
+/** Addresses whose last answer took as long as only a long poll's does, or that never said anything. */
+const slow = new Set();
+const addressOf = new WeakMap(); // request, socket -> its address
+const place = (address) => address.split(/[?#]/, 1)[0];
+const isSlow = (address) => address !== undefined && slow.has(place(address));
+
+function noteSlowness(address, isSo) {
+  if (address === undefined) return;
+  if (slow.size >= TIMERS_KEPT) slow.clear();
+  if (isSo) slow.add(place(address));
+  else slow.delete(place(address));
 }
 
 function absolute(url) {
@@ -139,23 +181,28 @@ function absolute(url) {
   }
 }
 
-/** Tasks with a delay are timers by another name; one that was called off counts until it is overdue. */
+/** Tasks with a delay are timers by another name; a late one is still to come, unless it was called off. */
 function overhearTasks() {
   if (!window.scheduler) return;
   overhear(window.scheduler, "postTask", () => ({
     apply(native, self, args) {
       const [handler, options] = args;
-      const delay = Math.max(0, Math.round(Number(options && options.delay) || 0));
-      const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay, unheard: true };
+      if (typeof handler !== "function") return Reflect.apply(native, self, args);
+      const { delay: given, signal } = options || {};
+      const delay = Math.max(0, Math.round(Number(given) || 0));
+      const entry = { key: timerKey(handler, delay), due: epoch() + delay, delay };
       const id = Symbol("task");
       if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
-      if (typeof handler === "function") {
-        args[0] = function run(...values) {
-          noteRun(entry.key);
-          expectation.timers.delete(id);
-          return Reflect.apply(handler, this, values);
-        };
+      const over = () => expectation.timers.delete(id);
+      if (signal instanceof AbortSignal) {
+        if (signal.aborted) over();
+        signal.addEventListener("abort", over, { once: true });
       }
+      args[0] = function run(...values) {
+        noteRun(entry.key);
+        over();
+        return Reflect.apply(handler, this, values);
+      };
       return Reflect.apply(native, self, args);
     },
   }));
@@ -169,6 +216,7 @@ function overhearPage() {
   for (const name of ["clearTimeout", "clearInterval"]) overhearEnd(name, expectation.timers);
   overhearEnd("cancelAnimationFrame", expectation.frames);
   overhearRequests();
+  overhearListeners();
 }
 
 /** The times a timer of this kind ran since `seen`, and those of them whose effect would show by now. */
@@ -196,21 +244,29 @@ function stirring(entry, when, horizon) {
  */
 function comingSoon(doc, when, horizon) {
   const { now } = when;
-  for (const [id, entry] of expectation.timers) {
-    if (entry.unheard && now > entry.due + horizon) expectation.timers.delete(id);
-    else if (stirring(entry, when, horizon)) return `a timer of the page (${entry.delay} ms) is about to run`;
+  for (const entry of expectation.timers.values()) {
+    if (stirring(entry, when, horizon)) return `a timer of the page (${entry.delay} ms) is about to run`;
   }
   if (when.lateOnly) return null;
   for (const depth of expectation.frames.values()) if (depth < FRAME_LOOP) return "the page is about to draw a frame";
+  const round = roundComing(doc, when, horizon);
+  if (round) return round;
   for (const [asked, asking] of expectation.requests) {
-    if (near(asking, now)) return "the page waits for an answer it asked for";
+    if (!isSlow(asking.address) && near(asking, now)) return `the page waits for an answer from ${shortly(asking.address)}`;
     expectation.requests.delete(asked);
   }
   for (const teller of expectation.tellers) {
     if (near(teller, now)) return `a ${teller.constructor.name} of the page has not said anything yet`;
     expectation.tellers.delete(teller);
+    noteSlowness(addressOf.get(teller), true);
   }
   return when.inner ? null : resourceComing(doc, now);
+}
+
+/** The end of an address, as much of it as tells a person which one it is. */
+function shortly(address) {
+  const said = place(address || "somewhere").replace(/^\w+:\/\/[^/]*/, "") || "/";
+  return said.length > ADDRESS_SHOWN ? `...${said.slice(-ADDRESS_SHOWN)}` : said;
 }
 
 function resourceComing(doc, now) {

@@ -7,10 +7,11 @@ const ANSWER_MS = 80; // what begins this soon after an input is the page's answ
 const SETTLING_MS = 1000; // what happens this early in a document is its coming about, not its habit
 const FRAME_APART_MS = 3; // 240 frames a second are 4 ms apart
 const UNDRAWN_MS = 2000; // a page that draws nothing for so long is judged by time alone, a hidden one at once
-const FRAME_COUNTS_MS = 50; // so much rest a frame can show at most: what came late is no longer rest for that
+const FRAME_COUNTS_MS = 34; // so much rest a frame can show at most (two of 60 a second): what came late is no longer rest for that
 const FRAMES_KEPT_MS = 2000;
 const NOTED = ["scroll", "resize", "transitionrun", "transitionend", "transitioncancel", "animationstart",
   "animationend", "animationcancel", "load", "toggle", "fullscreenchange"];
+const ROUNDS = ["animationstart", "animationiteration", "animationend", "transitionend"];
 const INPUTS = ["pointermove", "pointerdown", "pointerup", "click", "keydown", "input", "change"];
 const records = new WeakMap(); // document -> record
 const nativeNow = performance.now.bind(performance);
@@ -56,6 +57,7 @@ function ownRecord(doc) {
     },
   };
   records.set(doc, record);
+  ours.add(record.note).add(noteRound);
   record.observer = new MutationObserver((changes) => {
     disturb(record);
     for (const listener of [...record.listeners]) listener(changes);
@@ -69,6 +71,7 @@ function ownRecord(doc) {
 /** Hear the document's events; said again before each judgement, since `document.open` takes listeners away. */
 function listen(record) {
   for (const kind of NOTED) record.doc.addEventListener(kind, record.note, { capture: true, passive: true });
+  for (const kind of ROUNDS) record.doc.addEventListener(kind, noteRound, { capture: true, passive: true });
   for (const kind of INPUTS) record.doc.addEventListener(kind, record.input, { capture: true, passive: true });
   if (record.doc.defaultView) record.doc.defaultView.addEventListener("resize", record.note, { passive: true });
 }

@@ -124,10 +124,20 @@ function uniqueness(selector, result, look) {
     return ["not_found", `nothing on the page matches (tried ${tried})${hint}`];
   }
   const best = result.tried.find((t) => t.index === result.strategy);
-  const few = (best.visible.length ? best.visible : best.found).slice(0, SHOWN).map((el) => shown(el, look));
+  const few = apart((best.visible.length ? best.visible : best.found).slice(0, SHOWN), look);
   const more = Math.max(best.visible.length, best.visible.length ? 0 : best.found.length) - few.length;
   const list = few.join(", ") + (more > 0 ? ` and ${more} more` : "");
   return ["not_unique", `${best.found.length} elements (${best.visible.length} visible) match by ${best.type}: ${list}`];
+}
+
+/** Elements in words; those that would read the same are told by where they are. */
+function apart(elements, look) {
+  const said = elements.map((el) => shown(el, look));
+  return said.map((words, i) => {
+    if (said.filter((other) => other === words).length === 1) return words;
+    const { x, y } = pageBox(elements[i]);
+    return `${words} at ${Math.round(x)}, ${Math.round(y)}`;
+  });
 }
 
 /** An element in words a person recognises on the page: `button#b2 "Save" (in form#edit)`. */

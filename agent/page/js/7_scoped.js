@@ -2,6 +2,7 @@
 
 const CLOSING_WORDS = /^(accept|agree|allow|i agree|ok|okay|got it|understood|close|dismiss|hide|skip|cancel|reject|decline|continue|done|not now|no,? thanks|later|x|\u00d7|\u2715|\u2716)\b|^[x\u00d7\u2715\u2716]$/i;
 const BUTTONS_LOOKED_AT = 50;
+const SAID_SHOWN = 40;
 
 /** Where a click must go: at the element, or at the label that stands for it; or what is in the way. */
 function scopeOfClick(via, el, look) {
@@ -73,6 +74,21 @@ function clippedByScroller(el, point) {
   return false;
 }
 
+/** What around it does not show the point: its box is elsewhere, and nothing of it is painted beyond that. */
+function cutOffBy(el, { x, y }) {
+  return closestFlat(flatParent(el), (node) => {
+    const style = getComputedStyle(node);
+    if (style.overflowX === "visible" && style.overflowY === "visible" && style.clipPath === "none") return false;
+    const box = pageBox(node);
+    return x < box.x || x > box.x + box.width || y < box.y || y > box.y + box.height;
+  });
+}
+
+function sizeOf(el) {
+  const { width, height } = el.getBoundingClientRect();
+  return `${Math.round(width)} x ${Math.round(height)} pixels`;
+}
+
 function topmostAt(point) {
   let { x, y } = point;
   let el = document.elementFromPoint(x, y);
@@ -105,17 +121,21 @@ function notScoped(via, el, point, look) {
   while (!home.has(hit.ownerDocument) && frameOf(hit)) hit = frameOf(hit);
   if (closestFlat(via, (node) => node === hit) || hit.contains(via)) {
     const through = getComputedStyle(via).pointerEvents === "none";
+    const cutter = through ? null : cutOffBy(via, point);
+    const why = cutter ? `cut off by ${describe(cutter)} around it (${sizeOf(cutter)})` : "cut off or see-through";
     const evidence = through
       ? "it lets the pointer through (pointer-events: none)"
-      : `its middle is cut off or see-through; ${describe(hit)} around it would be hit`;
+      : `its middle is ${why}; ${describe(hit)} around it would be hit`;
     return { evidence, cover: null };
   }
   const cover = closestFlat(hit, (node) => isOverlay(node) && !node.contains(via)) || hit;
   const closer = dismissedBy(cover, look);
   const inside = cover === hit ? "" : ` (${describe(hit)} in it)`;
+  const said = (nameOf(cover, look) || textOf(frameDocument(cover) ? frameDocument(cover).body : cover, null)).slice(0, SAID_SHOWN);
+  const words = said ? ` ${JSON.stringify(said)}` : "";
   const how = closer ? `, dismissible by ${closer.role} ${JSON.stringify(closer.said)}` : "";
   return {
-    evidence: `covered by ${describe(cover)}${inside}${how}`,
+    evidence: `covered by ${describe(cover)}${words}${inside}${how}`,
     cover: { described: describe(cover), dismissible_by: closer ? closer.said : null },
     sticks: closestFlat(hit, (node) => ["fixed", "sticky"].includes(getComputedStyle(node).position)) !== null,
   };

@@ -1,6 +1,7 @@
 // Stable: it stays where it is, as far as can be known from what was observed and what is to come.
 
-const tracks = new WeakMap(); // element -> {box, since, seen, moves, gap}: how long it has been where it is
+// element -> {box, since, seen, moves, gap, last, put}: how long it has been where it is; `put`: since when to the hair
+const tracks = new WeakMap();
 const STILL_PROPERTIES = new Set([
   "opacity", "color", "backgroundColor", "backgroundImage", "backgroundPosition", "backgroundPositionX",
   "backgroundPositionY", "backgroundSize", "boxShadow", "textShadow", "borderColor", "borderTopColor",
@@ -29,7 +30,8 @@ function unstable(el, policy, { tracked, scrolled, replaced }) {
   const need = Math.max(habitOf(track, policy, known), lookNeeded(bursts, around, now, policy, known));
   const unrested = restless(track, need, now, policy);
   if (unrested) return unrested + (replaced ? `; it was replaced ${replaced} times by another one like it` : "");
-  if (now - track.seen < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
+  // Where an animation turns back or begins, what it pushes moves by less than counts as a move elsewhere.
+  if (now - track.put < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
   return soon(track, around, beside, now, policy);
 }
 
@@ -37,7 +39,8 @@ function unstable(el, policy, { tracked, scrolled, replaced }) {
 function restless(track, need, now, policy) {
   const still = now - track.since;
   if (still < need) {
-    const what = track.moves ? `it moved ${track.moves} times while it was watched, last` : "the page last changed";
+    const times = track.moves === 1 ? "once" : `${track.moves} times`;
+    const what = track.moves ? `it ${track.how} ${times} while it was watched, last` : "the page last changed";
     return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for`;
   }
   // What happened before it was watched is told by the observer; from then on rest is what was drawn.
@@ -59,11 +62,21 @@ function trackOf(el, around, bursts, now, { tracked, scrolled }) {
     track = { box, since: same ? Math.max(before.since, quiet) : quiet, seen: same ? before.seen : now, moves: 0, gap: 0 };
   } else if (!same) {
     const gap = before.moves ? Math.max(before.gap, now - before.since) : 0;
-    track = { box, since: now, seen: now, moves: before.moves + 1, gap };
+    track = { box, since: now, seen: now, moves: before.moves + 1, gap, how: howMoved(before.box, box) };
     disturb(around[0], now); // nothing told of it, but it moved
   }
+  track.put = before && tracked && sameBox(before.last, box, 0) ? before.put : now;
+  track.last = box;
   tracks.set(el, track);
   return track;
+}
+
+/** In words: `moved (40 px right)`, `changed its size (15 px wider)`. */
+function howMoved(from, to) {
+  const part = (by, more, less) => (Math.abs(by) < 1 ? [] : [`${Math.round(Math.abs(by))} px ${by > 0 ? more : less}`]);
+  const moved = [...part(to.x - from.x, "right", "left"), ...part(to.y - from.y, "down", "up")];
+  const grown = [...part(to.width - from.width, "wider", "narrower"), ...part(to.height - from.height, "taller", "shorter")];
+  return grown.length ? `changed its size (${grown.join(", ")})` : `moved (${moved.join(", ") || "and came back"})`;
 }
 
 /** What was seen moving moves again: it must outlast its own habit, whatever the page promises. */
@@ -104,10 +117,9 @@ function soon(track, around, beside, now, policy) {
 function runningAnimation(el) {
   for (let node = el; node; node = flatParent(node) || frameOf(node)) {
     if (tagOf(node) === "marquee") return `${describe(node)} around it runs`;
-    if (!node.getAnimations) continue;
-    for (const animation of node.getAnimations()) {
+    for (const animation of elementProto.getAnimations.call(node)) {
       if (running(animation) && moves(animation.effect)) {
-        const name = animation.animationName || animation.transitionProperty || animation.id || "animation";
+        const name = animation.animationName || animation.transitionProperty || animation.id || "by script";
         return node === el ? `it is being animated (${name})` : `${describe(node)} around it is being animated (${name})`;
       }
     }
@@ -137,7 +149,7 @@ function pageBox(el) {
   return outermost(el, el.getBoundingClientRect());
 }
 
-const sameBox = (a, b) => ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= 1);
+const sameBox = (a, b, apart = 1) => ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= apart);
 
 /** A box of an element's own view in the outermost one, through frames that may be scaled. */
 function outermost(el, { x, y, width, height }) {

@@ -16,7 +16,7 @@ const library = Object.freeze({
   answer(probesJson) {
     const look = newLook();
     const probes = JSON.parse(probesJson);
-    return json({ ...pageFacts(), answers: probes.map((probe) => answerProbe(probe, look)) });
+    return json({ ...pageFacts(), revision: revision(), answers: probes.map((probe) => answerProbe(probe, look)) });
   },
   resolve(selectorJson) {
     const look = newLook();
@@ -36,8 +36,9 @@ const library = Object.freeze({
   },
   gate: async (selectorJson, policyJson) => json(await gate(JSON.parse(selectorJson), JSON.parse(policyJson))),
   snapshot(secretsJson, token = null) {
-    return json({ ...pageFacts(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
+    return json({ ...pageFacts(), revision: revision(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
+  revision: () => json({ revision: revision() }),
   coverRules: (selectorJson) => json(coverRules(JSON.parse(selectorJson))),
   lookAt: (el) => json(remember([el])),
   index(optionsJson) {

@@ -287,6 +287,14 @@ async def test_the_library_leaves_no_trace_a_page_could_stumble_over(page):
     }""")
 
 
+@pytest.mark.parametrize("name", ["parentNode", "assignedSlot", "getAnimations", "nodeType"])
+async def test_fields_named_like_what_the_gate_asks_a_form_for_do_not_mislead_it(page, name):
+    await show(page, f"<form style='display:none'><input name={name}><button>A</button></form>")
+    assert "form around it has display: none" in (await failure(page, css("button"), timeout_s=0)).evidence
+    await page.evaluate("document.forms[0].style.display = 'block'")
+    await pass_gate(page, css("button"), timeout_s=3)
+
+
 async def test_the_library_reaches_documents_that_were_there_before_it(browser):
     bare = await browser.new_page()
     await bare.set_content("<button>A</button>")

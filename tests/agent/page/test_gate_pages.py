@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from agent.page.errors import GateFailed, Point
 from agent.page.gate import judge, pass_gate
 from agent.page.guarding import Vanished, press
 from kb_schema.selectors import css
-from tests.support.gate_pages import NEGATIVE, POSITIVE, gated, jumping, open_page, sampled
+from tests.support.gate_pages import NEGATIVE, POSITIVE, TOLD, gated, jumping, open_page, sampled
 from tests.support.pages import show
 from tests.support.rotation import rotating
 
@@ -62,6 +64,57 @@ async def test_each_page_is_held_back_twenty_times_of_twenty_and_as_often_as_by_
     assert ours >= max(EACH, theirs), f"{name}: {ours} of {EACH}, by sampling {theirs}"
 
 
+BETWEEN_FRAMES = """async () => {
+    const boxOf = () => { const b = document.getElementById('go'); return b && JSON.stringify(b.getBoundingClientRect()) };
+    const untold = [], end = performance.now() + 1000;
+    for (let box = boxOf(), before = performance.now(); before < end;) {
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        if (boxOf() !== box && !moves.some((at) => at >= before - 1)) untold.push([before, now]);
+        [box, before] = [boxOf(), now];
+    }
+    return [untold, moves.length];
+}"""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(TOLD))
+async def test_a_page_with_a_clock_tells_every_move(page, name):
+    await open_page(page, NEGATIVE[name])
+    untold, moves = await page.evaluate(BETWEEN_FRAMES)
+    assert untold == []
+    assert moves > 3
+
+
+@pytest.mark.parametrize("at_ms", rotating("gate, turning", [1500, 1700, 1800, 1900], 1))
+async def test_what_an_animation_pushes_is_not_at_rest_where_that_turns_back(page, at_ms):
+    await open_page(page, NEGATIVE["pushed by an animated neighbour"])
+    await page.wait_for_function(f"document.getAnimations()[0].currentTime >= {at_ms}")
+    assert (await gated(page, timeout_s=0.6)).held
+
+
+@pytest.mark.nightly
+async def test_what_was_a_long_poll_before_is_not_waited_for_again(page):
+    answers = []
+
+    async def answer(route):
+        if "/news" in route.request.url and answers:
+            return  # there is no more news
+        if "/news" in route.request.url:
+            answers.append(route)
+            await asyncio.sleep(2.1)  # the page's clock tells a long poll by that
+        await route.fulfill(status=200, content_type="text/html", body="<button id=go>Go</button>")
+
+    await page.route("http://app.test/**", answer)
+    await page.goto("http://app.test/")
+    assert (await gated(page, timeout_s=2)).passed
+    await page.evaluate("fetch('/news?since=1').then((r) => r.text()).then(() => { window.polled = 1 })")
+    await page.wait_for_function("window.polled && performance.getEntriesByType('resource').length > 0")
+    await page.evaluate("void fetch('/news?since=2')")
+    ruling = await gated(page, timeout_s=0.1)
+    assert ruling.passed, ruling.why
+
+
 @pytest.mark.parametrize("name", rotating("gate, positive", list(POSITIVE), 4))
 async def test_a_page_on_which_a_click_is_safe_passes(page, name):
     await open_page(page, POSITIVE[name])
@@ -78,7 +131,7 @@ async def test_what_covers_is_named_with_the_control_that_puts_it_away(page):
     with pytest.raises(GateFailed) as caught:
         await pass_gate(page, css("#go"), timeout_s=0.3)
     failed = caught.value
-    assert failed.evidence.startswith("covered by div.cookie-banner")
+    assert failed.evidence.startswith('covered by div.cookie-banner "Cookies?')
     assert failed.evidence.endswith('dismissible by button "Accept"')
     assert failed.cover is not None
     assert (failed.cover.described, failed.cover.dismissible_by) == ("div.cookie-banner", "Accept")
@@ -99,6 +152,11 @@ async def test_what_covers_is_named_with_the_control_that_puts_it_away(page):
         (
             "<form id=one><button class=x id=go>Save</button></form><form id=two><button id=go>Save</button></form>",
             'button#go.x "Save" (in form#one), button#go "Save" (in form#two)',
+        ),
+        ("<button id=go>Go</button><button id=go>Go</button>", 'button#go "Go" at 8, 8, button#go "Go" at '),
+        (
+            "<div id=box style='width:0;height:0;overflow:hidden'><button id=go>Go</button></div>",
+            "its middle is cut off by div#box around it (0 x 0 pixels)",
         ),
     ],
 )
@@ -212,6 +270,7 @@ async def test_timers_of_the_page_keep_working_under_the_observer(page):
         page,
         "<script>window.seen=[];setTimeout((a,b)=>seen.push(a+b),1,'x','y');setTimeout('seen.push(1)',2);"
         "const t=setInterval(()=>{seen.push('i');clearInterval(t)},3);clearTimeout(setTimeout(()=>seen.push('no'),4));"
+        "clearTimeout(setTimeout('seen.push(`no`)',4));"
         "cancelAnimationFrame(requestAnimationFrame(()=>seen.push('no')));requestAnimationFrame((t)=>seen.push(typeof t));"
         "new Promise((done)=>setTimeout(done,9)).then(()=>seen.push('end'))</script>",
     )
