@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
+from urllib.parse import quote, quote_plus
 
 import re2
 
@@ -108,8 +109,58 @@ def fill_css(template: str, values: Mapping[str, Any]) -> str:
 
 
 def fill_pattern(template: str, values: Mapping[str, Any]) -> str:
-    """Replace every `{x}` in an RE2 pattern; a value stands for itself, whatever is in it."""
-    return fill(template, {name: re2.escape(as_text(value)) for name, value in values.items()})
+    r"""Replace every `{x}` in an RE2 pattern; a value stands for itself, whatever is in it, also where
+    it is spelt as addresses spell it. Raises `MissingVariable`.
+
+    >>> fill_pattern("^/find/{what}$", {"what": "a.b"})
+    '^/find/a\\.b$'
+    >>> fill_pattern("{what}", {"what": "a/b"})
+    '(?:a\\/b|a\\%2Fb)'
+    """
+    used = variables(template) & values.keys()
+    return fill(template, {name: _one_of(url_spellings(as_text(values[name]))) for name in used})
+
+
+def _one_of(texts: tuple[str, ...]) -> str:
+    escaped = [str(re2.escape(text)) for text in texts]
+    return escaped[0] if len(escaped) == 1 else f"(?:{'|'.join(escaped)})"
+
+
+def fill_url(template: str, values: Mapping[str, Any]) -> str:
+    """Replace every `{x}` in an address, each value percent-encoded, so that none can lead elsewhere.
+
+    An address that begins with `{x}` takes a whole address for it as it is: whoever opens it judges
+    its origin. Raises `MissingVariable`, and `ValueError` for `.` and `..` as a step of the path,
+    which no encoding takes the meaning from.
+
+    >>> fill_url("/boats/{name}?q={name}", {"name": "O'Brien/../x&y"})
+    '/boats/O%27Brien%2F..%2Fx%26y?q=O%27Brien%2F..%2Fx%26y'
+    """
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise MissingVariable(match[1], template)
+        text = as_text(values[match[1]])
+        if match.start() == 0 and (match.end() == len(template) or _ADDRESS.match(text)):
+            return text
+        return quote(text, safe="", errors="replace")
+
+    filled = _VARIABLE.sub(replacement, template)
+    dots = [step for step in re.split(r"[?#]", filled)[0].split("/") if step in (".", "..")]
+    if len(dots) > sum(step in (".", "..") for step in re.split(r"[?#]", template)[0].split("/")):
+        raise ValueError(f"{dots[0]!r} cannot be a step of the path in {template!r}")
+    return filled
+
+
+_ADDRESS = re.compile(r"https?://[^/]", re.IGNORECASE)
+_URL_SAFE = ("", "!$&'()*+,-.:;=@_~", "!$%&'()*+,-./:;=?@[\\]^_`{|}~")
+"""What JavaScript, paths and queries leave as it is."""
+
+
+def url_spellings(text: str) -> tuple[str, ...]:
+    """A text as it is, and as browsers and forms put it into addresses; each once."""
+    encoded = [quote(text, safe=safe, errors="replace") for safe in _URL_SAFE]
+    return tuple(dict.fromkeys([text, *encoded, quote_plus(text, errors="replace")]))
 
 
 def as_text(value: Any) -> str:

@@ -108,7 +108,7 @@ class Actions:
 
     async def _perform_document(self, document: Action, call: ActionCall, values: Mapping[str, Any]) -> None:
         """An action document's execution steps (KS 4.2), each wait armed before what causes it."""
-        bound = {**values, **bind(document, call), **call.parameters}
+        bound = {**values, **call.parameters, **bind(document, call)}
         await self._require(document.preconditions, bound, f"action {document.action_id!r}")
         steps = sorted(document.execution_steps, key=lambda step: step.step)
         touched = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,16 +12,21 @@ from kb_schema import vocabulary
 from kb_schema.actions import Action
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition, Condition
+from kb_schema.rules.references import looks_like_css
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
 from kb_schema.templates import (
     MissingVariable,
     as_text,
+    fill,
     fill_css,
     fill_pattern,
+    fill_tree,
+    fill_url,
     fill_value,
     is_one_variable,
     strings,
+    url_spellings,
     variables,
 )
 
@@ -31,32 +36,94 @@ CallT = TypeVar("CallT", bound=ActionCall)
 _CONDITION: TypeAdapter[BaseCondition] = TypeAdapter(Condition)
 
 
-_SELECTORS = frozenset({"target", "element", "selector", "collection_selector"})
-"""Fields that hold CSS: what is filled in is quoted, so that no value can change what is meant."""
-_PATTERNS = frozenset({"pattern"})
+class Known(str):
+    """A target that knowledge names: it may be any CSS. What people type and pages say is none."""
+
+    __slots__ = ()
+
+
+def _fill_target(template: str, values: Mapping[str, Any]) -> Any:
+    """CSS or an element's id: what is filled in is quoted, so that no value can change what is meant,
+    and a value that is the whole of it can only name an element.
+    """
+    if not variables(template):
+        return template
+    if not is_one_variable(template):
+        return fill_css(template, values)
+    value = fill_value(template, values)
+    if isinstance(value, Known | Mapping):
+        return value
+    if not isinstance(value, str) or looks_like_css(value):
+        raise ValueError(f"{as_text(value)!r} is no element's id, and only those may stand for {template}")
+    return value
+
+
+_FILLERS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
+    "target": _fill_target,
+    "element": _fill_target,
+    "element_id": _fill_target,
+    "field_id": _fill_target,
+    "fields": _fill_target,
+    "pattern": fill_pattern,
+    "url": fill_url,
+}
+"""Field -> how it is filled, where a value would have a meaning of its own in it."""
+
+
+def _filler(field: str) -> Callable[[str, Mapping[str, Any]], Any]:
+    return _fill_target if field.endswith("selector") else _FILLERS.get(field, fill_value)
 
 
 def filled(node: Any, values: Mapping[str, Any], field: str = "") -> Any:
-    """JSON data with every `{x}` filled, escaped where the field is a selector or a pattern.
+    """JSON data with every `{x}` filled once, escaped where the field is a selector, a pattern or an
+    address.
 
     Raises `StepFailed` for a variable without a value, or a value that cannot stand there.
     """
     if isinstance(node, dict):
-        return {name: filled(item, values, name) for name, item in node.items()}
+        told = {
+            name: filled_inputs(item, values) if name == "inputs" else filled(item, values, name)
+            for name, item in node.items()
+        }
+        return _as_addresses_say(node, told, values) if node.get("type") == "url_contains" else told
     if isinstance(node, list | tuple):
         return [filled(item, values, field) for item in node]
     if not isinstance(node, str):
         return node
     try:
-        if field in _PATTERNS:
-            return fill_pattern(node, values)
-        if field in _SELECTORS and variables(node) and not is_one_variable(node):
-            return fill_css(node, values)
-        return fill_value(node, values)
+        return _filler(field)(node, values)
     except MissingVariable as exc:
         raise StepFailed(str(exc), error="missing_variable") from exc
     except ValueError as exc:
         raise StepFailed(str(exc), error="bad_value") from exc
+
+
+def filled_inputs(inputs: Any, values: Mapping[str, Any]) -> Any:
+    """What a task is called with, every `{x}` filled: the names are the task's own, and the values data,
+    whatever they are called. Raises `StepFailed`.
+    """
+    try:
+        return fill_tree(inputs, values)
+    except MissingVariable as exc:
+        raise StepFailed(str(exc), error="missing_variable") from exc
+
+
+def _as_addresses_say(
+    node: dict[str, Any], told: dict[str, Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What an address is to contain, spelt as addresses spell it."""
+    template, names = node.get("value"), variables(str(node.get("value")))
+    spellings = {name: url_spellings(as_text(values[name])) for name in names}
+    if not isinstance(template, str) or all(len(each) == 1 for each in spellings.values()):
+        return told
+    most = max(map(len, spellings.values()))
+    ways = [
+        fill(template, {name: each[min(way, len(each) - 1)] for name, each in spellings.items()})
+        for way in range(most)
+    ]
+    rest = {name: value for name, value in told.items() if name not in ("type", "value")}
+    conditions = [{"type": "url_contains", "value": value} for value in dict.fromkeys(ways)]
+    return {**rest, "type": "any_of", "conditions": conditions}
 
 
 def names_used(call: ActionCall, task: Task) -> frozenset[str]:
@@ -137,9 +204,10 @@ def bind(document: Action, call: ActionCall) -> dict[str, Any]:
 
 def _bound(name: str, call: ActionCall) -> Any:
     if name in call.parameters:
-        return call.parameters[name]
+        value = call.parameters[name]
+        return _known(value) if name.endswith("selector") and isinstance(value, str) else value
     if name.endswith("selector") or name in _TARGET_PARAMETERS:
-        return call.target.to_json() if isinstance(call.target, Selector) else call.target
+        return call.target.to_json() if isinstance(call.target, Selector) else _known(call.target)
     if name in _VALUE_PARAMETERS:
         return call.value
     if name in ("typing_speed", "speed"):
@@ -147,6 +215,10 @@ def _bound(name: str, call: ActionCall) -> Any:
     if name == "clear_first":
         return call.clear_first
     return None
+
+
+def _known(target: str | None) -> Known | None:
+    return None if target is None else Known(target)
 
 
 def is_idempotent(call: ActionCall, document: Action | None) -> bool:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from playwright.async_api import Error as PlaywrightError
 
-from agent.engine.calls import fill_conditions, filled
+from agent.engine.calls import fill_conditions, filled, filled_inputs
 from agent.engine.inputs import MISSING
 from agent.engine.running import Run
 from agent.errors import AgentError
@@ -19,7 +18,7 @@ from agent.page.errors import PageError
 from kb_schema.conditions import BaseCondition, OnScreen
 from kb_schema.probes import Status
 from kb_schema.read_backs import PRESENCE, Finding, Happened, ReadBack, compare
-from kb_schema.templates import as_text, fill
+from kb_schema.templates import fill
 from kb_schema.urls import origin_of
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class Effects:
         try:
             async with self._engine.elsewhere() as other:
                 if rule.task_id is not None:
-                    inputs = filled(dict(rule.inputs), run.values)
+                    inputs = filled_inputs(rule.inputs, run.values)
                     result = await other.run_task(rule.task_id, inputs, depth=run.depth + 1)
                     return result.outputs.get(rule.output or "", MISSING) if result.succeeded else MISSING
                 return await self._on_screen(other, rule, rule.screen_id or "", run.values)
@@ -107,7 +106,7 @@ class Effects:
     ) -> Any:
         url = rule.url
         if url is not None:
-            url = fill(url, {name: quote(as_text(value), safe="") for name, value in values.items()})
+            url = filled(url, values, "url")
         if rule.expect not in PRESENCE:
             await other.guide.go_to(screen_id, method="direct_url", url=url)
             return MISSING if rule.extraction is None else await other.read(rule.extraction, values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent.engine.calls import filled
+from agent.engine.calls import filled_inputs
 from agent.engine.collection import Collection, mark_of
 from agent.errors import AgentError, LoopStopped, NotKept, PersonNeeded, touched_the_page
 from agent.page.errors import PageError, PageGone
@@ -198,7 +198,7 @@ class Items:
         """The item's task or action; what the task gave."""
         engine = self._engine
         if action.task_id is not None:
-            result = await engine.sub_task(action.task_id, filled(dict(action.inputs), values), self._depth)
+            result = await engine.sub_task(action.task_id, filled_inputs(action.inputs, values), self._depth)
             return dict(result.outputs)
         if action.action is not None:
             await self._act(action.action, values, place, collection, member)

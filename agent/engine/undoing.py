@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.engine.calls import filled
+from agent.engine.calls import filled_inputs
 from agent.engine.state import without_secrets
 from agent.errors import NotKept, StepFailed
 from kb_schema.storage import JournalEntry
@@ -70,7 +70,7 @@ async def note_reversal(engine: Engine, run: Run) -> None:
     details: dict[str, Any] = {"task": run.task.task_id, "by": reversal.task_id}
     values = {**run.values, **run.outputs}
     try:
-        inputs = filled(dict(reversal.inputs), {name: v for name, v in values.items() if v is not None})
+        inputs = filled_inputs(reversal.inputs, {name: v for name, v in values.items() if v is not None})
     except StepFailed as exc:
         details["unknown"] = str(exc)
     else:
