@@ -74,6 +74,10 @@ class Guide:
         Raises `NotInKnowledge`, `NoWay`, `Lost`, `SiteUnreachable`.
         """
         session = self._session
+        if method == "direct_url" and origin_of(session.page.url) not in session.allowed_origins:
+            address = url or (await session.knowledge.screen(screen_id)).url
+            if address is not None:  # nothing is gained by seeing another page first
+                return await self._open_screen(screen_id, address)
         await self.arrive()
         here = await session.look_for(timeout_s=1.0)
         if here.screen_id == screen_id and (url is None or session.page.url == self.resolved(url)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Page
@@ -43,6 +44,8 @@ SETTLE_S = 5.0
 """How long a page may take to become the screen one expects (KS 4.7 `validation_timeout`)."""
 
 
+LOOKS = 3
+"""How often a page is identified anew for one judgement while it goes from address to address."""
 BROWSERS_OWN_ERROR = "chrome-error://"
 """Where a page is for which no answer came: nothing more will appear on it."""
 
@@ -109,6 +112,8 @@ class Session:
     decider: Decider | None = None
     """Chooses where two elements are too close to call; None: a person is needed then."""
     memory: ElementMemory = field(default_factory=ElementMemory)
+    download_folder: Path | None = None
+    """Where downloads are kept that a task asks for; None: nowhere."""
     last_known: str | None = None
     """The last screen that was recognised: where recovery starts."""
     current: Identification | None = None
@@ -133,16 +138,6 @@ class Session:
     def on(self, page: Page) -> Session:
         """The same session on another page (a tab)."""
         return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True, _revision=None)
-
-    @property
-    def screen_id(self) -> str | None:
-        """The screen of the last look; it may be out of date after an action."""
-        return self.current.screen_id if self.current else None
-
-    @property
-    def allowed_origins(self) -> frozenset[str]:
-        """Where the agent may act."""
-        return frozenset({origin_of(self.base_url), *(origin_of(o) for o in self.website.allowed_origins)})
 
     async def snapshot(self) -> PageSnapshot:
         """The page as it is, without secrets."""
@@ -238,10 +233,10 @@ class Session:
         )
         by_screen = any(condition.needs_screen for condition in conditions)
         by_element = any(elements_named(condition) for condition in conditions)
-        looked = False
+        looked = 0
         if by_screen and (self.current is None or self._revision is None or not self._knows_the_address()):
             await self.look()
-            looked = True
+            looked = 1
         while True:
             elements = await self.elements() if by_element else {}
             scope = ElementScope(elements, self.website.authenticated_when, values or {})
@@ -249,10 +244,11 @@ class Session:
                 known = replace(known, screen_known=True, screen_id=self.screen_id)
             verdicts, seen = await evaluated(self.page, conditions, scope, known)
             self._seen = seen.revision
-            if looked or not by_screen or seen.revision == self._revision:
+            same = looked > 0 and self._knows_the_address()  # what moved on it did so while it was looked at
+            if not by_screen or same or seen.revision == self._revision or looked == LOOKS:
                 return verdicts
             await self.look()  # the page is not the one that was identified any more
-            looked = True
+            looked += 1
 
     async def judge_until_held(
         self,

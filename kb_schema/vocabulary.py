@@ -25,6 +25,8 @@ class ActionType:
     """Whether doing it twice is the same as doing it once. A click may submit: it is not."""
     on_page: bool = True
     """Whether it is performed on the page (else by the engine)."""
+    may_lead_on: bool = True
+    """Whether it may show another screen without any change of the page's content (else only by one)."""
     aliases: tuple[str, ...] = ()
 
 
@@ -63,31 +65,31 @@ for _action in (
                aliases=("click_button", "ElementInteraction.Click")),
     ActionType("double_click", "Click an element twice", idempotent=False),
     ActionType("hover", "Move the pointer over an element"),
-    ActionType("focus", "Give an element the keyboard focus", aliases=("focus_element",)),
-    ActionType("fill", "Replace a field's text", takes_value=True,
+    ActionType("focus", "Give an element the keyboard focus", may_lead_on=False, aliases=("focus_element",)),
+    ActionType("fill", "Replace a field's text", takes_value=True, may_lead_on=False,
                aliases=("type", "type_text", "input_text", "enter_text", "ElementInteraction.InputText")),
-    ActionType("append_text", "Add text to a field", takes_value=True, idempotent=False,
+    ActionType("append_text", "Add text to a field", takes_value=True, idempotent=False, may_lead_on=False,
                aliases=("ElementInteraction.AppendText",)),
     ActionType("input_and_submit", "Replace a field's text and press Enter", takes_value=True, idempotent=False,
                aliases=("ElementInteraction.InputAndSubmit",)),
-    ActionType("clear", "Empty a field", aliases=("clear_field", "clear_if_needed")),
+    ActionType("clear", "Empty a field", may_lead_on=False, aliases=("clear_field", "clear_if_needed")),
     ActionType("press", "Press keys, e.g. `Enter` or `Control+A`", target="optional", takes_value=True,
                idempotent=False, aliases=("press_key",)),
-    ActionType("select_option", "Choose an option of a list by value or label", takes_value=True,
+    ActionType("select_option", "Choose an option of a list by value or label", takes_value=True, may_lead_on=False,
                aliases=("select", "select_dropdown")),
     ActionType("check", "Tick a checkbox or radio button"),
     ActionType("uncheck", "Untick a checkbox"),
     ActionType("upload_file", "Give a file to a file field", takes_value=True,
                aliases=("upload", "set_input_files")),
-    ActionType("scroll", "Scroll the page or an element", target="optional", takes_value=True,
+    ActionType("scroll", "Scroll the page or an element", target="optional", takes_value=True, may_lead_on=False,
                aliases=("ElementInteraction.Scroll",)),
-    ActionType("scroll_to_element", "Bring an element into view",
+    ActionType("scroll_to_element", "Bring an element into view", may_lead_on=False,
                aliases=("scroll_up_to_element", "ElementInteraction.ScrollUpToElement")),
     ActionType("navigate", "Open a URL, or find the way to a screen", target="none",
                aliases=("visit_url", "goto", "navigate_to_screen")),
     ActionType("navigate_back", "Go back in history", target="none", idempotent=False, aliases=("go_back",)),
     ActionType("refresh", "Load the page again", target="none", aliases=("reload", "refresh_page")),
-    ActionType("get_screen_content", "Read what the page says", target="optional",
+    ActionType("get_screen_content", "Read what the page says", target="optional", may_lead_on=False,
                aliases=("read_screen", "extract")),
     ActionType("wait", "Wait a time, or for a person", target="none", on_page=False,
                aliases=("UserInputsRequired",)),

@@ -250,7 +250,7 @@ class Actions:
             error = str(exc) or type(exc).__name__
             raise
         finally:
-            session.touched()
+            session.touched(screen=vocabulary.ACTION_TYPES[name].may_lead_on)
             redact = session.context.redact
             session.bus.tell(
                 ActionDone(

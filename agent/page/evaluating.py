@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from playwright.async_api import Page
 
-from agent.page.probing import look
+from agent.page.probing import PageFacts, look
 from kb_schema.conditions import BaseCondition
 from kb_schema.evaluation import questions, verdicts
 from kb_schema.probes import Facts, Scope, Verdict
@@ -16,7 +16,14 @@ from kb_schema.probes import Facts, Scope, Verdict
 async def evaluate(
     page: Page, conditions: Sequence[BaseCondition], scope: Scope, facts: Facts | None = None
 ) -> list[Verdict]:
-    """The verdict on each condition.
+    """The verdict on each condition, as `evaluated`."""
+    return (await evaluated(page, conditions, scope, facts))[0]
+
+
+async def evaluated(
+    page: Page, conditions: Sequence[BaseCondition], scope: Scope, facts: Facts | None = None
+) -> tuple[list[Verdict], PageFacts]:
+    """The verdict on each condition, and what the page said for it.
 
     `facts` carries what the page cannot say (screen, events, time, context, base URLs); URL,
     title, ready state and answers are read from the page in one round trip. Raises `PageGone`.
@@ -29,4 +36,4 @@ async def evaluate(
         ready_state=seen.ready_state,
         answers=seen.answers,
     )
-    return verdicts(conditions, known, scope)
+    return verdicts(conditions, known, scope), seen

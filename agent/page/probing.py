@@ -22,6 +22,8 @@ class PageFacts:
     url: str
     title: str
     ready_state: str
+    revision: str | None = None
+    """A word for the state of the page, another one after every change; None where it is not to be told."""
     answers: dict[str, ProbeAnswer] = field(default_factory=dict)
 
 
@@ -38,7 +40,7 @@ async def look(page: Page, probes: Sequence[Probe]) -> PageFacts:
         await library.document_ready(page, PARSED_WITHIN_S)
         said = await library.call(page, "answer", asked)
     answers = {key: ProbeAnswer(**answer) for key, answer in zip(unique, said["answers"], strict=True)}
-    return PageFacts(said["url"], said["title"], said["ready_state"], answers)
+    return PageFacts(said["url"], said["title"], said["ready_state"], said["revision"], answers)
 
 
 async def answer_probes(page: Page, probes: Sequence[Probe]) -> dict[str, ProbeAnswer]:

@@ -17,7 +17,22 @@ from kb_schema.snapshots import PageSnapshot, Viewport
 async def take_snapshot(
     page: Page, secrets: Sequence[Selector] = (), *, look: str | None = None
 ) -> PageSnapshot:
-    """The page as it is now, annotated (`kb_schema.snapshots`).
+    """The page as it is now, as `snapshot_and_revision`."""
+    return (await snapshot_and_revision(page, secrets, look=look))[0]
+
+
+async def revision_of(page: Page) -> str | None:
+    """A word for the state of the page: the same one means that nothing changed but what fields hold. None
+    where it cannot be told. Raises `PageGone`.
+    """
+    said: str | None = (await library.call(page, "revision"))["revision"]
+    return said
+
+
+async def snapshot_and_revision(
+    page: Page, secrets: Sequence[Selector] = (), *, look: str | None = None
+) -> tuple[PageSnapshot, str | None]:
+    """The page as it is now, annotated (`kb_schema.snapshots`), and the word for its state then.
 
     The contents of password fields, of elements marked `data-pp-secret` and of those that match a
     selector of `secrets` never leave the page. With the token of a `look` at the page, its elements
@@ -28,7 +43,7 @@ async def take_snapshot(
     if said["ready_state"] == "loading":  # half a page is no page: wait until it is parsed
         await library.document_ready(page, PARSED_WITHIN_S)
         said = await library.call(page, "snapshot", asked, look)
-    return PageSnapshot(
+    taken = PageSnapshot(
         url=said["url"],
         title=said["title"],
         html=said["html"],
@@ -37,3 +52,4 @@ async def take_snapshot(
         viewport=Viewport(**said["viewport"]),
         annotated=True,
     )
+    return taken, said["revision"]
