@@ -139,6 +139,16 @@ class Session:
         """The same session on another page (a tab)."""
         return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True, _revision=None)
 
+    @property
+    def screen_id(self) -> str | None:
+        """The screen of the last look; it may be out of date after an action."""
+        return self.current.screen_id if self.current else None
+
+    @property
+    def allowed_origins(self) -> frozenset[str]:
+        """Where the agent may act."""
+        return frozenset({origin_of(self.base_url), *(origin_of(o) for o in self.website.allowed_origins)})
+
     async def snapshot(self) -> PageSnapshot:
         """The page as it is, without secrets."""
         taken, self._seen = await snapshot_and_revision(self.page, self.secret_fields)
