@@ -65,6 +65,28 @@ class PersonNeeded(AgentError):
     """Something only a person can decide or do."""
 
 
+class NotAuthored(PersonNeeded):
+    """The page did something that the knowledge does not say what to do about: it was refused.
+
+    `kind`: `dialog`, `download`, `tab` or `file`.
+    """
+
+    def __init__(self, message: str, *, kind: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.kind = kind
+
+
+class LedAway(PersonNeeded):
+    """The page is one of another website: nothing is done or read there."""
+
+    def __init__(self, url: str, origin: str, allowed: frozenset[str]) -> None:
+        super().__init__(
+            f"led away to {origin}, which is not among the allowed origins: {', '.join(sorted(allowed))}",
+            hint="if it belongs to the website, add it to its `allowed_origins`",
+        )
+        self.url, self.origin, self.allowed = url, origin, allowed
+
+
 class ValueRefused(PersonNeeded):
     """A field does not take a value, as the knowledge or the page says."""
 

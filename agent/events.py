@@ -26,6 +26,15 @@ class ScreenSeen(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DialogAnswered(Event):
+    """The page put a dialog up (`alert`, `confirm`, `prompt`, `beforeunload`)."""
+
+    kind: str
+    message: str
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TaskStarted(Event):
     """A task begins; `depth` 0 is the one that was asked for."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from playwright.async_api import Page
 
 from agent.context import Context
+from agent.errors import LedAway
 from agent.events import Bus, ScreenSeen
 from agent.healing.healer import Decider, HealPolicy
 from agent.healing.memory import ElementMemory
@@ -139,6 +140,12 @@ class Session:
         """The same session on another page (a tab)."""
         return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True, _revision=None)
 
+    def check_origin(self) -> None:
+        """Raises `LedAway` where the page is one of another website."""
+        origin = origin_of(self.page.url)
+        if origin.startswith(("http://", "https://")) and origin not in self.allowed_origins:
+            raise LedAway(self.page.url, origin, self.allowed_origins)
+
     @property
     def screen_id(self) -> str | None:
         """The screen of the last look; it may be out of date after an action."""
@@ -170,7 +177,8 @@ class Session:
         return not self._stale and self.context.redact(self.page.url) == self._looked_at
 
     async def look(self) -> Identification:
-        """Ask the desk which screen the page is."""
+        """Ask the desk which screen the page is. Raises `LedAway`."""
+        self.check_origin()
         snapshot = await self.snapshot()
         revision = self._seen
         found = await self.knowledge.identify(snapshot, self.last_known)
@@ -235,6 +243,7 @@ class Session:
         """
         if not conditions:
             return []
+        self.check_origin()
         known = replace(
             facts or Facts(),
             path_base=self.base_url,

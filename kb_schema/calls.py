@@ -25,6 +25,19 @@ def _loops(name: Any, target: Any) -> bool:
     )
 
 
+class DialogAnswer(Model):
+    """How a dialog of the page is answered. In short: `accept` or `dismiss`."""
+
+    accept: bool
+    text: str | None = None
+    """Of a prompt: what is typed into it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        return {"accept": data == "accept"} if data in ("accept", "dismiss") else data
+
+
 class ActionCall(Model):
     """An action type (or an action document's id) with what it is applied to.
 
@@ -52,6 +65,12 @@ class ActionCall(Model):
     iterator_spec: str | None = None
     """`{iterator_spec}`: the task's own."""
     observability_trigger: ObservabilityTrigger | None = None
+    on_dialog: DialogAnswer | None = None
+    """Where the page asks something (`confirm`, `prompt`): what to answer; None: such a step is refused."""
+    new_tab: Literal["follow", "close"] | None = None
+    """Where it opens another tab: go on there, or close it; None: such a step is refused."""
+    download: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)] | None = None
+    """It leads to a download, which is kept: the variable that has its path then."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """Further parameters of an action document, and `{{x}}` of parameterised selectors."""
     fallback_actions: tuple[ActionCall, ...] = ()

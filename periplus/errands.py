@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 TAKEN_OVER = "another process took the run over"
 RESULT = "result.json"
+DOWNLOADS = "downloads"
 
 _INSTEAD = {
     "goal": "go there again: `periplus run --goal SCREEN`",
@@ -145,6 +146,7 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
                 asker=gear.asker, runs=gear.runs, run_id=errand.run_id,
             )
         )  # fmt: skip
+        session.download_folder = gear.folder / DOWNLOADS
         trace = SessionTrace(gear.folder / SESSION, website_id=errand.website_id, context=session.context)
         session.bus.listen(trace)
         for listener in gear.listeners:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import Error as PlaywrightError
 
+from agent.engine.asides import Asides
 from agent.engine.calls import bind, fill_call, fill_conditions
 from agent.engine.companion import Companion
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
@@ -45,6 +46,8 @@ from kb_schema.urls import resolve
 if TYPE_CHECKING:
     from agent.engine.engine import Engine
 
+ELSEWHERE = frozenset({"run_task", "execute_iterator"})
+"""Actions made of other actions, of which each has its own dialogs and downloads."""
 MUST_HAPPEN = frozenset({"element_visible", "element_hidden", "url_change"})
 """Events without which a step has not done its work. That nothing in a page or network moved is
 no failure by itself: the postconditions decide."""
@@ -56,6 +59,7 @@ class Actions:
     def __init__(self, session: Session, engine: Engine, companion: Companion) -> None:
         self._session, self._engine, self._companion = session, engine, companion
         self._expecting: tuple[BaseCondition, ...] = ()
+        self._asides = Asides(session)
 
     def expect(self, conditions: tuple[BaseCondition, ...]) -> None:
         """What the step that begins is to bring about."""
@@ -66,6 +70,7 @@ class Actions:
         """Whether it did; None where nothing can tell. What was learned of elements rests on it."""
         self._expecting = ()
         await self._session.memory.settle(held, self._session.bus.tell)
+        await self._asides.settle(unseen=held is None)
 
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """The call; its fallback actions in order where it failed without touching the page.
@@ -85,11 +90,22 @@ class Actions:
     async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         filled = fill_call(call, values)
         document = await self._session.knowledge.action(filled.action_type)
-        async with self._watching(filled.observability_trigger, values):
-            if document is not None and document.execution_steps:
-                await self._perform_document(document, filled, values)
-            else:
-                await self._primitive(filled, values)
+        if filled.canonical_type not in ELSEWHERE:
+            self._asides.expect(filled)
+        try:
+            async with self._watching(filled.observability_trigger, values):
+                if document is not None and document.execution_steps:
+                    await self._perform_document(document, filled, values)
+                else:
+                    await self._primitive(filled, values)
+        except (PageError, StepFailed):
+            await self._asides.settle()  # what the page did beside it says more
+            raise
+        got: dict[str, Any] = {}
+        await self._asides.follow(filled, got)
+        await self._asides.settle()
+        if isinstance(values, dict):
+            values.update(got)
 
     @asynccontextmanager
     async def _watching(
@@ -189,8 +205,9 @@ class Actions:
 
     def _healer(self) -> Healer:
         session = self._session
+        policy = session.healing.while_dismissing if self._engine.dismissing else session.healing
         return Healer(
-            session.page, session.bus.tell, policy=session.healing, decider=session.decider,
+            session.page, session.bus.tell, policy=policy, decider=session.decider,
             dismiss=self._engine.dismiss_overlays,
         )  # fmt: skip
 

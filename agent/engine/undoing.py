@@ -98,7 +98,8 @@ def undoing_of(entries: Sequence[JournalEntry]) -> Undoing:
         if entry.action != UNDO and entry.outcome != "did_not_happen"
         and not any(_within(entry.key, path) for path in paths)
     }  # fmt: skip
-    to_do, undone = [], []
+    to_do: list[Reversal] = []
+    undone: list[Reversal] = []
     for note in sorted(outermost, key=lambda each: (each.begun_at, each.key), reverse=True):
         if "inputs" not in note.details:
             reason = str(note.details.get("unknown", "what undoes it was not written down"))

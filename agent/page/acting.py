@@ -409,7 +409,14 @@ async def _upload_file(order: Order) -> None:
     missing = await asyncio.to_thread(lambda: [name for name in files if not Path(name).is_file()])
     if missing:
         raise ActionMisused(order.action, f"cannot give the file {missing[0]!r}: there is none")
-    await (await order.gated()).element.set_input_files(files, timeout=ACTION_TIMEOUT_MS)
+    gated = await order.gated()
+    if (await library.call_on(order.page, "kind", gated.element))["tag"] == "input":
+        await gated.element.set_input_files(files, timeout=ACTION_TIMEOUT_MS)
+        return
+    # A button whose script asks for files: the page's own field may not even be in the document.
+    async with order.page.expect_file_chooser(timeout=ACTION_TIMEOUT_MS) as asked:
+        await gated.pointer.click(force=True, timeout=ACTION_TIMEOUT_MS)
+    await (await asked.value).set_files(files, timeout=ACTION_TIMEOUT_MS)
 
 
 # -- the view ------------------------------------------------------------------------------------
