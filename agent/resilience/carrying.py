@@ -239,7 +239,8 @@ class Resilience:
             situation = Situation(session.screen_id, situation.url)
         step = attempt.run.authored(attempt.index)
         return Failure(
-            self._engine, attempt.run, attempt.index, step, error, situation,
+            self._engine, attempt.run, attempt.index, step,
+            attempt.run.trouble.get(step.step_id, error), situation,
             touched=touched_the_page(error), repeatable=await self._engine.steps.repeatable(step),
         )  # fmt: skip
 

@@ -36,10 +36,11 @@ class Failure:
     step: TaskStep
     """As the task has it."""
     error: Exception
+    """Of the task's own approach."""
     situation: Situation
     """Where it began."""
     touched: bool
-    """Whether something may have happened on the page."""
+    """Whether the last attempt may have done something on the page."""
     repeatable: bool
 
 

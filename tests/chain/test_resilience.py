@@ -1,0 +1,322 @@
+"""Steps that do not come off: other approaches within limits, going on without, all data in the result."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agent.engine.engine import Engine
+from agent.engine.state import RunState
+from agent.events import Replanned, StepEnded
+from agent.healing.healer import HealPolicy
+from kb_schema import parse_document
+from kb_schema.answers import TaskSummary
+from kb_schema.calls import ActionCall
+from kb_schema.resilience import ResiliencePolicy
+from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
+from kb_store.runs import open_runs
+from periplus.logbook import Kept, _Lessons
+from tests.support.lives import another_life, kept_state
+
+TO_QUAY = {
+    "step_id": "go",
+    "action": {"action_type": "navigate", "target_screen": "quay"},
+    "postconditions": [{"type": "on_screen", "screen_id": "quay"}],
+}
+
+
+def text_of(selector):
+    return {"method": "dom_extraction", "selector": selector}
+
+
+def reading(step_id, selector="#add", **more):
+    """A step that only reads."""
+    return {"step_id": step_id, "action": {"action_type": "get_screen_content", "target": selector}, **more}
+
+
+def clicking(step_id, target, **more):
+    return {"step_id": step_id, "action": {"action_type": "click", "target": target}, **more}
+
+
+def knows(session, *steps, **more):
+    """A task of the test's own, `t` unless it is named."""
+    task = parse_document({"type": "task", "task_id": "t", "steps": list(steps), **more})
+    session.knowledge.know(task)
+    return task
+
+
+@pytest.fixture
+def quick(session, impatient):
+    """What is not there is given up at once."""
+    session.healing = HealPolicy(max_rounds=0, gate_s=0.3)
+    return session
+
+
+@pytest.fixture
+async def runs(tmp_path):
+    async with open_runs(tmp_path / "runs") as store:
+        yield store
+
+
+def assert_within_limits(result, per_step=3, total=10):
+    """Nothing was tried twice, and no more than the limits allow."""
+    failed = [each for each in result.tried if each.outcome == "failed"]
+    assert len({each.fingerprint for each in result.tried}) == len(result.tried)
+    assert [each.attempts for each in failed] == [1] * len(failed)
+    assert result.replans <= total
+    places = {(each.task_id, each.step_id, each.item) for each in failed}
+    for place in places:
+        replanned = [
+            e for e in failed if (e.task_id, e.step_id, e.item) == place and e.approach != "authored"
+        ]
+        assert len(replanned) <= per_step
+
+
+async def test_a_task_that_can_never_succeed_ends_with_its_data_and_the_list_of_what_was_tried(quick, site):
+    site.moor("Gannet")
+    knows(
+        quick,
+        {**TO_QUAY},
+        clicking("cast", "#nothere"),
+        reading("look"),
+        io_spec={"outputs": [{"name": "first", "after_step": "go", "extraction": text_of("td.name")}]},
+    )
+    replanned = []
+    quick.bus.listen(lambda e: replanned.append(e) if isinstance(e, Replanned) else None)
+    result = await Engine(quick).run_task("t")
+    assert result.status is RunStatus.FAILURE
+    assert result.critical_missing == ("cast",)
+    assert 0 < result.completion_percentage < 100
+    assert result.outputs == {"first": "Gannet"}
+    assert result.best_effort_data == {"first": "Gannet"}
+    assert "#nothere" in (result.error or "")
+    assert next(each.approach for each in result.tried) == "authored"
+    assert len(replanned) == result.replans > 0
+    assert_within_limits(result)
+
+
+async def test_a_step_that_only_reads_is_gone_without_and_what_was_read_is_partial(quick, site):
+    site.moor("Gannet")
+    outputs = [
+        {"name": "name", "after_step": "a", "extraction": text_of("td.name")},
+        {"name": "rating", "after_step": "b", "extraction": text_of("td.rating")},
+        {"name": "length", "after_step": "c", "extraction": text_of("td.length")},
+    ]
+    knows(quick, TO_QUAY, reading("a"), reading("b", "#nothere"), reading("c"), io_spec={"outputs": outputs})
+    result = await Engine(quick).run_task("t")
+    assert result.outputs == {"name": "Gannet", "length": "6"}
+    assert result.degraded_steps == ("b",)
+    assert result.completion_percentage == pytest.approx(100 * 2.25 / 3.25, abs=0.1)
+    assert result.status is RunStatus.DEGRADED
+    assert [step.status for step in result.steps][-1] is StepStatus.DONE
+    assert "#nothere" in (result.error or "")
+    assert_within_limits(result)
+    quick.resilience = ResiliencePolicy(enable_degradation=False, enable_replanning=False)
+    result = await Engine(quick).run_task("t")
+    assert (result.outputs, result.degraded_steps) == ({"name": "Gannet"}, ())
+    assert result.replans == 0
+
+
+async def test_nothing_is_changed_on_the_site_after_a_step_that_was_gone_without(quick, site):
+    form = {"action_type": "navigate", "target_screen": "boat_new"}
+    name = {"action_type": "fill", "target": "#nothere", "value": "Nameless"}
+    steps = [
+        {"step_id": "open", "action": form},
+        {"step_id": "name", "action": name},
+        clicking("moor", "moor"),
+    ]
+    knows(quick, *steps)
+    result = await Engine(quick).run_task("t")
+    assert result.status is RunStatus.FAILURE
+    assert [step.step_id for step in result.steps if step.step_id == "moor"] == []
+    assert site.state()["boats"] == []
+    assert_within_limits(result)
+
+
+async def test_an_acceptable_outcome_is_a_partial_success_and_told_as_one(quick, site):
+    alternative = {"type": "dom_contains", "value": "boats moored"}
+    wanted = {"type": "dom_contains", "value": "4.5 stars", "timeout": 0.3}
+    filtering = reading("filter", postconditions=[wanted], acceptable_outcomes=[alternative])
+    knows(quick, TO_QUAY, filtering)
+    result = await Engine(quick).run_task("t")
+    assert result.status is RunStatus.PARTIAL
+    last = result.steps[-1]
+    assert (last.status, last.outcome, last.confidence) == (StepStatus.DONE, "alternative", 0.65)
+    assert result.degraded_steps == ("filter",)
+    knows(quick, TO_QUAY, {**filtering, "min_success_confidence": 0.6})
+    assert (await Engine(quick).run_task("t")).status is RunStatus.SUCCESS
+    knows(quick, TO_QUAY, {**filtering, "required_evidence": [{"type": "dom_contains", "value": "anchor"}]})
+    assert (await Engine(quick).run_task("t")).status is not RunStatus.SUCCESS
+
+
+async def test_a_way_that_is_closed_is_gone_around(quick, site):
+    await quick.page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => document.querySelector('#add')?.remove())"
+    )
+    result = await Engine(quick).run_task("register_boat", {"boat_name": "Gannet"})
+    assert result.status is RunStatus.SUCCESS, result.error
+    worked = [each for each in result.tried if each.outcome == "worked"]
+    assert [(each.step_id, each.approach, each.detail) for each in worked] == [
+        ("open_form", "other_path", "direct_url")
+    ]
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Gannet"]
+
+
+async def test_a_later_strategy_of_the_selector_is_used_where_the_first_does_nothing(quick):
+    twin = {"strategies": [{"type": "css", "value": "h1"}, {"type": "css", "value": "#add"}]}
+    step = clicking(
+        "open", twin, postconditions=[{"type": "on_screen", "screen_id": "boat_new"}], repeatable=True
+    )
+    knows(quick, TO_QUAY, step)
+    result = await Engine(quick).run_task("t")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.steps[-1].approach == "other_selector"
+    assert_within_limits(result)
+
+
+async def test_another_task_with_the_same_postcondition_takes_the_steps_place(quick, monkeypatch):
+    there = [{"type": "on_screen", "screen_id": "boat_new"}]
+    knows(
+        quick,
+        {"step_id": "walk", "action": {"action_type": "navigate", "target_screen": "boat_new"}},
+        task_id="walk_there",
+        success_criteria=there,
+    )
+    knows(
+        quick,
+        clicking("moor", "moor", repeatable=False),
+        task_id="moor_there",
+        success_criteria=there,
+    )
+
+    async def known(_screen_id):
+        return tuple(TaskSummary(task_id=name, name=name) for name in ("moor_there", "walk_there"))
+
+    monkeypatch.setattr(quick.knowledge, "tasks_for_screen", known)
+    gone = {"action_type": "focus", "target": "#nothere"}
+    knows(quick, TO_QUAY, {"step_id": "open", "action": gone, "postconditions": there})
+    result = await Engine(quick).run_task("t")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert (result.steps[-1].approach, quick.screen_id) == ("other_task", "boat_new")
+    assert [each.detail for each in result.tried if each.outcome == "worked"] == ["walk_there"]
+
+
+async def test_what_an_inferencer_suggests_is_tried_after_all_else_and_only_what_is_safe(quick):
+    asked = []
+
+    class Clever:
+        async def suggest(self, context):
+            asked.append(context)
+            return [
+                ActionCall(action_type="click", target="#fog"),  # may not be repeated: the step may
+                ActionCall(action_type="hover", target="#add"),
+            ]
+
+    quick.inferencer = Clever()
+    quick.resilience = ResiliencePolicy(max_replans_per_step=999, max_total_replans=15)
+    knows(quick, TO_QUAY, {"step_id": "point", "action": {"action_type": "hover", "target": "#nothere"}})
+    result = await Engine(quick).run_task("t")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.steps[-1].approach == "inferred"
+    assert asked[0].failed_step["step_id"] == "point"
+    assert "#nothere" in asked[0].failure_reason
+    assert all("#fog" not in each.detail for each in result.tried)
+    assert_within_limits(result, per_step=15, total=15)
+
+
+async def test_what_worked_last_time_is_tried_first(quick, runs):
+    quick.lessons = _Lessons(runs)
+    twins = {"strategies": [{"type": "css", "value": f"#{name}"} for name in ("boats + p", "nothere", "add")]}
+    step = clicking(
+        "open", twins, postconditions=[{"type": "on_screen", "screen_id": "boat_new"}], repeatable=True
+    )
+    knows(quick, TO_QUAY, step)
+    first = await Engine(quick).run_task("t")
+    second = await Engine(quick).run_task("t")
+    assert first.succeeded, first.error
+    assert second.succeeded, second.error
+    details = [[each.detail for each in run.tried if each.approach != "authored"] for run in (first, second)]
+    assert len(details[0]) == 2
+    assert details[1] == details[0][-1:]
+    kept = await runs.memory.lessons("harbour", "quay", "t")
+    assert {(each.approach, each.worked, each.failed) for each in kept} >= {("authored", 0, 2)}
+
+
+async def test_a_page_that_goes_in_the_middle_leaves_a_result_with_all_data(quick, site):
+    site.moor("Gannet")
+
+    def close(event):
+        if isinstance(event, StepEnded) and event.step_id == "go":
+            task = asyncio.ensure_future(quick.page.close())
+            task.add_done_callback(lambda _: closed.set())
+
+    closed = asyncio.Event()
+    quick.bus.listen(close)
+    outputs = [{"name": "first", "after_step": "go", "extraction": text_of("td.name")}]
+    knows(quick, TO_QUAY, reading("a"), reading("b"), reading("c"), io_spec={"outputs": outputs})
+    result = await Engine(quick).run_task("t")
+    await closed.wait()
+    assert result.status in (RunStatus.FAILURE, RunStatus.DEGRADED)
+    assert result.error
+    assert result.best_effort_data == {"first": "Gannet"}
+
+
+async def test_a_site_that_goes_away_in_the_middle_leaves_a_result_with_all_data(quick, site):
+    site.moor("Gannet")
+
+    async def cut(route):
+        await route.abort("connectionrefused")
+
+    await quick.page.context.route("**/boats/new", cut)
+    outputs = [{"name": "first", "after_step": "go", "extraction": text_of("td.name")}]
+    gone = {
+        "step_id": "gone",
+        "action": {"action_type": "navigate", "target_screen": "boat_new", "method": "direct_url"},
+    }
+    knows(quick, TO_QUAY, gone, io_spec={"outputs": outputs})
+    result = await Engine(quick).run_task("t")
+    assert not result.succeeded
+    assert result.outputs == {"first": "Gannet"}
+
+
+async def test_what_failed_before_a_crash_is_not_tried_again_after_it(quick, runs, browser):
+    kept = Kept(runs)
+    knows(
+        quick,
+        TO_QUAY,
+        {"step_id": "point", "action": {"action_type": "hover", "target": "#nothere"}},
+        reading("c"),
+    )
+    engine = Engine(quick, keeping=kept)
+    ended = await engine.run_task("t")
+    state = await kept_state(kept, quick)
+    state.ledger.over = False  # cut off before its end
+    del state.frames["t"].done["point"]
+    failed = set(state.ledger.failed)
+    assert failed
+    async with another_life(quick, browser, RunState.model_validate(state.model_dump())) as later:
+        later.healing = quick.healing
+        again = await Engine(later, keeping=kept, resume=state).run_task("t")
+    assert [each.fingerprint for each in again.tried] == [each.fingerprint for each in ended.tried]
+    assert all(each.attempts == 1 for each in again.tried if each.outcome == "failed")
+    assert again.replans == ended.replans
+
+
+async def test_a_run_may_stop_early_when_enough_is_done(quick):
+    quick.resilience = ResiliencePolicy(allow_early_exit=True, min_acceptable_completion=60)
+    knows(quick, *[reading(name) for name in "abcde"])
+    result = await Engine(quick).run_task("t")
+    assert (result.completion_percentage, result.status) == (60, RunStatus.PARTIAL)
+    assert result.early_exit
+    assert len(result.steps) == 3
+    knows(quick, *[reading(name) for name in "abcd"], reading("e", critical=True))
+    assert (await Engine(quick).run_task("t")).succeeded
+
+
+async def test_no_step_begins_after_the_time_of_a_run_is_over(quick):
+    knows(quick, TO_QUAY, reading("a"), resilience={"timeout_s": 0})
+    result = await Engine(quick).run_task("t")
+    assert "time of the run is over" in (result.error or "")
+    assert result.evidence is EvidenceLevel.UNVERIFIED
+    assert result.steps == ()
