@@ -52,6 +52,7 @@ from kb_schema.read_backs import Happened
 from kb_schema.runs import RunResult, RunStatus, StepStatus
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.values import Extraction, ValueRule
+from kb_schema.websites import Overlay
 
 MAX_DEPTH = 8
 """How deep tasks may call tasks: deeper is a mistake in the knowledge."""
@@ -96,7 +97,8 @@ class Engine:
         )
         self._running: tuple[str, ...] = ()
         """The tasks that run now, the outermost first."""
-        self._dismissing = False
+        self.dismissing = False
+        """Something that is in the way is being put away."""
         self.depth = 0
         """Of the task that runs now."""
         self.place: str | None = None
@@ -383,27 +385,32 @@ class Engine:
 
     async def dismiss_overlays(self) -> bool:
         """Close what the website says may get in the way, by its own controls; whether any was."""
-        if self._dismissing:
+        if self.dismissing:
             return False  # its control is covered by another one: that one must go first
         overlays = self.session.website.overlays
         verdicts = await self.session.judge([overlay.present_when for overlay in overlays])
         present = [overlay for overlay, verdict in zip(overlays, verdicts, strict=True) if verdict.held]
-        closed = False
-        self._dismissing = True
+        self.dismissing = True
         try:
-            for overlay in [*present, *present]:  # a second time for what was covered by a later one
-                (verdict,) = await self.session.judge([overlay.present_when])
-                if not verdict.held:
-                    continue
-                try:
-                    await self.actions.perform(overlay.dismiss, {})
-                except (GateFailed, StepFailed):
-                    continue  # still opening, or gone by itself: the step's own gate will tell
-                closed = True
-                self.session.bus.tell(OverlayDismissed(overlay.overlay_id))
+            closed = [await self._dismissed(overlay) for overlay in present]
+            if any(closed):  # once more for what was covered by one that is gone now
+                for overlay in present:
+                    await self._dismissed(overlay)
         finally:
-            self._dismissing = False
-        return closed
+            self.dismissing = False
+        return any(closed)
+
+    async def _dismissed(self, overlay: Overlay) -> bool:
+        """Whether it was there and is put away."""
+        (verdict,) = await self.session.judge([overlay.present_when])
+        if not verdict.held:
+            return False
+        try:
+            await self.actions.perform(overlay.dismiss, {})
+        except (GateFailed, StepFailed):
+            return False  # still opening, or gone by itself: the step's own gate will tell
+        self.session.bus.tell(OverlayDismissed(overlay.overlay_id))
+        return True
 
 
 def _got_anywhere(run: Run) -> bool:

@@ -50,7 +50,14 @@ class HealPolicy:
     """The gate's time at first (the page layer's own)."""
     healed_gate_s: float = 1.0
     """The gate's time for a candidate, and as much more every round (PACTS: base + 1 s a round)."""
+    dismiss_gate_s: float = 1.0
+    """The gate's time for a control that puts away what is in the way."""
     usual: Demand = USUAL
+
+    @property
+    def while_dismissing(self) -> HealPolicy:
+        """For such a control: it is there or it is not, and nothing is healed for its sake."""
+        return replace(self, max_rounds=0, gate_s=min(self.gate_s, self.dismiss_gate_s))
 
 
 class Decider(Protocol):
@@ -177,8 +184,10 @@ class Healer:
                 gate_s = self.policy.healed_gate_s * (1 + number)
                 done = await self._once(meant, found.selector, found.known, act, gate_s)
             except (GateFailed, ElementChanged) as exc:
-                failure = exc
                 self._told(meant, number, did, "rejected", None, began, str(exc))
+                if _covered_as_before(failure, exc) and not any(each.startswith("dismissed") for each in did):
+                    break  # what is in the way cannot be put away: another round would say the same
+                failure = exc
                 continue
             healed = Healed(
                 found.selector, found.score, found.lead, number, found.reason, found.moved, found.witnesses
@@ -364,6 +373,13 @@ class Healer:
         self._tell(
             HealTried(meant.name, number, tuple(dict.fromkeys(did)), outcome, score, duration_ms, reason)
         )
+
+
+def _covered_as_before(before: GateFailed | ElementChanged, now: GateFailed | ElementChanged) -> bool:
+    return (
+        isinstance(before, GateFailed) and isinstance(now, GateFailed)
+        and before.point is now.point is Point.NOT_SCOPED and before.cover == now.cover
+    )  # fmt: skip
 
 
 def leads_astray(seen: Fingerprint, page_url: str, meant: Meant) -> str | None:

@@ -8,10 +8,10 @@ import pytest
 
 from agent.context import Context
 from agent.engine.engine import Engine
-from agent.errors import NoWay, StepFailed
-from agent.events import ActionDone, ScreenSeen
+from agent.errors import NoWay
+from agent.events import ActionDone, HealTried, ScreenSeen
 from agent.healing.healer import HealPolicy
-from agent.page.errors import OriginRefused
+from agent.page.errors import GateFailed, OriginRefused
 from agent.redaction import REDACTED
 from kb_schema import parse_document
 from kb_schema.calls import ActionCall
@@ -314,7 +314,7 @@ def test_numbers_are_redacted_too():
 
 
 async def test_an_overlay_whose_own_control_is_covered_ends_in_a_clear_failure(session):
-    session.healing = HealPolicy(max_rounds=1, gate_s=0.4, healed_gate_s=0.2)
+    session.healing = HealPolicy(gate_s=0.4, healed_gate_s=0.2)
     overlay = {"overlay_id": "veil", "present_when": {"type": "dom_element", "selector": "#veil"},
                "dismiss": {"action_type": "click", "target": "#away"}}  # fmt: skip
     website = session.website.to_json() | {"overlays": [overlay]}
@@ -325,5 +325,9 @@ async def test_an_overlay_whose_own_control_is_covered_ends_in_a_clear_failure(s
         "document.body.insertAdjacentHTML('beforeend', \"<div id=veil style='position:fixed;inset:0'>"
         "<button id=away>x</button><div style='position:absolute;inset:0;background:white'>in the way</div></div>\")"
     )
-    with pytest.raises((StepFailed, Exception), match=r"not_scoped|covered"):
+    tried: list[HealTried] = []
+    session.bus.listen(lambda event: tried.append(event) if isinstance(event, HealTried) else None)
+    with pytest.raises(GateFailed, match='covered by div "in the way"'):
         await engine.perform_call(ActionCall(action_type="click", target="moor"), {})
+    # Nothing is healed for the sake of the overlay's control, and one round tells that nothing helps.
+    assert [(each.element, each.round) for each in tried] == [("boat_new.moor", 1)]
