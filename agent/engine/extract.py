@@ -7,11 +7,14 @@ from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator, Page
+from pydantic import TypeAdapter
 
+from agent.engine.calls import filled
 from agent.engine.inputs import MISSING
 from agent.page.probing import answer_probes
 from kb_schema.probes import ElementProbe, probe_key
 from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.templates import strings, variables
 from kb_schema.urls import compile_pattern
 from kb_schema.values import (
     Column,
@@ -22,6 +25,7 @@ from kb_schema.values import (
     UrlExtraction,
 )
 
+_RULE: TypeAdapter[Extraction] = TypeAdapter(Extraction)
 MAX_ROWS = 1_000
 """Rows of a table that are read; a page with more is read by pagination."""
 
@@ -31,15 +35,23 @@ async def extract(
 ) -> Any:
     """The value, or `MISSING` where neither the rule nor its fallbacks find one.
 
-    `values` holds inputs and outputs so far; `elements` the selectors of the current screen.
+    `values` holds inputs and outputs so far, and fills the rule's `{x}`; `elements` the selectors of
+    the current screen. Raises `StepFailed` for a variable without a value.
     """
-    current: Extraction | None = rule
+    current: Extraction | None = _filled(rule, values)
     while current is not None:
         found = await _once(current, page, values, elements)
         if found is not MISSING:
             return found
         current = current.fallback
     return MISSING
+
+
+def _filled(rule: Extraction, values: Mapping[str, Any]) -> Extraction:
+    told = rule.to_json()
+    if not any(variables(text) for _, text in strings(told)):
+        return rule
+    return _RULE.validate_python(filled(told, values))
 
 
 async def _once(

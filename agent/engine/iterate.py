@@ -79,7 +79,7 @@ class _Loop:
         screen = (await self._engine.session.look_for(timeout_s=1.0)).screen_id
         collection = Collection(self._engine, self._run, spec.collection_selector, self._values, screen)
         if await items.carry_on(collection):
-            await items.deal_with("", position=0, collection=collection)
+            await items.deal_with("", position=1, collection=collection)
         if isinstance(spec.termination_condition, ElementHidden):
             await self._shrink(spec, collection)
         else:
@@ -98,7 +98,9 @@ class _Loop:
                 return
             items.within_bound(len(left))
             position, member = left[0]
-            done = await items.deal_with(member.text, position=position, collection=collection, member=member)
+            done = await items.deal_with(
+                member.text, position=position + 1, collection=collection, member=member
+            )
             await collection.still_there(items.done)
             if done and not await collection.lost_any(members, patience):
                 done = False
@@ -123,7 +125,7 @@ class _Loop:
                 return
             items.within_bound(left)
             member = members.items[min(items.done, len(members.items) - 1)]
-            await items.deal_with(member.text, position=items.done, collection=collection, member=member)
+            await items.deal_with(member.text, position=items.done + 1, collection=collection, member=member)
             await collection.still_there(items.done)
 
     # -- lists -----------------------------------------------------------------------------------
@@ -138,7 +140,7 @@ class _Loop:
             if await self._finished():
                 break
             items.within_bound(len(values) - items.done)
-            await items.deal_with(values[items.done], position=items.done, name=spec.item_name)
+            await items.deal_with(values[items.done], position=items.done + 1, name=spec.item_name)
         return items.end()
 
     # -- pages -----------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ class _Loop:
                 if not await self._next_page(spec):
                     return items.end()
         while True:
-            await items.deal_with(items.done, position=items.done)
+            await items.deal_with(items.done, position=items.done + 1)
             if await self._finished() or not await self._next_page(spec):
                 return items.end()
             items.within_bound(None)
@@ -188,7 +190,7 @@ class _Loop:
         """Until the condition holds."""
         items = self._items
         if await items.carry_on():
-            await items.deal_with(items.done, position=items.done)
+            await items.deal_with(items.done, position=items.done + 1)
         while not await self._finished():
             if items.done >= self._spec.max_iterations:
                 raise LoopStopped(
@@ -197,7 +199,7 @@ class _Loop:
                     done=items.done,
                     failed=len(items.failed),
                 )
-            await items.deal_with(items.done, position=items.done)
+            await items.deal_with(items.done, position=items.done + 1)
         return items.end()
 
     # -- the end ---------------------------------------------------------------------------------

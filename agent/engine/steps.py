@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from agent.engine.calls import fill_call, fill_conditions, is_idempotent
 from agent.engine.iterate import run_iterator
@@ -86,6 +87,8 @@ class Steps:
         self.under_way: list[str] = []
         """Tasks that run now, the outermost first: none of them is a remedy for its own troubles."""
         self._remedying = Remedying(engine)
+        self._mendings: WeakKeyDictionary[Run, dict[str, Mending]] = WeakKeyDictionary()
+        """What was tried for steps that have not come off yet, also where one went back for them."""
 
     async def run(self, run: Run, index: int) -> None:
         """The step of that index, to its end, whatever that is. Raises what makes the task fail, and
@@ -195,20 +198,24 @@ class Steps:
 
     async def _attempts(self, run: Run, index: int, before: _Before, *, repeatable: bool) -> list[Verdict]:
         """Carry the step out, again where that is safe and its rules allow (KS 9.7)."""
-        step, mending = run.steps[index], Mending(self._engine, run, index)
+        step, mendings = run.steps[index], self._mendings.setdefault(run, {})
+        mending = mendings.setdefault(step.step_id, Mending(self._engine, run, index))
         if repeatable and run.again.get(step.step_id) and (verdicts := await self._holds_by_now(run, step)):
             return verdicts
         first: _Before | None = before
         while True:
             run.contradicted = False  # of an attempt that failed and was made good
             try:
-                return await self._attempt(run, step, first, repeatable=repeatable)
+                verdicts = await self._attempt(run, step, first, repeatable=repeatable)
             except FINAL:
                 raise
             except (AgentError, PageError) as exc:
                 mended = await self._mend(mending, run, index, exc, repeatable=repeatable)
                 if mended is not None:
                     return mended
+            else:
+                mendings.pop(step.step_id, None)
+                return verdicts
             first = None
 
     async def _mend(

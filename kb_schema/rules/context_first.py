@@ -25,8 +25,8 @@ BUILT_INS = frozenset(
 """Variables every run has."""
 
 ITERATOR_VARIABLES = frozenset({"item", "item_index", "item_position"})
-"""What a loop gives its item action: the item, how many were dealt with before it, and its place in the
-collection as it is now (what failed before stays there), both from 0."""
+"""What a loop gives its item action: the item, how many were dealt with before it (from 0), and its place in
+the collection as it is now (from 1; what could not be dealt with before stays there)."""
 
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
@@ -61,6 +61,10 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
         if element is not None:
             needed = element.selector.required_context - here - set(step.action.parameters)
             yield from _unknown(task, needed, f"{path}.action.target", here)
+    outputs = {output.name for output in task.io_spec.outputs}
+    for index, output in enumerate(task.io_spec.outputs):
+        for where, text in strings(output.extraction.to_json(), f"$.io_spec.outputs[{index}].extraction"):
+            yield from _unknown(task, variables(text) - available - outputs, where, available | outputs)
     if task.read_back is not None:
         for where, text in strings(task.read_back.to_json(), "$.read_back"):
             yield from _unknown(task, variables(text) - available, where, available)

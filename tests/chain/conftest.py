@@ -21,6 +21,7 @@ from loaders.files import read_knowledge_folder
 from periplus.seeds import find_seed
 from periplus.sites import running_site
 from periplus.voyage import open_session
+from tests.support.live_spadeworks import live, stores  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
