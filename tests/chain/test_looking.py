@@ -1,0 +1,54 @@
+"""A page is identified when it may have become another screen, and not again before."""
+
+from __future__ import annotations
+
+import pytest
+
+from kb_schema.conditions import OnScreen
+
+
+@pytest.fixture
+async def asked(session, monkeypatch):
+    """The addresses for which the desk was asked."""
+    await session.page.goto(f"{session.base_url}/quay")
+    await session.look_for(["quay"])
+    addresses = []
+    identify = session.knowledge.identify
+
+    async def counted(snapshot, last_known=None):
+        addresses.append(snapshot.url)
+        return await identify(snapshot, last_known)
+
+    monkeypatch.setattr(session.knowledge, "identify", counted)
+    return addresses
+
+
+async def test_a_page_that_did_not_change_is_not_identified_again(session, asked):
+    on_quay = OnScreen(type="on_screen", screen_id="quay")
+    for _ in range(3):
+        assert (await session.see()).screen_id == "quay"
+        (verdict,) = await session.judge([on_quay])
+        assert verdict.held
+        assert await session.elements()
+    session.touched(screen=False)  # as typing does
+    assert await session.elements()
+    assert asked == []
+
+
+async def test_a_page_that_changed_by_itself_is(session, asked):
+    await session.page.evaluate("document.body.replaceChildren('under water')")
+    (verdict,) = await session.judge([OnScreen(type="on_screen", screen_id="quay")])
+    assert not verdict.held
+    assert len(asked) == 1
+
+
+async def test_so_is_one_that_something_was_done_to(session, asked):
+    session.touched()
+    assert await session.elements()
+    assert len(asked) == 1
+
+
+async def test_so_is_one_whose_address_changed_without_a_word(session, asked):
+    await session.page.evaluate("history.pushState({}, '', '/elsewhere')")
+    assert (await session.see()).screen_id != "quay"
+    assert len(asked) == 1
