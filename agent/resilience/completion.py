@@ -74,7 +74,7 @@ def percentage(parts: Iterable[Part]) -> float:
     if whole == 0:
         return 100.0
     done = sum(part.weight * part.share for part in parts)
-    return round(100 * done / whole, 1) if done < whole else 100.0
+    return min(round(100 * done / whole, 1), 99.9) if done < whole else 100.0
 
 
 def missing(parts: Iterable[Part]) -> tuple[str, ...]:
