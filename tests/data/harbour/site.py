@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import html
 import socket
 import sys
@@ -16,6 +17,8 @@ from starlette.routing import Route
 
 boats: list[dict[str, str]] = []
 counts = {"created": 0, "removed": 0}
+gate, at_the_gate = asyncio.Event(), asyncio.Event()
+gate.set()
 
 
 def page(title: str, body: str) -> HTMLResponse:
@@ -46,6 +49,8 @@ async def new(request: Request) -> Response:
     problem = ""
     if request.method == "POST":
         form = await request.form()
+        at_the_gate.set()
+        await gate.wait()
         name, length = str(form["name"]).strip(), str(form["length"]).strip()
         if name:
             boats.append({"name": name, "length": length})
@@ -68,6 +73,24 @@ async def remove(request: Request) -> Response:
     return RedirectResponse("/quay", status_code=303)
 
 
+async def close_gate(_: Request) -> Response:
+    """From now on boats wait outside, to be registered once the gate is open."""
+    gate.clear()
+    at_the_gate.clear()
+    return Response()
+
+
+async def open_gate(_: Request) -> Response:
+    gate.set()
+    return Response()
+
+
+async def wait_at_gate(_: Request) -> Response:
+    """Answers once a boat is at the gate."""
+    await at_the_gate.wait()
+    return Response()
+
+
 async def fog(_: Request) -> Response:
     return HTMLResponse("<!doctype html><title>?</title><p>Nothing to see.</p>")
 
@@ -82,6 +105,9 @@ app = Starlette(
         Route("/quay", quay),
         Route("/boats/new", new, methods=["GET", "POST"]),
         Route("/boats/{index}/remove", remove, methods=["POST"]),
+        Route("/gate/close", close_gate),
+        Route("/gate/open", open_gate),
+        Route("/gate/wait", wait_at_gate),
         Route("/fog", fog),
         Route("/state", state),
     ]
