@@ -112,7 +112,7 @@ class ActionGraph(Model):
 
     def to_json_text(self) -> str:
         """As JSON text."""
-        return self.model_dump_json(by_alias=True, exclude_defaults=True)
+        return self.model_dump_json(by_alias=True)
 
     @classmethod
     def from_json_text(cls, text: str) -> ActionGraph:

@@ -15,7 +15,6 @@ from agent.synthesis.patterns import LoopRule
 from kb_schema.conditions import Combined, Condition, ElementEnabled, ElementHidden
 from kb_schema.pages.css import SelectorError
 from kb_schema.pages.fields import enabled
-from kb_schema.pages.selecting.page_terms import normalized
 from kb_schema.pages.texts import squeeze, text_of
 from kb_schema.pages.tree import Element
 from kb_schema.pages.visibility import visible
@@ -139,8 +138,8 @@ class LoopRules:
         going, over = _sides(passes)
         if not going or not over:
             return None
-        for target in dict.fromkeys(filter(None, targets)):
-            if not usable(target):
+        for target in targets:
+            if target is None or not usable(target):
                 continue
             decision = self._deciding.by_target(target, going, over)
             if decision is not None:
@@ -205,7 +204,3 @@ def _path_within(row: Element, named: Element) -> str:
         node = node.parent
     return "".join(steps)
 
-
-def said_alike(one: str, other: str) -> bool:
-    """Whether two texts read the same."""
-    return normalized(one) == normalized(other)

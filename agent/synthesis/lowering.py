@@ -186,6 +186,9 @@ class _Lowering:
             self._notes.append(f"left to an agent step: {node.description}")
             return [self._agent(f"Go the way that fits what is on the page: {told}")]
         otherwise: tuple[AnyNode, ...] = ()
+        if all(way.nodes and way.condition is not None for way in node.branches):
+            # Everybody went one of these ways: where none fits, somebody has to look.
+            otherwise = (self._agent(f"None of the known ways fits: {_summary([node])}"),)
         for way in reversed(sorted(ways, key=lambda each: each.condition is None)):
             inner = _Scope(scope.items, dict(scope.read_in))
             nodes = self._nodes(way.nodes, inner)

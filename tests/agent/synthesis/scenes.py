@@ -90,7 +90,7 @@ class Person:
     def row(self, action: str, words: str, needle: str) -> Person:
         """An action on something in the row that says these words."""
         at = self.shown.index(f">{html.escape(words)}<")
-        begin = self.shown.index(needle, at)
+        begin = self.shown.index(needle, self.shown.rindex("<tr", 0, at))
         return self._at(action, begin)
 
     def _at(self, action: str, place: int) -> Person:
