@@ -39,6 +39,7 @@ from kb_schema.handling import ErrorRecovery, ErrorRule, RecoveryStep
 from kb_schema.iterators import ItemAction
 from kb_schema.presentation import Segment
 from kb_schema.screens import Affordance, Screen, StateSignature, UIElement
+from kb_schema.tasks import Task, TaskReversal
 from kb_schema.values import InputMapping, InputSpec
 from kb_schema.websites import Website
 from kb_schema.workflows import TaskNode
@@ -65,6 +66,8 @@ REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     RecoveryStep: {"recovery": "recovery"},
     ErrorState: {"screen_id": "screen", "recovery": "recovery"},
     ItemAction: {"task_id": "task"},
+    Task: {"reversible_by": "task"},
+    TaskReversal: {"task_id": "task"},
     InputSpec: {"from_task": "task", "screen_id": "screen"},
     InputMapping: {"task_id": "task", "screen_id": "screen"},
     Website: {"login_task_id": "task"},

@@ -1,0 +1,157 @@
+"""Undoing what a run did: by its journal alone, the last thing first, and once."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.engine.stopping import Stop, Stopped
+from agent.engine.undoing import UNDO, undoing_of
+from agent.events import StepEnded
+from kb_schema.errors import KnowledgeError
+from kb_schema.runs import EvidenceLevel
+from kb_schema.storage import JournalEntry
+from kb_store import load_knowledge, open_stores
+from kb_store.runs import open_runs
+from loaders.files import read_knowledge_folder
+from periplus.errands import Errand, Gear, carry_out
+from periplus.errors import UserError
+from periplus.undoing import undo_run
+from periplus.voyage import fresh_context
+from tests.mcp_server import pantry
+from tests.support.foreign_sites import spadeworks_site
+
+SEED = Path(__file__).parents[2] / "seeds" / "spadeworks"
+ACCOUNT = {"email": "demo@spadeworks.example", "password": "spadeworks-demo"}
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def entry(number, key, action="click", outcome="happened", **details):
+    return JournalEntry(
+        run_id="r", key=key, action=action, details=details, begun_at=NOW + timedelta(seconds=number),
+        outcome=outcome,
+    )  # fmt: skip
+
+
+def note(number, path, task, outcome=None, **details):
+    return entry(number, f"{path}!undo", UNDO, outcome, task=task, by=f"un{task}", **details)
+
+
+def test_what_happened_is_undone_in_the_reverse_order_and_what_did_not_is_left_alone():
+    plan = undoing_of([
+        entry(1, "all/each[0]>make/submit"), note(2, "all/each[0]>make", "make", inputs={"id": "1"}),
+        entry(3, "all/each[1]>make/submit", outcome="did_not_happen"),
+        entry(4, "all/each[2]>make/submit"), note(5, "all/each[2]>make", "make", inputs={"id": "3"}),
+    ])  # fmt: skip
+    assert [(each.task_id, each.inputs) for each in plan.to_do] == [
+        ("unmake", {"id": "3"}),
+        ("unmake", {"id": "1"}),
+    ]
+    assert (plan.stays, plan.undone) == ((), ())
+
+
+def test_the_outer_tasks_reversal_undoes_all_of_it():
+    plan = undoing_of([
+        entry(1, "all/each[0]>make/submit"), note(2, "all/each[0]>make", "make", inputs={"id": "1"}),
+        note(3, "all", "all", inputs={}),
+    ])  # fmt: skip
+    assert [each.task_id for each in plan.to_do] == ["unall"]
+
+
+def test_what_cannot_be_undone_is_listed_with_the_reason_and_what_was_undone_is_not_undone_again():
+    plan = undoing_of([
+        entry(1, "import/send"),
+        entry(2, "import/late>mail/send", outcome=None),
+        entry(3, "make/submit"), note(4, "make", "make", unknown="created_id is not known"),
+        entry(5, "sell/pay"), note(6, "sell", "sell", "happened", inputs={}),
+    ])  # fmt: skip
+    assert plan.to_do == ()
+    assert [each.task_id for each in plan.undone] == ["unsell"]
+    reasons = {each.did: each.reason for each in plan.stays}
+    assert "reversible_by" in reasons["import"]
+    assert "--resume" in reasons["mail"]
+    assert reasons["make"] == "created_id is not known"
+
+
+@pytest.mark.parametrize(
+    ("reversal", "said"),
+    [
+        ({"task_id": "unmake"}, 'did you mean "make"'),
+        ({"task_id": "make", "inputs": {"lable": "x"}}, 'did you mean "label"'),
+        ({"task_id": "make", "inputs": {"label": "{lable}"}}, 'nothing provides "{lable}"'),
+    ],
+)
+def test_a_reversal_names_a_task_its_inputs_and_values_there_are(reversal, said):
+    task = {
+        "type": "task", "task_id": "make", "website_id": "pantry",
+        "io_spec": {"inputs": [{"name": "label", "source": "user_input"}]},
+        "steps": [{"action": {"action_type": "no_op"}}], "reversibility": reversal,
+    }  # fmt: skip
+    with pytest.raises(KnowledgeError) as told:
+        pantry.knowledge(also=(task,))
+    assert said in str(told.value)
+
+
+@asynccontextmanager
+async def spadeworks(tmp_path, browser):
+    knowledge, _ = read_knowledge_folder(SEED / "kb")
+    with spadeworks_site() as url:
+        async with open_stores(tmp_path) as stores, open_runs(tmp_path) as runs:
+            await load_knowledge(stores.documents, stores.graph, knowledge)
+            yield url, Gear(stores, runs, lambda storage: fresh_context(browser, storage), tmp_path)
+
+
+def folder(tmp_path, name):
+    (tmp_path / name).mkdir()
+    return tmp_path / name
+
+
+async def test_an_agent_that_was_created_is_deleted_once_however_often_and_wherever_undoing_is_cut_off(
+    tmp_path, browser
+):
+    from tests.seeds.test_spadeworks_exactly_once import Controls  # noqa: PLC0415 - brings that module's fixtures
+
+    async with spadeworks(tmp_path, browser) as (url, gear):
+        site = Controls(url)
+        made = Errand("spadeworks", "create_agent", base_url=url, values={"agent_name": "Ada", **ACCOUNT})
+        result = await carry_out(made, replace(gear, folder=folder(tmp_path, "made")))
+        before = len(site.state()["agents"]) - 1
+        assert result.outputs["created_agent_name"] == "Ada"
+        run = await gear.runs.run(made.run_id)
+
+        stop = Stop()
+
+        def cut(event):
+            if isinstance(event, StepEnded) and event.step_id == "ask_to_delete":
+                stop.ask("cut off")
+
+        cut_off = replace(gear, stop=stop, listeners=[cut], folder=folder(tmp_path, "cut"))
+        with pytest.raises(Stopped):
+            await undo_run(run, cut_off, values=ACCOUNT)
+        assert site.state()["counts"]["agents_deleted"] == 0
+
+        report = await undo_run(run, replace(gear, folder=folder(tmp_path, "undone")), values=ACCOUNT)
+        (undone,) = report.undone
+        assert (undone.by, undone.inputs) == (
+            "delete_agent",
+            {"agent_id": result.outputs["created_agent_id"]},
+        )
+        assert undone.evidence is EvidenceLevel.VERIFIED
+        assert report.complete
+        again = await undo_run(run, replace(gear, folder=folder(tmp_path, "again")), values=ACCOUNT)
+        assert (again.undone, [each.did for each in again.before]) == ((), ["create_agent"])
+        state = site.state()
+        assert (len(state["agents"]), state["counts"]["agents_deleted"]) == (before, 1)
+
+        deleting = await gear.runs.run(undone.run_id)
+        assert deleting.kind == "undo"
+        left = await undo_run(deleting, replace(gear, folder=folder(tmp_path, "left")))
+        assert [each.did for each in left.stays] == ["delete_agent"]
+        looked = Errand("spadeworks", None, goal="dashboard", base_url=url, values=ACCOUNT)
+        await carry_out(looked, replace(gear, folder=folder(tmp_path, "looked")))
+        with pytest.raises(UserError, match="did nothing that would have to be undone"):
+            await undo_run(await gear.runs.run(looked.run_id), gear)
