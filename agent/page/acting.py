@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from playwright.async_api import ElementHandle, Page
+from playwright.async_api import ElementHandle, Page, Route
 from playwright.async_api import Error as DriverError
 
 from agent.page import library
@@ -472,10 +472,33 @@ async def _navigate_back(order: Order) -> None:
 
 @performer("refresh")
 async def _refresh(order: Order) -> None:
+    """A page that answered a form would be got by sending the form again: it is asked for by its address."""
+    page, url, sends = order.page, order.page.url.partition("#")[0], False
+
+    async def hold_back(route: Route) -> None:
+        nonlocal sends
+        if route.request.method == "GET" or not route.request.is_navigation_request():
+            await route.fallback()
+            return
+        sends = True
+        await route.abort("aborted")
+
+    def this_page(address: str) -> bool:
+        return address.partition("#")[0] == url
+
+    await page.route(this_page, hold_back)
     try:
-        await order.page.reload(wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+        await page.reload(wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
     except DriverError as error:
-        raise _navigation_failure(order, order.page.url, error) from error
+        if not sends:
+            raise _navigation_failure(order, url, error) from error
+    finally:
+        await page.unroute(this_page, hold_back)
+    if sends:
+        try:
+            await page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+        except DriverError as error:
+            raise _navigation_failure(order, url, error) from error
 
 
 def _check_origin(url: str, allowed: frozenset[str]) -> None:
