@@ -26,6 +26,7 @@ COMMANDS: dict[str, Lazy] = {
     "demo": Lazy("periplus.commands.demo", "Watch a narrated demo in a real browser."),
     "run": Lazy("periplus.commands.run", "Do a task in a real browser."),
     "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
+    "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
     "import": Lazy("periplus.commands.import_", "Turn recordings of other tools into traces."),
     "snapshot": Lazy("periplus.commands.snapshot", "Store a page, to check signatures against."),
     "mcp": Lazy("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),

@@ -1,0 +1,107 @@
+"""Events become actions: keystrokes one input, a click into a field its filling, two clicks a double one.
+
+Pure; what comes in is in the order in which it happened. An action that a later event may still change
+is held back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent.recording.heard import Seen, What
+
+_PRESSED_AGAIN_MS = 700
+"""Two clicks further apart make no double click on any system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a person."""
+
+    action_type: str
+    tab: int
+    url: str
+    time: float
+    """Milliseconds since the epoch."""
+    seen: Seen | None = None
+    args: dict[str, Any] = field(default_factory=dict)
+    secret: str | None = None
+    """What was typed, where it must not be written down; it is in no other field."""
+    field_id: str | None = None
+    what: What | None = None
+    html_after: str | None = None
+
+    @property
+    def element(self) -> object:
+        """Equal for two actions on the same element, as far as its selectors tell."""
+        selector = None if self.seen is None else self.seen.selector
+        return None if selector is None else (self.tab, selector.model_dump_json())
+
+
+class Merging:
+    """Takes events, gives actions that are final."""
+
+    def __init__(self) -> None:
+        self._held: list[Action] = []
+
+    @property
+    def last(self) -> Action | None:
+        """The action under way."""
+        return self._held[-1] if self._held else None
+
+    def add(self, action: Action) -> list[Action]:
+        """One more; returns those that nothing can change any more."""
+        if action.field_id is not None and self.last is not None and self.last.field_id == action.field_id:
+            self._held[-1] = replace(action, seen=self.last.seen or action.seen)
+            return []
+        if action.action_type == "double_click":
+            return self._double(action)
+        if action.action_type == "fill" and self.last is not None and _enters(self.last, action):
+            before = self._held.pop().seen
+            action = replace(action, seen=before or action.seen)
+        self._held.append(action)
+        if len(self._held) <= 2:
+            return []
+        return [self._held.pop(0)]
+
+    def settled(self, html: str) -> None:
+        """How the page looks when it has come to rest after the last action."""
+        if self._held:
+            self._held[-1] = replace(self._held[-1], html_after=html)
+
+    def finish(self) -> list[Action]:
+        """What is left."""
+        held, self._held = self._held, []
+        return held
+
+    def _double(self, action: Action) -> list[Action]:
+        clicks = [each for each in self._held if each.action_type == "click"
+                  and action.time - each.time < _PRESSED_AGAIN_MS and each.tab == action.tab]  # fmt: skip
+        if clicks:
+            self._held = [each for each in self._held if each not in clicks]
+            self._held.append(replace(action, seen=clicks[0].seen, url=clicks[0].url))
+        return []
+
+
+def _enters(click: Action, fill: Action) -> bool:
+    """Whether a click only put the caret where the text went."""
+    if click.action_type != "click" or click.what is None or not click.what.field:
+        return False
+    return click.element is not None and click.element == fill.element
+
+
+def did_nothing(action: Action, html_after: str | None) -> bool:
+    """Whether an action hit nothing and changed nothing: a click on the empty page, a stray key."""
+    if action.what is None or action.seen is None or html_after is None or action.seen.html != html_after:
+        return False
+    if action.action_type == "click":
+        fingerprint = action.seen.fingerprint or {}
+        return fingerprint.get("role") not in _OPERABLE and action.what.tag not in _OPERABLE_TAGS
+    return action.action_type == "press" and not action.what.field
+
+
+_OPERABLE_TAGS = frozenset({"a", "button", "input", "select", "textarea", "summary", "option"})
+_OPERABLE = frozenset({
+    "button", "link", "checkbox", "radio", "switch", "tab", "menuitem", "option", "combobox", "textbox", "treeitem",
+})  # fmt: skip

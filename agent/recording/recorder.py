@@ -1,0 +1,348 @@
+"""Watches a person in a browser context and writes a session (MA) of what was done.
+
+The pages tell what happens at once (`recorder.js`); here it is put in order, merged into actions, given
+selectors and fingerprints, freed of secrets and written. A recording ends when its last tab is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import BrowserContext, CDPSession, Frame, Page
+from playwright.async_api import Error as DriverError
+
+from agent.context import Context
+from agent.page import library
+from agent.page.changing import wait_for_change
+from agent.page.errors import PageError
+from agent.page.snapshot import take_snapshot
+from agent.recording.heard import Seen, What, read_seen, read_what
+from agent.recording.merging import Action, Merging, did_nothing
+from agent.recording.navigating import History
+from agent.recording.scrubbing import scrub
+from agent.redaction import REDACTED
+from kb_schema.runs import TraceEntry
+from kb_schema.session_writing import SessionWriter
+
+BINDING = "__periplusHeard"
+RESTS_S = 0.4
+"""A page that has not changed for so long has come to rest."""
+LONGEST_REST_S = 5.0
+_BLANK = ("about:blank", "chrome://", "chrome-error://")
+
+
+@cache
+def _source() -> str:
+    return (Path(__file__).parent / "recorder.js").read_text(encoding="utf-8")
+
+
+@dataclass(slots=True)
+class _Heard:
+    tab: int
+    texts: list[str]
+    order: int
+
+
+@dataclass(slots=True)
+class _Moved:
+    tab: int
+    at: float
+    order: int
+
+
+@dataclass(slots=True)
+class _Tab:
+    page: Page
+    history: History
+    opener: bool
+    acted_at: float = 0.0
+    """Milliseconds since the epoch."""
+    arrived: bool = False
+
+
+@dataclass
+class Recording:
+    """What was recorded."""
+
+    folder: Path
+    actions: list[Action] = field(default_factory=list)
+    """As written, secrets included: for replaying them at once, never for writing."""
+    ignored: int = 0
+    """Clicks on nothing and stray keys."""
+    problems: list[str] = field(default_factory=list)
+
+
+class Recorder:
+    """Records one browser context into one session folder."""
+
+    def __init__(
+        self,
+        browser: BrowserContext,
+        folder: Path,
+        *,
+        context: Context,
+        name: str = "",
+        website_id: str | None = None,
+        on_action: Callable[[Action], None] = lambda _: None,
+    ) -> None:
+        """`on_action` hears each action as soon as it is final. Raises `FileExistsError` where the folder
+        holds a session.
+        """
+        self._browser, self._context, self._on_action = browser, context, on_action
+        self._writer = SessionWriter(
+            folder, session_id=context.run_id, website_id=website_id, clean=context.redact,
+            task_description=name, recorded=True,
+        )  # fmt: skip
+        self._writer.begin_turn("", name)
+        self.recording = Recording(folder)
+        self._merging = Merging()
+        self._pending: Action | None = None
+        self._tabs: list[_Tab] = []
+        self._queue: asyncio.Queue[_Heard | _Moved] = asyncio.Queue()
+        self._resting: asyncio.Task[None] | None = None
+        self._worker: asyncio.Task[None] | None = None
+        self._order = 0
+        self.closed = asyncio.Event()
+        """Set when the last tab is closed."""
+
+    async def start(self) -> None:
+        """Begin to watch; every page opened from now on is watched from its first moment."""
+        await self._browser.expose_binding(BINDING, self._hear)
+        await library.install(self._browser)
+        await self._browser.add_init_script(_source())
+        self._browser.on("page", self._opened)
+        self._browser.on("close", lambda _: self.closed.set())
+        self._worker = asyncio.create_task(self._work(), name="recorder")
+
+    async def finish(self, *, complete: bool = True) -> Recording:
+        """Write what is left. Safe after the browser was closed."""
+        await self.rest()
+        if self._resting is not None:
+            self._resting.cancel()
+            await asyncio.wait([self._resting])
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.wait([self._worker])
+        for action in self._merging.finish():
+            self._final(action)
+        self._flush(None)
+        self._writer.end_turn("success" if complete else "failure")
+        self._writer.close(
+            complete=complete, **({"problems": self.recording.problems} if self.recording.problems else {})
+        )
+        await asyncio.to_thread(scrub, self.recording.folder, self._context)
+        return self.recording
+
+    async def rest(self) -> None:
+        """Until all that was heard is worked off and the page has come to rest."""
+        await self._queue.join()
+        if self._resting is not None and not self._resting.done():
+            await asyncio.wait([self._resting])
+
+    # -- hearing -------------------------------------------------------------------------------------
+
+    def _hear(self, source: dict[str, Any], texts: Any) -> None:
+        tab = self._tab_of(source["page"])
+        if tab is not None and isinstance(texts, list) and len(texts) == 3:
+            self._put(_Heard(tab, [str(each) for each in texts], self._next()))
+
+    def _opened(self, page: Page) -> None:
+        if self._tab_of(page) is not None:
+            return
+        tab = len(self._tabs)
+        self._tabs.append(_Tab(page, History(page), opener=tab > 0))
+        page.on("close", self._closed)
+
+        def moved(frame: Frame) -> None:
+            if frame == page.main_frame:
+                self._put(_Moved(tab, time.time() * 1000, self._next()))
+
+        page.on("framenavigated", moved)
+
+    def _closed(self, _page: Page) -> None:
+        if all(tab.page.is_closed() for tab in self._tabs):
+            self.closed.set()
+
+    def _tab_of(self, page: Page) -> int | None:
+        return next((number for number, tab in enumerate(self._tabs) if tab.page == page), None)
+
+    def _next(self) -> int:
+        self._order += 1
+        return self._order
+
+    def _put(self, item: _Heard | _Moved) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+        if isinstance(item, _Heard):
+            self._tabs[item.tab].acted_at = time.time() * 1000
+        self._queue.put_nowait(item)
+
+    # -- in order ------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            item = await self._queue.get()
+            try:
+                if isinstance(item, _Heard):
+                    await self._heard(item)
+                else:
+                    await self._moved(item)
+                if self._queue.empty():
+                    self._resting = asyncio.create_task(self._rest(self._tabs[item.tab].page, self._order))
+            finally:
+                self._queue.task_done()
+
+    async def _heard(self, item: _Heard) -> None:
+        try:
+            what = read_what(item.texts)
+        except ValueError:
+            return  # a page called what we listen on
+        seen = await asyncio.to_thread(read_seen, what, item.texts)
+        action = _action(what, item.tab, seen=seen)
+        if action.secret is not None:
+            self._context.keep_secret(action.secret)
+        if what.kind == "uploaded":
+            action = await self._with_paths(action)
+        if what.foreign:
+            self.recording.problems.append(
+                f"{action.action_type} in a frame of another site ({what.url}): selectors cannot lead into it"
+            )
+        self._add(action)
+
+    async def _moved(self, item: _Moved) -> None:
+        tab = self._tabs[item.tab]
+        url = tab.page.url
+        first, tab.arrived = (
+            not tab.arrived and not url.startswith(_BLANK),
+            tab.arrived or not url.startswith(_BLANK),
+        )
+        try:
+            own = await tab.history.step(since_action_ms=item.at - tab.acted_at)
+        except DriverError:
+            return
+        tab.acted_at = 0.0  # what is to come does not answer the same action
+        if (
+            url.startswith(_BLANK)
+            or own is None
+            or (first and tab.opener and await tab.page.opener() is not None)
+        ):
+            return
+        kind, address = own
+        args = {"url": address} if address is not None else {}
+        self._add(Action(kind, item.tab, url, item.at, args=args))
+
+    async def _with_paths(self, action: Action) -> Action:
+        """The files' places on this machine, which pages are not told: needed to give them again."""
+        page = self._tabs[action.tab].page
+        try:
+            session = await self._browser.new_cdp_session(page)
+            paths = await _paths_of_files(session, action.args["value"])
+        except DriverError:
+            return action
+        action.args["value"] = paths
+        return action
+
+    def _add(self, action: Action) -> None:
+        for final in self._merging.add(action):
+            self._final(final)
+
+    def _final(self, action: Action) -> None:
+        self._flush(None if action.seen is None else action.seen.html)
+        self._pending = action
+
+    def _flush(self, html_next: str | None) -> None:
+        action, self._pending = self._pending, None
+        if action is None:
+            return
+        after = action.html_after or html_next
+        if did_nothing(action, after):
+            self.recording.ignored += 1
+            return
+        self.recording.actions.append(action)
+        self._writer.write(_entry(action, after, len(self._tabs)))
+        self._on_action(action)
+
+    async def _rest(self, page: Page, order: int) -> None:
+        """Keep how the page looks when it has come to rest, unless something is done before that."""
+        with suppress(PageError, DriverError):
+            until = time.monotonic() + LONGEST_REST_S
+            html = (await take_snapshot(page)).html
+            same_since = time.monotonic()
+            while time.monotonic() < until and time.monotonic() - same_since < RESTS_S:
+                await wait_for_change(page, RESTS_S)
+                now = (await take_snapshot(page)).html
+                if now != html:
+                    html, same_since = now, time.monotonic()
+            if order == self._order:
+                self._merging.settled(html)
+
+
+_TYPES = {"click": "click", "double_click": "double_click", "typed": "fill", "chosen": "select_option",
+          "uploaded": "upload_file", "key": "press"}  # fmt: skip
+
+
+def _action(what: What, tab: int, *, seen: Seen | None) -> Action:
+    name = _TYPES.get(what.kind) or ("check" if what.checked else "uncheck")
+    args: dict[str, Any] = {}
+    secret = what.value if what.kind == "typed" and what.secret else None
+    if what.kind == "typed":
+        args = {"value": REDACTED if secret is not None else what.value or ""}
+    elif what.kind in ("chosen", "uploaded"):
+        values = list(what.chosen or what.files)
+        args = {"value": values[0] if len(values) == 1 else values}
+    elif what.kind == "key":
+        args = {"value": what.key}
+    return Action(
+        name, tab, seen.url if seen else what.url, what.time, seen, args,
+        secret, what.id, what,
+    )  # fmt: skip
+
+
+def _entry(action: Action, html_after: str | None, tabs: int) -> TraceEntry:
+    seen, what = action.seen, action.what
+    selector = None if seen is None or (what is not None and not what.focused) else seen.selector
+    metadata: dict[str, Any] = {}
+    if seen is not None:
+        metadata |= {"said": seen.said, **({"fingerprint": seen.fingerprint} if seen.fingerprint else {})}
+    if what is not None and what.secret:
+        metadata["secret"] = True
+    if what is not None and what.foreign:
+        metadata["foreign_frame"] = what.url
+    if tabs > 1:
+        metadata["tab"] = action.tab
+    return TraceEntry(
+        type="AgentActionResults",
+        timestamp=datetime.fromtimestamp(action.time / 1000, UTC),
+        action_type=action.action_type,
+        target=None if selector is None else selector.model_dump(mode="json", exclude_defaults=True),
+        args=action.args,
+        result={"success": True},
+        source_url=action.url,
+        body_html_before_last_action=None if seen is None else seen.html,
+        body_html_after_last_action=html_after,
+        metadata=metadata,
+    )
+
+
+_FILES_OF = """(() => { for (const el of document.querySelectorAll("input[type=file]"))
+  if (el.files.length) { const file = el.files[%d]; if (file && file.name === %s) return file; } })()"""
+
+
+async def _paths_of_files(session: CDPSession, names: Any) -> Any:
+    several = names if isinstance(names, list) else [names]
+    paths = []
+    for number, name in enumerate(several):
+        found = await session.send("Runtime.evaluate", {"expression": _FILES_OF % (number, json.dumps(name))})
+        object_id = found["result"].get("objectId")
+        told = await session.send("DOM.getFileInfo", {"objectId": object_id}) if object_id else {}
+        paths.append(told.get("path") or name)
+    return paths if isinstance(names, list) else paths[0]
