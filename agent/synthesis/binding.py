@@ -50,7 +50,7 @@ class Binder:
 
         `item`: what the round of a row is about, where the loop around goes through things.
         """
-        label = self.label(position)
+        label = "" if key == "row" else self.label(position)
         texts = {row: as_text(value) for row, value in values.items()}
         return (
             (self._from_item(texts, item) if item is not None else None)

@@ -74,14 +74,24 @@ def fold_symbols() -> Iterator[int]:
 
 
 def _best(rows: Sequence[Row]) -> _Candidate | None:
-    """What repeats exactly goes first, unless it is only a part of rounds that are alike."""
+    """What repeats exactly goes first, unless it is only a part of rounds that are alike: there it is found
+    again, inside of a round or as several of them.
+    """
     told = [_symbols(row) for row in rows]
-    exact = _exact(told)
-    if exact is None:
-        return _alike(told)
-    head = told[next(iter(exact.rounds))][next(iter(exact.rounds.values()))[0][0]]
-    wider = _headed(told, head) if any(row.count(head) > 1 for row in told) else None
-    return wider if wider is not None and wider.gain > exact.gain else exact
+    exact, alike = _exact(told), _alike(told)
+    if exact is None or alike is None:
+        return exact or alike
+    part = _symbols_in(told, exact) <= _symbols_in(told, alike)
+    return alike if part and alike.gain > exact.gain else exact
+
+
+def _symbols_in(rows: Sequence[tuple[int, ...]], candidate: _Candidate) -> set[int]:
+    return {
+        symbol
+        for at, places in candidate.rounds.items()
+        for begin, end in places
+        for symbol in rows[at][begin:end]
+    }
 
 
 def first_repeat(symbols: Sequence[int], *, most: int | None = None) -> tuple[int, int, int] | None:

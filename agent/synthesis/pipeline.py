@@ -147,6 +147,8 @@ class MetaAgentPipeline:
 
     async def _induce(self, result: PipelineResult, traces: Sequence[ExecutionTrace]) -> PipelineResult:
         pages, config, task = Pages(), self._config, result.task_description
+        # What is met first stands for what is like it: the outcome must not depend on who came first.
+        traces = sorted(traces, key=lambda trace: (trace.content_digest, trace.trace_id))
         try:
             with _stage("normalization"):
                 normal = tidy(TraceNormalizer(config.custom_type_map).normalize(traces))
