@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from agent.redaction import Secrets
+from agent.resilience.ledger import meaningful
 
 
 class Asker(Protocol):
@@ -63,15 +64,6 @@ class Shelf(dict[str, Any]):
         return self._clock() - self._at[name]
 
 
-def is_empty(value: Any) -> bool:
-    """Whether a value says nothing: no text, no rows, only columns without text."""
-    if isinstance(value, Mapping):
-        return all(is_empty(each) for each in value.values())
-    if isinstance(value, list | tuple):
-        return all(is_empty(each) for each in value)
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
 @dataclass(frozen=True, slots=True)
 class Cached:
     """A value with the time it was got, for inputs of medium volatility."""
@@ -118,9 +110,9 @@ class Context:
         if lasting == "task":
             return
         shelf = self.global_values if lasting == "global" else self.session
-        shelf.update({name: value for name, value in outputs.items() if not is_empty(value)})
-        for name, value in outputs.items():
-            shelf.setdefault(name, value)
+        shelf.update(
+            {name: value for name, value in outputs.items() if meaningful(value) or name not in shelf}
+        )
 
     def forget_fetched(self, task_id: str) -> None:
         """A task did not come out: what was asked or read for it may have been why."""

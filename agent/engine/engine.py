@@ -37,6 +37,7 @@ from agent.errors import (
 )
 from agent.events import InputResolved, OverlayDismissed, TaskEnded, TaskStarted
 from agent.guide import Guide
+from agent.inputs.types import as_declared
 from agent.page.errors import GateFailed, PageError, PageGone
 from agent.recovering.recovering import Recovering
 from agent.resilience.carrying import Resilience
@@ -362,7 +363,7 @@ class Engine:
                 if output.required and run.seen_elsewhere is None and output.name not in run.outputs:
                     missing.append(output.name)
                 continue
-            self._keep_output(run, output.name, value, secret=output.secret)
+            self._keep_output(run, output.name, as_declared(output, value), secret=output.secret)
         run.missing_outputs.difference_update(run.outputs)
         if missing:
             run.missing_outputs.update(missing)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Locator, Page
+from playwright.async_api import Page
 from pydantic import TypeAdapter
 
 from agent.engine.calls import filled
 from agent.engine.inputs import MISSING
-from agent.page.probing import answer_probes
-from kb_schema.probes import ElementProbe, probe_key
-from kb_schema.selectors import Selector, ValueStrategy
+from agent.page import library
+from agent.page.locating import fill_selector_parameters
+from agent.page.probing import PARSED_WITHIN_S
+from agent.resilience.ledger import meaningful
+from kb_schema.selectors import Selector, ValueStrategy, css
 from kb_schema.templates import strings, variables
 from kb_schema.urls import compile_pattern
 from kb_schema.values import (
@@ -26,6 +28,7 @@ from kb_schema.values import (
 )
 
 _RULE: TypeAdapter[Extraction] = TypeAdapter(Extraction)
+_CELL = {"selector", "attribute"}
 MAX_ROWS = 1_000
 """Rows of a table that are read; a page with more is read by pagination."""
 
@@ -33,18 +36,21 @@ MAX_ROWS = 1_000
 async def extract(
     rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
 ) -> Any:
-    """The value, or `MISSING` where neither the rule nor its fallbacks find one.
+    """The value, or `MISSING` where neither the rule nor its fallbacks find one. A fallback is asked,
+    too, where what was found says nothing.
 
     `values` holds inputs and outputs so far, and fills the rule's `{x}`; `elements` the selectors of
     the current screen. Raises `StepFailed` for a variable without a value.
     """
     current: Extraction | None = _filled(rule, values)
+    empty = MISSING
     while current is not None:
         found = await _once(current, page, values, elements)
-        if found is not MISSING:
+        if found is not MISSING and meaningful(found):
             return found
+        empty = found if empty is MISSING else empty
         current = current.fallback
-    return MISSING
+    return empty
 
 
 def _filled(rule: Extraction, values: Mapping[str, Any]) -> Extraction:
@@ -64,38 +70,45 @@ async def _once(
             name = source.removeprefix("inputs.").removeprefix("outputs.").removeprefix("context.")
             return values.get(name, MISSING)
         case DomExtraction():
-            if rule.attribute is None and rule.selector in elements:
-                text = await _told(page, elements[rule.selector])
-            else:
-                text = await _read(_visible(page, rule.selector, elements).first, rule.attribute)
+            text = await _read(page, _selector(rule.selector, values, elements), attribute=rule.attribute)
             if text is None or rule.pattern is None:
                 return MISSING if text is None else text
             return _by_pattern(rule.pattern, text)
         case TableExtraction(columns=columns):
-            rows = await _visible(page, rule.selector, elements).all()
-            if not rows and rule.fallback is not None:
-                return MISSING
-            return [
-                {name: await _cell(row, column) for name, column in columns.items()}
-                for row in rows[:MAX_ROWS]
-            ]
+            asked = {name: column.model_dump(include=_CELL) for name, column in columns.items()}
+            rows = await _read(page, _selector(rule.selector, values, elements), columns=asked)
+            return [{name: _cell(row[name], columns[name]) for name in columns} for row in rows or ()]
 
 
-async def _told(page: Page, selector: Selector) -> str | None:
-    """What an element of the knowledge says or holds, found by any of its strategies."""
-    probe = ElementProbe(selector=selector)
-    answer = (await answer_probes(page, [probe]))[probe_key(probe)]
-    if answer.error or answer.visible == 0:
-        return None
-    return answer.value if answer.value not in (None, "") else answer.text
+def _selector(target: str, values: Mapping[str, Any], elements: Mapping[str, Selector]) -> Selector:
+    """An element of the current screen, its parameters filled, else CSS."""
+    selector = elements.get(target)
+    if selector is None:
+        return css(target)
+    return fill_selector_parameters(selector, values) if selector.parameterized else selector
 
 
-def _visible(page: Page, target: str, elements: Mapping[str, Selector]) -> Locator:
-    """Visible elements by CSS, or by the id of an element that has a CSS-like strategy."""
-    css = target
-    if target in elements:
-        css = next((as_css(s) for s in elements[target].ordered if as_css(s)), target)
-    return page.locator(css).filter(visible=True)
+async def _read(
+    page: Page, selector: Selector, *, attribute: str | None = None, columns: Mapping[str, Any] | None = None
+) -> Any:
+    """What the page says there, in one round trip; None where there is nothing."""
+    asked = json.dumps(
+        {"selector": selector.model_dump(mode="json"), "attribute": attribute, "columns": columns,
+         "most": MAX_ROWS}
+    )  # fmt: skip
+    said = await library.call(page, "read", asked)
+    if said["ready_state"] == "loading":  # half a page has half a table
+        await library.document_ready(page, PARSED_WITHIN_S)
+        said = await library.call(page, "read", asked)
+    return said["said"]
+
+
+def _cell(text: str | None, column: Column) -> str | None:
+    """What one column of a row says."""
+    if text is None or column.pattern is None:
+        return text
+    found = _by_pattern(column.pattern, text)
+    return None if found is MISSING else str(found)
 
 
 def as_css(strategy: object) -> str:
@@ -111,31 +124,6 @@ def as_css(strategy: object) -> str:
         case "aria":
             return f'[aria-label="{quoted}"]'
     return ""
-
-
-async def _cell(row: Locator, column: Column) -> str | None:
-    """What one column of a row says."""
-    cell = row if column.selector == ":scope" else row.locator(column.selector).first
-    text = await _read(cell, column.attribute)
-    if text is None or column.pattern is None:
-        return text
-    found = _by_pattern(column.pattern, text)
-    return None if found is MISSING else str(found)
-
-
-async def _read(locator: Locator, attribute: str | None) -> str | None:
-    """Attribute, field value or text of one element; None where there is no such element."""
-    try:
-        if await locator.count() == 0:
-            return None
-        if attribute is not None:
-            return await locator.get_attribute(attribute)
-        tag = await locator.evaluate("element => element.tagName")
-        if tag in ("INPUT", "TEXTAREA", "SELECT"):
-            return await locator.input_value()
-        return " ".join((await locator.inner_text()).split())
-    except PlaywrightError:
-        return None  # it went away between the look and the reading: not there
 
 
 def _by_pattern(pattern: str, text: str) -> Any:

@@ -71,7 +71,7 @@ async def resolve_inputs(
 async def refresh_inputs(
     task: Task,
     names: Collection[str],
-    given: Mapping[str, Any],
+    given: Collection[str],
     values: Mapping[str, Any],
     context: Context,
     *,

@@ -149,7 +149,7 @@ function textOf(node, look) {
   return squeeze(out.join(""));
 }
 
-function gatherText(node, look, out) {
+function gatherText(node, look, out, attributes = gatherAttributes) {
   const stack = [[node, 0]];
   while (stack.length) {
     const [at, leaving] = stack.pop();
@@ -163,7 +163,7 @@ function gatherText(node, look, out) {
       const parts = !INLINE_TAGS.has(tagOf(at));
       if (parts) out.push(" ");
       const seen = look === null || visible(at, look);
-      if (seen) gatherAttributes(at, out);
+      if (seen) attributes(at, out);
       if (!TEXTLESS_TAGS.has(tagOf(at))) {
         if (parts) stack.push([at, 1]);
         pushChildren(at, look, stack, seen);

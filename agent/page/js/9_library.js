@@ -45,6 +45,7 @@ const library = Object.freeze({
     const { everything, question } = JSON.parse(optionsJson);
     return json(pageIndex(everything, question));
   },
+  read: (askedJson) => json({ ...pageFacts(), ...read(JSON.parse(askedJson)) }),
   pick,
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
   revealPart: async (n) => json(await revealPart(n)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from agent.context import Context, Shelf, is_empty
+from agent.context import Context, Shelf
 from agent.engine.inputs import MISSING, map_inputs, refresh_inputs, resolve_inputs
 from agent.errors import InputMissing, NoWay, PersonNeeded
 from agent.inputs.sources import SOURCES
@@ -321,19 +321,10 @@ async def test_a_secret_comes_from_where_secrets_are_kept_and_is_one_before_it_c
 def test_what_says_something_is_not_replaced_by_what_says_nothing():
     context = Context()
     context.keep_outputs("t", {"id": "7", "rows": [{"a": "x"}], "new": ""}, "session")
-    context.keep_outputs("t", {"id": "", "rows": [{"a": ""}], "new": "n"}, "session")
+    context.keep_outputs("t", {"id": "", "rows": [], "new": "n"}, "session")
     assert context.session == {"id": "7", "rows": [{"a": "x"}], "new": "n"}
     context.keep_outputs("g", {"id": "8"}, "global")
     context.keep_outputs("p", {"id": "9"}, "task")
     assert (context.session["id"], context.global_values["id"]) == ("7", "8")
     assert context.outputs["p"] == {"id": "9"}
     assert list(context.outputs) == ["t", "g", "p"]
-
-
-@pytest.mark.parametrize(
-    ("value", "empty"),
-    [(None, True), ("", True), (" \n", True), ([], True), ({}, True), ([{"a": None}], True), (0, False),
-     (False, False), ("0", False), ([{"a": "x", "b": ""}], False)],
-)  # fmt: skip
-def test_what_is_empty(value, empty):
-    assert is_empty(value) is empty
