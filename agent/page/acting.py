@@ -30,7 +30,7 @@ from agent.page.errors import (
     PageGone,
     Point,
 )
-from agent.page.gate import Gated, GatePolicy, Intent, Judged, Passed, Vanished, judge, prepare_typing
+from agent.page.gate import Gated, GatePolicy, Intent, Judged, Passed, Vanished, focus, judge, prepare_typing
 from agent.page.guarding import point, press, type_over
 from agent.page.locating import summary
 from kb_schema.selectors import Selector
@@ -292,7 +292,7 @@ async def _hover(order: Order) -> None:
 
 @performer("focus")
 async def _focus(order: Order) -> None:
-    await (await order.gated()).element.focus()
+    await focus(order.page, order.judged)
 
 
 # -- keyboard ------------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ async def _clear(order: Order) -> None:
 @performer("press")
 async def _press(order: Order) -> None:
     if order.target is not None:
-        await (await order.gated()).element.focus()
+        await focus(order.page, order.judged)
     await order.page.keyboard.press(order.text)
 
 

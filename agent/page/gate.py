@@ -176,6 +176,12 @@ async def judge(
     )
 
 
+async def focus(page: Page, judged: Judged) -> None:
+    """Give what was judged the keyboard focus. Raises `Vanished` where it is no longer there."""
+    if not await library.call(page, "focus", judged.token):
+        raise Vanished("it left the page after it was judged")
+
+
 async def prepare_typing(page: Page, judged: Judged) -> Judged:
     """Focus a field that was judged `typable`, select what it holds, and raise the guard.
 

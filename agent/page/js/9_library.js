@@ -6,6 +6,12 @@ const library = Object.freeze({
   record: ownRecord,
   take,
   guard: guardEvent,
+  focus(token) {
+    const el = take(token);
+    if (!el || !el.isConnected) return json(false);
+    el.focus();
+    return json(true);
+  },
   prepareTyping: (token) => json(prepareTyping(token)),
   choose: async (token, wantedJson, timeoutMs) => json(await choose(take(token), JSON.parse(wantedJson), timeoutMs)),
   outcome: async (token, wanted, timeoutMs) => json(await outcome(token, wanted, timeoutMs)),
