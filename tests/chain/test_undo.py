@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +23,8 @@ from periplus.undoing import undo_run
 from periplus.voyage import fresh_context
 from tests.mcp_server import pantry
 from tests.support.foreign_sites import spadeworks_site
+from tests.support.live_spadeworks import ACCOUNT, SEED, Controls
 
-SEED = Path(__file__).parents[2] / "seeds" / "spadeworks"
-ACCOUNT = {"email": "demo@spadeworks.example", "password": "spadeworks-demo"}
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
 
@@ -113,8 +111,6 @@ def folder(tmp_path, name):
 async def test_an_agent_that_was_created_is_deleted_once_however_often_and_wherever_undoing_is_cut_off(
     tmp_path, browser
 ):
-    from tests.seeds.test_spadeworks_exactly_once import Controls  # noqa: PLC0415 - brings that module's fixtures
-
     async with spadeworks(tmp_path, browser) as (url, gear):
         site = Controls(url)
         made = Errand("spadeworks", "create_agent", base_url=url, values={"agent_name": "Ada", **ACCOUNT})
