@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
+from kb_schema import vocabulary
 from kb_schema.base import Model, Probability
 from kb_schema.conditions import Condition
 from kb_schema.selectors import Selector
@@ -148,7 +149,9 @@ class GraphBuilder:
         self._nodes: list[ActionNode | ConditionNode | LoopNode] = []
 
     def action(self, action_type: str, target: Any = None, args: dict[str, Any] | None = None, **more: Any) -> GraphBuilder:
-        """An action. `more`: further fields of `ActionNode`."""
+        """An action. A target in words is CSS, of an agent its goal. `more`: further fields of `ActionNode`."""
+        if isinstance(target, str) and vocabulary.canonical(action_type) is not None:
+            target = Selector.model_validate(target)
         fields = {"action_type": action_type, "target": target, "args": args or {}, **more}
         self._nodes.append(ActionNode.model_validate(fields))
         return self

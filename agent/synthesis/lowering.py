@@ -77,7 +77,6 @@ class _Lowering:
         self._parameters = {parameter.name: parameter for parameter in graph.parameters}
         self._writer = TaskWriter(self._name, self._parameters)
         self._count = 0
-        self._dependencies: list[tuple[str, Condition | None]] = []
         self._lists: dict[str, str] = {}
         """Inputs that are gone through -> variable."""
         self._notes: list[str] = []
@@ -201,9 +200,6 @@ class _Lowering:
             free = isinstance(single, TaskNode | AgentNode | WaitNode) and not single.when and not single.can_skip
             if single is None or not free:
                 single = GroupNode(type="group", node_id=self._id(), nodes=tuple(nodes))
-            for each in walk((single,)):
-                if isinstance(each, TaskNode):
-                    self._dependencies.append((each.task_id, way.condition))
             otherwise = (single.model_copy(update={"when": (way.condition,), "else_nodes": otherwise}),)
         return list(otherwise)
 
@@ -280,19 +276,44 @@ class _Lowering:
                 yield _list_input(name, f"what {key} was in the recordings: one round for each item")
 
     def _edges(self, workflow: Workflow) -> Iterable[TaskDependency]:
-        """Each task behind the one before it; with the condition under which it runs."""
-        conditions = dict(self._dependencies)
-        told = [node.task_id for node in walk(workflow.nodes) if isinstance(node, TaskNode)]
-        for order, (before, task) in enumerate(zip(told, told[1:], strict=False), 1):
-            if task != before:
+        """Each task behind those that may come right before it; with the condition under which it runs.
+
+        Told by where a task comes first: one that is used again would make a circle.
+        """
+        first: dict[str, int] = {}
+        for node in walk(workflow.nodes):
+            if isinstance(node, TaskNode):
+                first.setdefault(node.task_id, len(first))
+        found: dict[tuple[str, str], Condition | None] = {}
+        _follow(workflow.nodes, (), None, found)
+        for order, ((task, before), condition) in enumerate(found.items(), 1):
+            if first[before] < first[task]:
                 yield TaskDependency.model_validate({
-                    "type": "depends_on", "_from": task, "_to": before, "order": order,
-                    "condition": conditions.get(task),
+                    "type": "depends_on", "_from": task, "_to": before, "order": order, "condition": condition,
                 })  # fmt: skip
 
     def _id(self) -> str:
         self._count += 1
         return f"n{self._count}"
+
+
+def _follow(
+    nodes: Iterable[AnyNode], before: tuple[str, ...], condition: Condition | None,
+    found: dict[tuple[str, str], Condition | None],
+) -> tuple[str, ...]:  # fmt: skip
+    """Note what follows what; the tasks that may be the last ones."""
+    for node in nodes:
+        when = node.when[0] if node.when else condition
+        if isinstance(node, TaskNode):
+            for each in before:
+                found.setdefault((node.task_id, each), when)
+            done: tuple[str, ...] = (node.task_id,)
+        else:
+            done = _follow(node.nodes, before, when, found) if isinstance(node, GroupNode) else before
+        otherwise = _follow(node.else_nodes, before, None, found) if node.when else ()
+        skipped = before if node.can_skip else ()
+        before = tuple(dict.fromkeys((*done, *otherwise, *skipped)))
+    return before
 
 
 def _bound(node: LoopNode) -> int:
