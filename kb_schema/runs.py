@@ -107,6 +107,8 @@ class Tried(Model):
     error: str | None = None
     attempts: int = Field(default=1, ge=1)
     """Authored retries are part of one approach."""
+    failures: int = Field(default=0, ge=0)
+    """How often it failed: once, if at all."""
 
 
 class RunResult(Model):

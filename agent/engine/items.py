@@ -50,6 +50,8 @@ class Items:
         """Dealt with, well or not."""
         self.failed: list[str] = [str(kept["error"]) for kept in self._kept if kept["status"] == FAILED]
         """Why each that went wrong did."""
+        self._left: int | None = None
+        """Items still to come, the one that is dealt with among them; None where that is not known."""
 
     @property
     def output(self) -> str:
@@ -64,6 +66,7 @@ class Items:
 
     def within_bound(self, left: int | None) -> None:
         """Raises `LoopStopped` where the bound comes before the end. `left`: None where it is not known."""
+        self._left = left
         if self.done >= self._spec.max_iterations:
             rest = "more" if left is None else str(left)
             raise LoopStopped(
@@ -184,6 +187,7 @@ class Items:
             f"item {self.done + 1}: {error}",
             error="item_failed",
             done=self.done,
+            left=self._left,
             failed=len(self.failed),
         ) from error
 
@@ -200,6 +204,8 @@ class Items:
         if action.task_id is not None:
             result = await engine.sub_task(action.task_id, filled_inputs(action.inputs, values), self._depth)
             return dict(result.outputs)
+        if action.runs_nodes:
+            return await engine.groups[self._run.task.task_id](values)
         if action.action is not None:
             await self._act(action.action, values, place, collection, member)
         return {}

@@ -53,17 +53,23 @@ class Ledger(BaseModel):
 
     def note(self, tried: Tried) -> None:
         """An approach is over. One that never took effect and is done again counts as one."""
-        if tried.outcome == "failed":
+        now, again = int(tried.outcome == "failed"), tried.fingerprint in self.failed
+        if now:
             self.failed[tried.fingerprint] = None
             while len(self.failed) > MAX_FINGERPRINTS:
                 del self.failed[next(iter(self.failed))]
         for index, known in enumerate(self.tried):
             if known.fingerprint == tried.fingerprint:
-                self.tried[index] = tried.model_copy(update={"attempts": known.attempts + tried.attempts})
+                self.tried[index] = tried.model_copy(
+                    update={
+                        "attempts": known.attempts + tried.attempts,
+                        "failures": known.failures + now if again else max(known.failures, now),
+                    }
+                )
                 return
         if len(self.tried) >= MAX_TRIED:
             del self.tried[MAX_TRIED // 2]
-        self.tried.append(tried)
+        self.tried.append(tried.model_copy(update={"failures": now}))
 
     # -- replans
 

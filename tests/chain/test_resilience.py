@@ -63,7 +63,7 @@ def assert_within_limits(result, per_step=3, total=10):
     """Nothing was tried twice, and no more than the limits allow."""
     failed = [each for each in result.tried if each.outcome == "failed"]
     assert len({each.fingerprint for each in result.tried}) == len(result.tried)
-    assert [each.attempts for each in failed] == [1] * len(failed)
+    assert [each.failures for each in failed] == [1] * len(failed)
     assert result.replans <= total
     places = {(each.task_id, each.step_id, each.item) for each in failed}
     for place in places:
@@ -299,7 +299,7 @@ async def test_what_failed_before_a_crash_is_not_tried_again_after_it(quick, run
         later.healing = quick.healing
         again = await Engine(later, keeping=kept, resume=state).run_task("t")
     assert [each.fingerprint for each in again.tried] == [each.fingerprint for each in ended.tried]
-    assert all(each.attempts == 1 for each in again.tried if each.outcome == "failed")
+    assert all(each.failures == 1 for each in again.tried if each.outcome == "failed")
     assert again.replans == ended.replans
 
 

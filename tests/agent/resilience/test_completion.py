@@ -86,7 +86,7 @@ def test_success_is_only_what_is_whole_and_uncontradicted(parts, ending, least):
         assert percentage(parts) == 100
         assert [part.share for part in parts if part.weight] == [1] * sum(part.weight > 0 for part in parts)
         assert missing(parts) == ()
-        assert not (ending.failed or ending.contradicted)
+        assert (ending.failed, ending.contradicted) == (False, False)
     if status is RunStatus.PARTIAL:
         assert percentage(parts) >= least
     if missing(parts) and not ending.needs_person:
