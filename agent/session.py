@@ -17,6 +17,7 @@ from playwright.async_api import Page
 from agent.context import Context
 from agent.errors import LedAway
 from agent.events import Bus, ScreenSeen
+from agent.healing.conditions import references, told
 from agent.healing.healer import Decider, HealPolicy
 from agent.healing.memory import ElementMemory
 from agent.knowledge import Knowledge
@@ -30,7 +31,7 @@ from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.probes import Facts, Status, Verdict
 from kb_schema.resilience import ResiliencePolicy
-from kb_schema.rules.references import looks_like_css, walk
+from kb_schema.rules.references import looks_like_css
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css
 from kb_schema.snapshots import PageSnapshot
@@ -53,14 +54,7 @@ BROWSERS_OWN_ERROR = "chrome-error://"
 
 def elements_named(condition: BaseCondition) -> frozenset[str]:
     """The elements a condition names by the ids they have on the current screen."""
-    return frozenset(
-        reference
-        for _, node in walk(condition)
-        for reference in (
-            getattr(node, "element", None), getattr(node, "field_id", None), *getattr(node, "fields", ())
-        )
-        if isinstance(reference, str) and not looks_like_css(reference)
-    )  # fmt: skip
+    return frozenset(each for each in references(condition) if not looks_like_css(each))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +64,8 @@ class ElementScope:
     elements: Mapping[str, UIElement]
     signed_in_when: tuple[Any, ...]
     values: Mapping[str, Any] = field(default_factory=dict)
+    healed: Mapping[str, Selector] = field(default_factory=dict)
+    """What CSS was found again by that leads nowhere any more."""
 
     def element(self, reference: str | Selector) -> Selector | None:
         """By id, else as CSS; parameters are filled from the run's values."""
@@ -79,6 +75,8 @@ class ElementScope:
             selector = self.elements[reference].selector
         elif looks_like_css(reference):
             selector = css(reference)
+            if reference in self.healed:
+                selector = beginning_with(self.healed[reference], selector)
         else:
             return None
         if not selector.parameterized:
@@ -258,16 +256,28 @@ class Session:
             looked = 1
         while True:
             elements = await self.elements() if by_element else {}
-            scope = ElementScope(elements, self.website.authenticated_when, values or {})
+            healed = self._healed(conditions)
+            scope = ElementScope(elements, self.website.authenticated_when, values or {}, healed)
             if by_screen:
                 known = replace(known, screen_known=True, screen_id=self.screen_id)
-            verdicts, seen = await evaluated(self.page, conditions, scope, known)
+            judged, seen = await evaluated(self.page, conditions, scope, known)
+            verdicts = [told(v, c, healed) for v, c in zip(judged, conditions, strict=True)]
             self._seen = seen.revision
             same = looked > 0 and self._knows_the_address()  # what moved on it did so while it was looked at
             if not by_screen or same or seen.revision == self._revision or looked == LOOKS:
                 return verdicts
             await self.look()  # the page is not the one that was identified any more
             looked += 1
+
+    def _healed(self, conditions: Sequence[BaseCondition]) -> dict[str, Selector]:
+        """What the elements that conditions name were found by, where they are not as they are written."""
+        found: dict[str, Selector | None] = {}
+        for reference in frozenset[str]().union(*map(references, conditions)):
+            if looks_like_css(reference):
+                found[reference] = self.memory.healed_unlisted(css(reference), self.page.url)
+            elif self.screen_id is not None:
+                found[reference] = self.memory.healed((self.screen_id, reference))
+        return {reference: selector for reference, selector in found.items() if selector is not None}
 
     async def judge_until_held(
         self,

@@ -17,6 +17,7 @@ from agent.engine.companion import Companion
 from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.events import ActionDone
 from agent.healing.by_words import called
+from agent.healing.conditions import css_named, stored_as
 from agent.healing.healer import Act, Healer, Meant
 from agent.healing.identity import without_values
 from agent.healing.memory import unlisted
@@ -38,6 +39,7 @@ from kb_schema.calls import ActionCall, ExecutionStep
 from kb_schema.conditions import BaseCondition
 from kb_schema.probes import Facts
 from kb_schema.rules.references import looks_like_css
+from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css
 from kb_schema.templates import as_text, fill_value
 from kb_schema.triggers import ObservabilityTrigger
@@ -188,20 +190,47 @@ class Actions:
         names = frozenset[str]().union(*map(elements_named, conditions))
         elements = await session.elements()
         for name in sorted(names & elements.keys()):
-            element, screen_id = elements[name], session.screen_id or ""
-            known = session.memory.known(screen_id, element)
-            if known is None or element.selector.parameterized:
+            if elements[name].selector.parameterized:
                 continue
-            if (await locate(session.page, element.selector)).resolved:
+            if (await locate(session.page, elements[name].selector)).resolved:
                 continue
-            others = session.memory.others(screen_id, elements, name)
-            selector = await self._healer().locate(
-                Meant(f"{screen_id}.{name}", element.selector, known, others)
-            )
+            selector = await self._found_again(name, elements)
             if selector is not None:
-                session.memory.stands_for((screen_id, name), selector)
+                session.memory.stands_for((session.screen_id or "", name), selector)
                 found = True
+        for text in sorted(css_named(conditions)):
+            found = await self._find_css_again(text, elements) or found
         return found
+
+    async def _found_again(self, name: str, elements: Mapping[str, UIElement]) -> Selector | None:
+        """Where an element of the screen is now, if that can be said."""
+        memory, screen_id = self._session.memory, self._session.screen_id or ""
+        known = memory.known(screen_id, elements[name])
+        if known is None:
+            return None
+        others = memory.others(screen_id, elements, name)
+        return await self._healer().locate(
+            Meant(f"{screen_id}.{name}", elements[name].selector, known, others)
+        )
+
+    async def _find_css_again(self, text: str, elements: Mapping[str, UIElement]) -> bool:
+        """Where the element is now that a condition names by CSS, if anything is known of it."""
+        session, written = self._session, css(text)
+        key = unlisted(written, session.page.url)
+        if key is None or (await locate(session.page, written)).count:
+            return False
+        screen_id, known = session.screen_id or "", session.memory.known_unlisted(key)
+        prints = {each: session.memory.known(screen_id, elements[each]) for each in elements}
+        name, selector = stored_as(text, elements, prints), None
+        if name is not None:
+            selector = session.memory.healed((screen_id, name))
+            selector = selector or await self._found_again(name, elements)
+        elif known is not None:
+            selector = await self._healer().locate(Meant(summary(written), written, known))
+        if selector is None:
+            return False
+        session.memory.stands_for(key, selector)
+        return True
 
     def _healer(self) -> Healer:
         session = self._session

@@ -443,6 +443,9 @@ class Steps:
         if not filled:
             return []
         verdicts = await self._session.judge_until_held(filled, run.values, timeout_s=CONFIRM_S)
+        astray = [each for each, verdict in zip(filled, verdicts, strict=True) if not passed(each, verdict)]
+        if astray and await self._engine.actions.find_again(astray):
+            verdicts = await self._session.judge(filled, run.values)
         for condition, verdict in zip(filled, verdicts, strict=True):
             if not passed(condition, verdict):
                 run.contradicted = run.contradicted or verdict.status is not Status.UNKNOWN

@@ -87,6 +87,11 @@ class ElementMemory:
         """
         return self._healed.get(key)
 
+    def healed_unlisted(self, selector: Selector, url: str) -> Selector | None:
+        """Likewise of what a task names by a selector of its own, on such a page."""
+        key = unlisted(selector, url)
+        return None if key is None else self._healed.get(key)
+
     def stands_for(self, key: Key, selector: Selector) -> None:
         """Find an element by another selector from now on, unless the step is contradicted."""
         self._healed[key] = selector

@@ -10,6 +10,8 @@ from agent.engine.engine import Engine
 from agent.events import HealTried
 from agent.healing.healer import HealPolicy
 from agent.page import library
+from kb_schema import parse_document
+from kb_schema.conditions import ElementVisible
 from kb_schema.runs import RunStatus
 from kb_schema.selectors import css
 from kb_store import load_knowledge, open_stores
@@ -138,3 +140,33 @@ async def test_a_heal_whose_step_is_contradicted_speaks_against_itself_and_is_no
         assert session.memory.healed(("boat_new", "name_field")) is None
     (proposal,) = await stores.proposals.proposals("harbour")
     assert (proposal.succeeded, proposal.failed) == (0, 1)
+
+
+def knowing(session, *steps):
+    """The desk's answer for a task of these steps, as the agent keeps it for a run."""
+    data = {"type": "task", "task_id": "t", "name": "T", "steps": list(steps)}
+    document = parse_document(data)
+    session.knowledge._documents[document.kind, document.local_id] = document
+
+
+TO_FORM = {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "boat_new", "method": "path"}}  # fmt: skip
+NAMED = {"step_id": "name", "action": {"action_type": "fill", "target": "name_field", "value": "Argo"}}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("where", ["preconditions", "postconditions"])
+async def test_css_in_a_condition_is_judged_on_the_stored_element_it_names_and_the_evidence_says_so(
+    stores, browser, site, where
+):
+    async with sailing(stores, browser, site) as session:
+        await Engine(session).run_task(TASK, BOAT)
+    visible = {"type": "element_visible", "element": "#name"}
+    async with sailing(stores, browser, site, RENAMED) as session:
+        knowing(session, TO_FORM, NAMED | {where: [visible]})
+        result = await Engine(session).run_task("t", {})
+        assert result.status is RunStatus.SUCCESS, result.error
+        (verdict,) = await session.judge([ElementVisible.model_validate(visible)])
+    assert verdict.held
+    assert "#name could not be evaluated as it is written; healed: found again by" in verdict.evidence
+    told = [evidence for step in result.steps for evidence in step.evidence]
+    assert where == "preconditions" or any("healed: found again by" in each for each in told)
