@@ -113,6 +113,8 @@ class Session:
     memory: ElementMemory = field(default_factory=ElementMemory)
     download_folder: Path | None = None
     """Where downloads are kept that a task asks for; None: nowhere."""
+    upload_folder: Path | None = None
+    """The only place from which files are given to pages; None: anywhere."""
     last_known: str | None = None
     """The last screen that was recognised: where recovery starts."""
     current: Identification | None = None

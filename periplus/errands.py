@@ -22,7 +22,8 @@ from agent.engine.engine import Engine
 from agent.engine.goals import reach, then
 from agent.engine.state import RunState
 from agent.engine.stopping import Stop, Stopped
-from agent.errors import AgentError
+from agent.engine.workflows import run_workflow
+from agent.errors import AgentError, NotInKnowledge
 from agent.events import Event
 from agent.page.errors import PageError
 from agent.resilience.metrics import metrics_of
@@ -31,6 +32,8 @@ from agent.session import Session
 from agent.trace import SessionTrace
 from kb_schema.read_backs import Happened
 from kb_schema.runs import RunKind, RunResult, RunStatus, StoredRun
+from kb_schema.values import IoSpec
+from kb_schema.workflows import Workflow
 from kb_store import Stores
 from kb_store.run_leases import holding_run
 from kb_store.runs import RunStore
@@ -109,6 +112,8 @@ class Gear:
     stop: Stop = field(default_factory=Stop)
     asker: Asker | None = None
     listeners: Sequence[Callable[[Event], None]] = ()
+    uploads: Path | None = None
+    """The only folder from which files are given to pages; None: any."""
     note: Callable[[str], None] = lambda _: None
     """Hears what is wrong beside the work itself."""
 
@@ -146,7 +151,7 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
                 asker=gear.asker, runs=gear.runs, run_id=errand.run_id,
             )
         )  # fmt: skip
-        session.download_folder = gear.folder / DOWNLOADS
+        session.download_folder, session.upload_folder = gear.folder / DOWNLOADS, gear.uploads
         trace = SessionTrace(gear.folder / SESSION, website_id=errand.website_id, context=session.context)
         session.bus.listen(trace)
         for listener in gear.listeners:
@@ -181,10 +186,25 @@ async def _kept(errand: Errand, runs: RunStore) -> RunState:
 
 async def _known(errand: Errand, session: Session) -> None:
     """Raises `NotInKnowledge` before anything is recorded or done."""
-    if errand.task_id is not None:
+    if errand.task_id is not None and await _workflow(errand, session) is None:
         await session.knowledge.task(errand.task_id)
     if errand.goal is not None:
         await session.knowledge.screen(errand.goal)
+
+
+async def _workflow(errand: Errand, session: Session) -> Workflow | None:
+    """The workflow of that name; None where it is a task's."""
+    try:
+        await session.knowledge.task(errand.task_id or "")
+    except NotInKnowledge:
+        with suppress(NotInKnowledge):
+            return await session.knowledge.workflow(errand.task_id or "")
+    return None
+
+
+def _own(io_spec: IoSpec, values: Mapping[str, object]) -> dict[str, object]:
+    names = {spec.name for spec in io_spec.inputs}
+    return {name: value for name, value in values.items() if name in names}
 
 
 async def _worked(
@@ -194,11 +214,12 @@ async def _worked(
     try:
         if errand.task_id is None:
             return await reach(engine, errand.goal or "")
-        task = await session.knowledge.task(errand.task_id)
-        own = {spec.name for spec in task.io_spec.inputs}
-        result = await engine.run_task(
-            errand.task_id, {name: value for name, value in errand.values.items() if name in own}
-        )
+        workflow = await _workflow(errand, session)
+        if workflow is not None:
+            result = await run_workflow(engine, workflow, _own(workflow.io_spec, errand.values))
+        else:
+            task = await session.knowledge.task(errand.task_id)
+            result = await engine.run_task(errand.task_id, _own(task.io_spec, errand.values))
         if errand.goal is None or not result.succeeded:
             return result
         return then(result, await reach(engine, errand.goal))

@@ -64,6 +64,9 @@ class McpSettings(BaseSettings):
     call_seconds: float = Field(default=_CALLS.call_seconds, gt=0, le=3_600)
     calls_at_once: int = Field(default=_CALLS.calls_at_once, ge=1, le=10_000)
     calls_per_client: int = Field(default=_CALLS.calls_per_client, ge=1, le=10_000)
+    files: Path | None = None
+    """Of the agent's server: the folder from which files are given to pages; default `files` in the data
+    directory."""
     runs_at_once: int = Field(default=4, ge=1, le=100)
     """Of the agent's server: runs carried out at a time, each in a browser context of its own."""
 

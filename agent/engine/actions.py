@@ -402,11 +402,16 @@ class Actions:
         files (`files` in the global context), where there are any.
         """
         value = _typed(call.value)
-        samples = self._session.context.global_values.get("files")
-        if name != "upload_file" or value is None or not isinstance(samples, str):
+        if name != "upload_file" or value is None:
             return value
-        names = [value] if isinstance(value, str) else value
-        return [str(Path(samples) / each) if Path(each).name == each else each for each in names]
+        names, samples = [value] if isinstance(value, str) else value, self._samples()
+        if samples is not None:
+            names = [str(samples / each) if Path(each).name == each else each for each in names]
+        return self._asides.files(names)
+
+    def _samples(self) -> Path | None:
+        folder = self._session.context.global_values.get("files")
+        return Path(folder) if isinstance(folder, str) else None
 
     async def _selector(self, call: ActionCall, values: Mapping[str, Any]) -> Selector | None:
         """The target as a selector with its parameters filled. Raises `StepFailed`."""

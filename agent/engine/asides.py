@@ -92,6 +92,21 @@ class Asides:
             raise NotAuthored(f"the page {what}{reason}", kind=refused[0].kind, hint=_HINTS[refused[0].kind])
         self._session.check_origin()
 
+    def files(self, names: list[str]) -> list[str]:
+        """The files that are to be given, as paths. Raises `NotAuthored` for one that may not be."""
+        folder = self._session.upload_folder
+        if folder is None:
+            return names
+        home = folder.resolve()
+        paths = [(home / name).resolve() for name in names]
+        for name, path in zip(names, paths, strict=True):
+            if not path.is_relative_to(home):
+                raise NotAuthored(
+                    f"the file {name!r} is not in the folder that files are given from", kind="file",
+                    hint=f"put it into {folder}, and name it without a folder",
+                )  # fmt: skip
+        return [str(path) for path in paths]
+
     def _here(self) -> Happenings:
         return watch(self._session.page)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from kb_store import Stores
 from kb_store.runs import RunStore
@@ -18,6 +19,8 @@ from periplus.voyage import started_browser
 
 RUNS = "runs"
 """In the data directory: a folder for each run, with its result and its trace."""
+FILES = "files"
+"""In the data directory: what may be given to pages, unless `files` says where else that is."""
 
 
 @asynccontextmanager
@@ -30,11 +33,14 @@ async def agent_server(
     read_only: bool = False,
     limits: CallLimits | None = None,
     headed: bool = False,
+    files: Path | None = None,
     runs_at_once: int = WorkshopLimits().runs_at_once,
 ) -> AsyncIterator[OfferingServer]:
     """The server, and what it works in; what still runs at the end is stopped and can be carried on."""
-    folder = load_settings().data_dir / RUNS
+    settings = load_settings()
+    uploads = files or settings.data_dir / FILES
     bounds = WorkshopLimits(runs_at_once=runs_at_once)
     browser = partial(started_browser, headed=headed)
-    async with Workshop(stores, runs, folder, limits=bounds, browser=browser) as workshop:
+    folder = settings.data_dir / RUNS
+    async with Workshop(stores, runs, folder, uploads=uploads, limits=bounds, browser=browser) as workshop:
         yield create_agent_server(workshop, views, base_urls=base_urls, read_only=read_only, limits=limits)

@@ -136,11 +136,14 @@ class Workshop:
         runs: RunStore,
         folder: Path,
         *,
+        uploads: Path | None = None,
         limits: WorkshopLimits | None = None,
         browser: Callable[[], AbstractAsyncContextManager[Browser]] = started_browser,
     ) -> None:
-        """`folder`: where results and traces go. `browser` opens one: an async context manager."""
-        self.stores, self.runs, self._folder = stores, runs, folder
+        """`folder`: where results and traces go. `uploads`: the only folder files are given to pages
+        from. `browser` opens one: an async context manager.
+        """
+        self.stores, self.runs, self._folder, self._uploads = stores, runs, folder, uploads
         self.limits = limits or WorkshopLimits()
         self._started, self._stack = browser, AsyncExitStack()
         self._browser: Browser | None = None
@@ -186,7 +189,7 @@ class Workshop:
     async def _carried_out(self, live: Live) -> RunResult:
         gear = Gear(
             self.stores, self.runs, self._context, self._free_folder(live.errand.run_id),
-            stop=live.stop, asker=live.questions, listeners=[live],
+            stop=live.stop, asker=live.questions, uploads=self._uploads, listeners=[live],
             note=lambda text: _log.warning("run %s: %s", live.errand.run_id, text),
         )  # fmt: skip
         return await carry_out(live.errand, gear)

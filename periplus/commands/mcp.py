@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -66,6 +67,7 @@ class _Wanted:
     agent: bool
     headed: bool
     runs_at_once: int
+    files: Path | None
 
 
 @app.callback(invoke_without_command=True)
@@ -117,7 +119,14 @@ def mcp(
     if headed and not agent:
         raise UserError("--headed: only the agent has a browser", fix="give --agent, too, or leave it out")
     wanted = _Wanted(
-        _parsed(base_url or []), read_only, settings.call_limits, paths, agent, headed, settings.runs_at_once
+        _parsed(base_url or []),
+        read_only,
+        settings.call_limits,
+        paths,
+        agent,
+        headed,
+        settings.runs_at_once,
+        settings.files,
     )
     opening, logbook = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
     if transport is Transport.STDIO:
@@ -169,6 +178,7 @@ async def _server(stores: Stores, runs: RunStore, wanted: _Wanted) -> AsyncItera
             async with agent_server(
                 stores, runs, views, base_urls=wanted.base_urls, read_only=wanted.read_only,
                 limits=wanted.limits, headed=wanted.headed, runs_at_once=wanted.runs_at_once,
+                files=wanted.files,
             ) as server:  # fmt: skip
                 yield server
             return

@@ -128,3 +128,18 @@ async def test_downloads_are_kept_tabs_are_followed_and_files_are_given_as_autho
     assert office.session.page.url == f"{office.url}/quay"
     result = await office({"target": "#foreign_tab", "new_tab": "close"}, outputs=())
     assert result.status is RunStatus.SUCCESS, result.error
+
+
+async def test_files_are_given_from_the_one_folder_only_where_there_is_one(office, tmp_path):
+    uploads = tmp_path / "files"
+    uploads.mkdir()
+    (uploads / "logbook.txt").write_text("calm")
+    (tmp_path / "passwords.txt").write_text("hunter2")
+    office.session.upload_folder = uploads
+    given = {"action_type": "upload_file", "target": "#pick"}
+    assert (await office({**given, "value": "logbook.txt"})).outputs == {"said": "logbook.txt"}
+    for path in (str(tmp_path / "passwords.txt"), "../passwords.txt"):
+        result = await office({**given, "value": path})
+        assert result.status is RunStatus.NEEDS_PERSON
+        assert "is not in the folder that files are given from" in (result.error or "")
+        assert await office.session.page.inner_text("#said") == "-"

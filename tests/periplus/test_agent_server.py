@@ -22,9 +22,11 @@ from kb_schema import parse_document
 from kb_store import load_knowledge, open_stores
 from kb_store.runs import open_runs
 from loaders.files import read_knowledge_folder
+from mcp_server.reference import renewed
 from mcp_server.security.door import Door, http_app
 from mcp_server.store_source import StoreSource
 from mcp_server.views import Views
+from periplus.agent_server.reference import BEGIN, listed
 from periplus.agent_server.server import create_agent_server
 from periplus.agent_server.workshop import Workshop, WorkshopLimits
 from periplus.seeds import find_seed
@@ -289,3 +291,10 @@ async def test_over_http_the_agent_stands_behind_the_same_door(serve):
         result = await client.call_tool("run_status", {"run_id": "none"})
     assert tools == ["run_task", "run_status", "cancel_run"]
     assert result.structured_content["error"] == "unknown_name"
+
+
+def test_the_documents_tool_reference_is_that_of_the_tools():
+    text = (ROOT / "docs/agent-server.md").read_text(encoding="utf-8")
+    assert renewed(text, listed(), BEGIN) == text, (
+        "run `python -m periplus.agent_server.reference docs/agent-server.md`"
+    )
