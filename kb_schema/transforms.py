@@ -1,6 +1,7 @@
-"""Transforms of values on their way into a task (KS 9.2). One class is one entry.
+"""Transforms of values on their way into a task (KS 9.2). One class under `@transform` is one entry.
 
-Values are JSON; dates are ISO 8601 strings or `datetime`/`date` objects until formatted.
+Values are JSON; dates are ISO 8601 strings or `datetime`/`date` objects until formatted. Whatever a
+value is, a transform gives a value or raises `TransformError`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
-from pydantic import AliasChoices, Field, field_validator
+import re2
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from kb_schema import urls
 from kb_schema.base import Model
@@ -24,7 +26,28 @@ class TransformError(ValueError):
     """A value a transform cannot take. Says what it got and what it expected."""
 
 
-class AddTime(Model):
+class BaseTransform(Model):
+    """What every transform has: its name in knowledge, and what it does."""
+
+    type: str
+
+    def apply(self, value: Any) -> Any:
+        """The value, transformed. Raises `TransformError`."""
+        raise NotImplementedError
+
+
+TransformT = TypeVar("TransformT", bound=type[BaseTransform])
+TRANSFORMS: list[type[BaseTransform]] = []
+
+
+def transform(kind: TransformT) -> TransformT:
+    """Register a transform under the names its `type` lists."""
+    TRANSFORMS.append(kind)
+    return kind
+
+
+@transform
+class AddTime(BaseTransform):
     """Date arithmetic. A date plus hours becomes a date and time."""
 
     type: Literal["add_days", "add_hours", "add_minutes"]
@@ -37,10 +60,14 @@ class AddTime(Model):
         delta = timedelta(**{unit: self.value})
         if not isinstance(moment, datetime) and unit != "days":
             moment = datetime.combine(moment, time())
-        return moment + delta
+        try:
+            return moment + delta
+        except OverflowError as exc:
+            raise TransformError(f"{value!r} and {self.value:g} {unit} is beyond the calendar") from exc
 
 
-class FormatDate(Model):
+@transform
+class FormatDate(BaseTransform):
     """A date as text. Tokens: YYYY YY MMMM MMM MM M DD D HH mm ss; all else stands as it is."""
 
     type: Literal["format_date"]
@@ -52,7 +79,8 @@ class FormatDate(Model):
         return _DATE_TOKEN.sub(lambda m: _DATE_TOKENS[m[0]](moment), self.format)
 
 
-class FormatPhone(Model):
+@transform
+class FormatPhone(BaseTransform):
     """Digits into a pattern: each `#` takes one digit, from the right; surplus digits lead."""
 
     type: Literal["format_phone"]
@@ -75,21 +103,33 @@ class FormatPhone(Model):
         return "".join(digits) + text if digits else text
 
 
-class FormatCurrency(Model):
+@transform
+class FormatCurrency(BaseTransform):
     """A number with symbol, separators and two decimals (half up)."""
 
     type: Literal["format_currency"]
     symbol: str = Field(default="$", validation_alias=AliasChoices("symbol", "currency"))
+    """As it is, or the code of a currency (`EUR`)."""
     decimals: int = Field(default=2, ge=0, le=6)
+
+    @field_validator("symbol")
+    @classmethod
+    def _of_a_code(cls, value: str) -> str:
+        return _SYMBOLS.get(value, value)
 
     def apply(self, value: Any) -> str:
         """Negative amounts lead with the sign: `-$1,000.00`."""
-        amount = _decimal(value).quantize(Decimal(1).scaleb(-self.decimals), rounding=ROUND_HALF_UP)
+        amount = _decimal(value)
+        try:
+            amount = amount.quantize(Decimal(1).scaleb(-self.decimals), rounding=ROUND_HALF_UP)
+        except InvalidOperation as exc:
+            raise TransformError(f"{value!r} is too large an amount") from exc
         sign = "-" if amount < 0 else ""
         return f"{sign}{self.symbol}{abs(amount):,.{self.decimals}f}"
 
 
-class ChangeCase(Model):
+@transform
+class ChangeCase(BaseTransform):
     """Text in another case; `capitalize` is the first letter of every word."""
 
     type: Literal["uppercase", "lowercase", "capitalize"]
@@ -104,7 +144,8 @@ class ChangeCase(Model):
         return re.sub(r"(?:^|(?<=\s))\S", lambda m: m[0].upper(), text)
 
 
-class ExtractRegex(Model):
+@transform
+class ExtractRegex(BaseTransform):
     """The part of a text that an RE2 pattern's group matches; no match is an error."""
 
     type: Literal["extract_regex"]
@@ -118,6 +159,13 @@ class ExtractRegex(Model):
         urls.compile_pattern(value)
         return value
 
+    @model_validator(mode="after")
+    def _has_the_group(self) -> ExtractRegex:
+        there = urls.compile_pattern(self.pattern).groups
+        if self.group is not None and self.group > there:
+            raise ValueError(f"group {self.group} of a pattern with {there}")
+        return self
+
     def apply(self, value: Any) -> str:
         """The first match."""
         compiled = urls.compile_pattern(self.pattern)
@@ -128,7 +176,8 @@ class ExtractRegex(Model):
         return match.group(group) or ""
 
 
-class ReplaceRegex(Model):
+@transform
+class ReplaceRegex(BaseTransform):
     r"""Every match of an RE2 pattern replaced; `\1` refers to a group."""
 
     type: Literal["replace_regex"]
@@ -143,10 +192,14 @@ class ReplaceRegex(Model):
 
     def apply(self, value: Any) -> str:
         """All matches."""
-        return str(urls.compile_pattern(self.pattern).sub(self.replacement, as_text(value)))
+        try:
+            return str(urls.compile_pattern(self.pattern).sub(self.replacement, as_text(value)))
+        except (re2.error, IndexError) as exc:
+            raise TransformError(f"{self.replacement!r} cannot take the place of {self.pattern!r}") from exc
 
 
-class Concat(Model):
+@transform
+class Concat(BaseTransform):
     """Text before and after the value."""
 
     type: Literal["concat"]
@@ -158,7 +211,8 @@ class Concat(Model):
         return f"{self.prefix}{as_text(value)}{self.suffix}"
 
 
-class Calculate(Model):
+@transform
+class Calculate(BaseTransform):
     """Arithmetic on the value, named `value`: `+ - * / // % ( )` and unary minus; no `eval`."""
 
     type: Literal["calculate"]
@@ -167,36 +221,37 @@ class Calculate(Model):
     @field_validator("expression")
     @classmethod
     def _parses(cls, text: str) -> str:
-        _calculate(text, Decimal(1))
+        try:
+            _calculate(text, Decimal(1))
+        except TransformError as exc:
+            if not isinstance(exc.__cause__, _UNCOMPUTABLE):  # of another value it may be computed
+                raise
         return text
 
     def apply(self, value: Any) -> int | float:
         """Exact decimal arithmetic; a whole result is an `int`."""
         result = _calculate(self.expression, _decimal(value))
+        if not result.is_finite() or abs(result.adjusted()) > _LARGEST:
+            raise TransformError(f"{self.expression!r} of {value!r} is out of range")
         return int(result) if result == result.to_integral_value() else float(result)
 
 
-Transform = Annotated[
-    AddTime
-    | FormatDate
-    | FormatPhone
-    | FormatCurrency
-    | ChangeCase
-    | ExtractRegex
-    | ReplaceRegex
-    | Concat
-    | Calculate,
-    Field(discriminator="type"),
-]
+if TYPE_CHECKING:
+    Transform = BaseTransform
+else:
+    Transform = Annotated[Union[tuple(TRANSFORMS)], Field(discriminator="type")]  # noqa: UP007 - of a list
 
 
 def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
     """The pipeline, in order. Dates left over become ISO 8601. Raises `TransformError`."""
-    for transform in transforms:
-        value = transform.apply(value)
+    for each in transforms:
+        value = each.apply(value)
     return value.isoformat() if isinstance(value, date) else value
 
 
+_SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "CNY": "¥", "KRW": "₩", "BRL": "R$"}
+_LARGEST = 100
+"""Digits before or after the point: more is no number that anybody typed."""
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
            "October", "November", "December")  # fmt: skip
 _DATE_TOKENS: dict[str, Callable[[date], str]] = {
@@ -235,6 +290,8 @@ def _decimal(value: Any) -> Decimal:
         raise TransformError(f"expected a number, got {value!r}") from exc
     if not number.is_finite():
         raise TransformError(f"expected a finite number, got {value!r}")
+    if abs(number.adjusted()) > _LARGEST:
+        raise TransformError(f"{as_text(value)[:40]!r} is out of range")
     return number
 
 
@@ -246,6 +303,9 @@ _OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
+
+
+_UNCOMPUTABLE = (ZeroDivisionError, InvalidOperation, OverflowError)
 
 
 def _calculate(expression: str, value: Decimal) -> Decimal:
@@ -265,5 +325,5 @@ def _calculate(expression: str, value: Decimal) -> Decimal:
         return walk(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, RecursionError) as exc:
         raise TransformError(f"{expression!r} is not an expression") from exc
-    except (ZeroDivisionError, InvalidOperation, OverflowError) as exc:
+    except _UNCOMPUTABLE as exc:
         raise TransformError(f"{expression!r} cannot be computed for {value}") from exc

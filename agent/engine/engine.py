@@ -332,15 +332,15 @@ class Engine:
             run.task, names, run.fixed, run.values, self.session.context, scrape=self.scrape
         )
 
-    async def scrape(self, rule: ValueRule) -> Any:
+    async def scrape(self, rule: ValueRule, values: Mapping[str, Any]) -> Any:
         """Read an input off the site: on the open page, or on its screen in a tab of its own."""
         if rule.extraction is None:
             return MISSING
         if rule.screen_id is None or rule.screen_id == self.session.screen_id:
-            return await self.read(rule.extraction, {})
+            return await self.read(rule.extraction, values)
         async with self.elsewhere() as other:
             await other.guide.go_to(rule.screen_id, method="direct_url")
-            return await other.read(rule.extraction, {})
+            return await other.read(rule.extraction, values)
 
     async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
         """What a rule reads on the page now; `MISSING` where it finds nothing."""

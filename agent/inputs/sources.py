@@ -19,8 +19,8 @@ from kb_schema.values import InputMapping, InputSpec, Source, ValueRule
 MISSING: Any = object()
 """No value: None is one."""
 
-Scraper = Callable[[ValueRule], Awaitable[Any]]
-"""Reads a value off the site; `MISSING` where it is not there."""
+Scraper = Callable[[ValueRule, Mapping[str, Any]], Awaitable[Any]]
+"""Reads a value off the site, with what is known so far; `MISSING` where it is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ async def _scraped(wanted: Wanted, around: Around) -> Any:
     if wanted.rule.extraction is None:
         return MISSING
     try:
-        return await around.scrape(wanted.rule)
+        return await around.scrape(wanted.rule, around.values)
     except PageGone:
         raise
     except (AgentError, PageError):

@@ -43,6 +43,7 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
 
 
 def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Problem]:
+    yield from _input_problems(task)
     available = {spec.name for spec in task.io_spec.inputs} | BUILT_INS
     order_of = {step.step_id: step.order for step in task.steps}
     positions = {step.step_id: index for index, step in enumerate(task.steps)}
@@ -79,6 +80,16 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
         yield from _unknown(task, variables(text) - inside, where, inside)
 
 
+def _input_problems(task: Task) -> Iterator[Problem]:
+    """An input may be made of those before it: they are resolved in order."""
+    before = set(BUILT_INS)
+    for index, spec in enumerate(task.io_spec.inputs):
+        made_of = {"template": spec.template, "extraction": spec.extraction and spec.extraction.to_json()}
+        for where, text in strings(made_of, f"$.io_spec.inputs[{index}]"):
+            yield from _unknown(task, variables(text) - before, where, before)
+        before.add(spec.name)
+
+
 def _unknown(task: Task, names: frozenset[str] | set[str], path: str, known: set[str]) -> Iterator[Problem]:
     for name in sorted(names):
         yield Problem(
@@ -109,6 +120,17 @@ def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator
                     fix=did_you_mean(name, sorted(inputs)) or "remove the mapping or add the input",
                     rule=RULE,
                 )
+        mapped = set(known)
+        for name, rule in segment.input_mapping.items():
+            for unknown in sorted(variables(rule.template or "") - mapped):
+                yield Problem(
+                    f'nothing provides "{{{unknown}}}" by then',
+                    path=f"{path}.input_mapping.{name}.template",
+                    document=f"presentation_flow:{flow.flow_id}",
+                    fix=did_you_mean(unknown, sorted(mapped)) or "map it before",
+                    rule=RULE,
+                )
+            mapped |= {name} | ({rule.persist_as} if rule.persist_as else set())
         known |= inputs | {m.persist_as for m in segment.input_mapping.values() if m.persist_as}
         if task is not None:
             known |= {output.name for output in task.io_spec.outputs}

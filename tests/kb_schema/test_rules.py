@@ -169,6 +169,10 @@ def test_a_fallback_leads_to_a_later_segment(fallback, words):
          "$.steps[0].postconditions[0].value"),
         ({"iterator_spec": {"type": "list_processing", "items": "{nobody}", "item_action": {"task_id": "order"}}},
          "$.iterator_spec.items"),
+        ({"io_spec": {"inputs": [{"name": "a", "source": "template", "template": "{nobody}"}]}},
+         "$.io_spec.inputs[0].template"),
+        ({"io_spec": {"inputs": [{"name": "a", "source": "scraped", "extraction": {
+            "method": "dom_extraction", "selector": "[x='{nobody}']"}}]}}, "$.io_spec.inputs[0].extraction.selector"),
     ],
 )  # fmt: skip
 def test_a_variable_that_nothing_provides_is_refused(task, path):
@@ -198,6 +202,14 @@ def test_inputs_built_ins_items_and_earlier_outputs_provide_variables():
     assert [p.path for p in _problems(_with(task), "context-first")] == ["$.steps[0].action.value"]
 
 
+def test_an_input_may_be_made_of_those_before_it():
+    made = {"name": "full", "source": "template", "template": "{first} {run_id}"}
+    task = {**TASK, "io_spec": {"inputs": [{"name": "first"}, made]}}
+    assert _problems(_with(task), "context-first") == []
+    task["io_spec"] = {"inputs": [made, {"name": "first"}]}
+    assert [p.path for p in _problems(_with(task), "context-first")] == ["$.io_spec.inputs[0].template"]
+
+
 def test_a_misspelt_variable_is_recognised():
     task = {**TASK, "io_spec": {"inputs": [{"name": "agent_name"}]},
             "steps": [{"action": {"action_type": "fill", "target": "go", "value": "{agent_nme}"}}]}  # fmt: skip
@@ -211,6 +223,19 @@ def test_a_flow_may_not_map_an_input_its_task_does_not_have():
     assert [p.path for p in _problems(_with(flow), "context-first")] == [
         "$.segments[0].input_mapping.nme", "$.segments[0].narration_template",
     ]  # fmt: skip
+
+
+def test_a_mapping_may_be_made_of_what_is_there_by_then():
+    mapping = {"source": "template", "template": "{agent_name}, {later}"}
+    segment = {
+        "segment_id": "s",
+        "type": "task_execution",
+        "task_id": "order",
+        "input_mapping": {"item": mapping},
+    }
+    flow = {"flow_id": "f", "name": "f", "segments": [segment]}
+    found = [p.path for p in _problems(_with(flow), "context-first") if p.path.endswith("template")]
+    assert found == ["$.segments[0].input_mapping.item.template"]
 
 
 # -- no graph loops

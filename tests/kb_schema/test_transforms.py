@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from kb_schema.transforms import Transform, TransformError, apply_all
+from kb_schema.transforms import TRANSFORMS, Transform, TransformError, apply_all
 
 ADAPTER = TypeAdapter(tuple[Transform, ...])
 
 
 def _apply(value, *transforms):
     return apply_all(value, ADAPTER.validate_python(transforms))
+
+
+KS = {
+    "add_days": ("2025-01-15", {"value": 7}, "2025-01-22"),
+    "add_hours": ("2025-01-15T22:30:00", {"value": 2}, "2025-01-16T00:30:00"),
+    "add_minutes": ("2025-01-15T22:30:00", {"value": 45}, "2025-01-15T23:15:00"),
+    "format_date": ("2025-01-22", {"format": "MM/DD/YYYY"}, "01/22/2025"),
+    "format_phone": ("14155550123", {}, "+1 (415) 555-0123"),
+    "format_currency": (1234.5, {}, "$1,234.50"),
+    "uppercase": ("Agent Smith", {}, "AGENT SMITH"),
+    "lowercase": ("Agent Smith", {}, "agent smith"),
+    "capitalize": ("agent smith", {}, "Agent Smith"),
+    "extract_regex": ("/agent/agt-7/edit", {"pattern": "/agent/([^/]+)"}, "agt-7"),
+    "replace_regex": ("hi-IN", {"pattern": "-.*", "replacement": ""}, "hi"),
+    "concat": ("Smith", {"prefix": "Agent "}, "Agent Smith"),
+    "calculate": (50, {"expression": "value * 2 + 1"}, 101),
+}
+"""Every transform that KS 9.2 names, in its order; the first and the fourth with its own example (4.5)."""
+
+
+@pytest.mark.parametrize("name", KS)
+def test_every_transform_that_ks_names_does_what_its_name_says(name):
+    value, settings, expected = KS[name]
+    assert _apply(value, {"type": name, **settings}) == expected
+
+
+def test_no_transform_is_missing_from_the_tables():
+    names = {name for kind in TRANSFORMS for name in kind.model_fields["type"].annotation.__args__}
+    assert names == set(KS)
 
 
 TABLE = [
@@ -37,6 +69,8 @@ TABLE = [
     ("415-555-0123", [{"type": "format_phone", "format": "(###) ###-####"}], "(415) 555-0123"),
     ("1234.5", [{"type": "format_currency"}], "$1,234.50"),
     (-1000, [{"type": "format_currency", "currency": "€"}], "-€1,000.00"),
+    ("1,000", [{"type": "format_currency", "currency": "EUR", "decimals": 0}], "€1,000"),
+    (3, [{"type": "calculate", "expression": "1 / (value - 1)"}], 0.5),
     (0.125, [{"type": "format_currency", "decimals": 2}], "$0.13"),
     ("straße", [{"type": "uppercase"}], "STRASSE"),
     ("ÉCOLE", [{"type": "lowercase"}], "école"),
@@ -74,6 +108,12 @@ def test_a_value_is_transformed(value, transforms, expected):
         ("nan", {"type": "format_currency"}, "finite"),
         ("abc", {"type": "extract_regex", "pattern": r"\d"}, "matches nothing"),
         (0, {"type": "calculate", "expression": "1 / value"}, "cannot be computed"),
+        ("1e90", {"type": "calculate", "expression": "value * value"}, "out of range"),
+        (1, {"type": "calculate", "expression": "value * 1e999"}, "out of range"),
+        ("1e999999", {"type": "calculate", "expression": "value"}, "out of range"),
+        ("1e40", {"type": "format_currency"}, "too large"),
+        ("9999-12-31", {"type": "add_days", "value": 1}, "beyond the calendar"),
+        ("a", {"type": "replace_regex", "pattern": "a", "replacement": r"\9"}, "cannot take the place"),
     ],
 )
 def test_a_value_a_transform_cannot_take_is_refused(value, transform, message):
@@ -93,8 +133,27 @@ def test_a_value_a_transform_cannot_take_is_refused(value, transform, message):
         {"type": "replace_regex", "pattern": "("},
         {"type": "add_days", "value": float("inf")},
         {"type": "explode"},
+        {"type": "extract_regex", "pattern": "(a)", "group": 2},
     ],
 )
 def test_a_transform_that_could_never_work_is_refused_when_it_is_written(transform):
     with pytest.raises(ValidationError):
         _apply("1", transform)
+
+
+@given(
+    value=st.text()
+    | st.integers()
+    | st.floats()
+    | st.dates()
+    | st.datetimes()
+    | st.none()
+    | st.lists(st.text()),
+    name=st.sampled_from(sorted(KS)),
+)
+def test_whatever_a_value_is_a_transform_gives_json_or_says_why_not(value, name):
+    try:
+        result = _apply(value, {"type": name, **KS[name][1]})
+    except TransformError:
+        return
+    json.dumps(result, allow_nan=False)

@@ -45,7 +45,7 @@ class World:
         self.context.global_values = Shelf(clock=lambda: self.now)
         self.sources = {}
 
-    async def scrape(self, _rule):
+    async def scrape(self, _rule, _values):
         return self.shows.pop(0) if self.shows else MISSING
 
     async def resolve(self, *inputs, given=None, task_id="t", built_ins=None, **io_spec):
@@ -262,7 +262,7 @@ async def test_what_is_of_high_volatility_is_got_once_more_at_the_moment_of_use(
 
 
 async def test_a_page_that_cannot_be_got_to_leaves_it_to_the_next_source(world):
-    async def lost(_rule):
+    async def lost(_rule, _values):
         raise NoWay("a", "b")
 
     world.scrape = lost
