@@ -37,7 +37,7 @@ from kb_schema import vocabulary
 from kb_schema.actions import Action
 from kb_schema.calls import ActionCall, ExecutionStep
 from kb_schema.conditions import BaseCondition
-from kb_schema.probes import Facts
+from kb_schema.probes import Facts, Status
 from kb_schema.rules.references import looks_like_css
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css
@@ -177,6 +177,8 @@ class Actions:
         if not all(verdict.held for verdict in verdicts) and await self.find_again(filled):
             verdicts = await self._session.judge(filled, values)
         for condition, verdict in zip(filled, verdicts, strict=True):
+            if not verdict.held and not condition.hard_dependency and condition.auto_remediate:
+                await self._engine.steps.remedying.remedy(condition, values, self._engine.depth)
             if not verdict.held and condition.hard_dependency:
                 raise StepFailed(
                     f"{what}: precondition {condition.type}: {verdict.evidence}", error=condition.type
@@ -247,7 +249,13 @@ class Actions:
             value = fill_value(step.condition, {**values})
             return value not in (None, "", False, "false", "False", 0)
         (condition,) = fill_conditions((step.condition,), values)
-        return (await self._session.judge([condition], values))[0].held
+        (verdict,) = await self._session.judge([condition], values)
+        if verdict.status is Status.UNKNOWN:
+            raise StepFailed(
+                f"whether step {step.step} applies could not be evaluated: {verdict.evidence}",
+                error="condition_unknown",
+            )
+        return verdict.held
 
     # -- one action of the vocabulary --------------------------------------------------------------
 
@@ -395,7 +403,7 @@ class Actions:
         )
         done = await self._healer().act(meant, act)
         if key is not None:
-            memory.used(key, done, url, parameterized=False, values={}, cached=cached)
+            memory.used(key, done, url, parameterized=False, values={}, cached=cached, written=selector)
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:
         """The value as it is put into the page. A file named without a folder is one of the sample

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from pydantic import ValidationError
+
 from agent.events import ElementUsed, Event
 from agent.healing.healer import Done
 from agent.healing.identity import without_values
@@ -27,6 +29,8 @@ _NUMBERED = re.compile(
     r"(?<=/)(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z]{1,6}[-_]\d+|[0-9a-f]{16,})(?=/|$)", re.IGNORECASE
 )
 
+_SEEN, _AS_WRITTEN = "seen", "as_written"
+
 Key = tuple[str, str]
 """Screen and element; for what no screen has as an element (`unlisted`) the first is empty."""
 
@@ -39,6 +43,7 @@ class _Used:
     parameterized: bool
     values: Mapping[str, object]
     cached: Selector | None
+    written: Selector | None = None
 
     @property
     def proven_by_itself(self) -> bool:
@@ -102,7 +107,12 @@ class ElementMemory:
         if key in self._healed or self.locators is None:
             return self._healed.get(key)
         kept = await self.locators.locator(self.website_id, url_template(url), _name(key))
-        return None if kept is None else kept.selector
+        if kept is None:
+            return None
+        selector, seen = _without_sight(kept.selector)
+        if seen is not None:
+            self._known.setdefault(key, seen)
+        return selector
 
     def used(
         self,
@@ -113,14 +123,17 @@ class ElementMemory:
         parameterized: bool,
         values: Mapping[str, object],
         cached: Selector | None = None,
+        written: Selector | None = None,
     ) -> None:
-        """An action was done on an element; `settle` says what came of it."""
+        """An action was done on an element; `settle` says what came of it. `written` is what a task itself
+        names it by, where no screen does.
+        """
         if cached is not None and done.performed.strategy not in {each.type for each in cached.strategies}:
             cached = None  # it was not by this that it was found
         by = done.healed.selector if done.healed is not None and done.healed.moved else cached
         if by is not None and not parameterized:
             self.stands_for(key, by)
-        self._pending.append(_Used(key, done, url_template(url), parameterized, values, cached))
+        self._pending.append(_Used(key, done, url_template(url), parameterized, values, cached, written))
 
     def begin(self) -> None:
         """A step begins: what was done in one that broke off proves nothing."""
@@ -149,11 +162,17 @@ class ElementMemory:
                 seen = without_values(seen, used.values)
             self._known[used.key] = seen
         moved = healed.selector if healed is not None and healed.moved else None
-        if moved is not None and self.locators is not None and healed is not None and not used.parameterized:
+        if used.parameterized or self.locators is None:
+            kept = None
+        elif used.written is None or seen is None:
+            kept = moved
+        else:  # no desk keeps what is known of it
+            kept = _with_sight(moved or used.cached, used.written, seen)
+        if kept is not None and self.locators is not None:
             await self.locators.put_locator(
                 Locator(
                     website_id=self.website_id, url=used.template, element=_name(used.key),
-                    selector=moved, confidence=healed.score,
+                    selector=kept, confidence=1.0 if healed is None else healed.score,
                 )
             )  # fmt: skip
         if used.key[0]:
@@ -169,6 +188,32 @@ class ElementMemory:
             await self.locators.forget_locator(self.website_id, used.template, _name(used.key))
         if used.key[0]:
             tell(_event(used, succeeded=False, fingerprint=None))
+
+
+def _with_sight(other: Selector | None, written: Selector, seen: Fingerprint) -> Selector:
+    """A selector for the cache that carries what its element was like, in its first strategy's `meta`; the
+    one that was written only carries it.
+    """
+    selector = other or written
+    first, *more = selector.strategies
+    meta = {**first.meta, _SEEN: seen.to_json(), _AS_WRITTEN: other is None}
+    return selector.model_copy(update={"strategies": (first.model_copy(update={"meta": meta}), *more)})
+
+
+def _without_sight(selector: Selector) -> tuple[Selector | None, Fingerprint | None]:
+    """The selector that is to be tried (None: only the one that is written), and what its element was like."""
+    first, *more = selector.strategies
+    if _SEEN not in first.meta:
+        return selector, None
+    meta = dict(first.meta)
+    seen, as_written = meta.pop(_SEEN), meta.pop(_AS_WRITTEN, False)
+    try:
+        known = Fingerprint.model_validate(seen)
+    except ValidationError:  # written down by another version
+        known = None
+    if as_written:
+        return None, known
+    return selector.model_copy(update={"strategies": (first.model_copy(update={"meta": meta}), *more)}), known
 
 
 def _event(used: _Used, *, succeeded: bool, fingerprint: Fingerprint | None) -> ElementUsed:

@@ -170,3 +170,16 @@ async def test_css_in_a_condition_is_judged_on_the_stored_element_it_names_and_t
     assert "#name could not be evaluated as it is written; healed: found again by" in verdict.evidence
     told = [evidence for step in result.steps for evidence in step.evidence]
     assert where == "preconditions" or any("healed: found again by" in each for each in told)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_what_a_task_names_by_itself_is_found_again_in_a_later_session(stores, browser, site, tmp_path):
+    named = {"step_id": "name", "action": {"action_type": "fill", "target": "#name", "value": "Argo"},
+             "postconditions": [{"type": "field_has_value", "field_id": "#name", "value": "Argo"}]}  # fmt: skip
+    for rebuilt, expected in (((), []), (RENAMED, ["healed"]), (RENAMED, [])):
+        async with sailing(stores, browser, site, rebuilt) as session:
+            knowing(session, TO_FORM, named)
+            async with recorded(open_runs(tmp_path / "runs"), session, kind="task", subject="t"):
+                result = await Engine(session).run_task("t", {})
+            assert result.status is RunStatus.SUCCESS, result.error
+            assert [outcome for _, outcome in heals(session)] == expected
