@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.bench
 
-PATIENCE_S = 1.0
+PATIENCE_S = 0.5
 CLOSE_ENOUGH_GOAL, MEANINGFUL_GOAL = 0.8, 0.6
 
 

@@ -94,11 +94,11 @@ def _achieved(evidence: Evidence) -> Evaluation:
 
 
 def _alternative(evidence: Evidence, demands: Demands) -> Evaluation:
-    """In full where one is as sure of it as was asked, else as much as one is sure."""
+    """In full where one is as sure of it as was asked; else as near as one comes to that."""
     number = evidence.alternatives.index(Status.HELD) + 1
     alone = (ALTERNATIVE_ALONE - 0.6) / 0.2
     confidence = round(0.6 + 0.2 * _optional(evidence, alone), 4)
-    share = 1.0 if confidence >= demands.min_confidence else confidence
+    share = 1.0 if confidence >= demands.min_confidence else round(confidence / demands.min_confidence, 4)
     return Evaluation("alternative", share, confidence, f"acceptable outcome {number}")
 
 

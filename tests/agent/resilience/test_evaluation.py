@@ -23,9 +23,9 @@ PARTS = Demands(allow_partial=True)
         (Evidence(primary=(YES,), optional=(NO,)), Demands(), "achieved", 1, 0.8),
         (Evidence(), Demands(), "achieved", 1, 0.5),  # nothing was stated that could be checked
         # an acceptable other outcome: 0.6 to 0.8, in full only where one is as sure as was asked
-        (Evidence((NO,), (YES,)), Demands(), "alternative", 0.65, 0.65),
+        (Evidence((NO,), (YES,)), Demands(), "alternative", 0.9286, 0.65),
         (Evidence((NO,), (NO, YES), optional=(YES,)), Demands(), "alternative", 1, 0.8),
-        (Evidence((NO,), (YES,), optional=(NO,)), Demands(), "alternative", 0.6, 0.6),
+        (Evidence((NO,), (YES,), optional=(NO,)), Demands(), "alternative", 0.8571, 0.6),
         (Evidence((NO,), (YES,)), Demands(min_confidence=0.65), "alternative", 1, 0.65),
         # a part of more than 70 %, where parts are allowed: 0.5 to 0.7
         (Evidence((YES, YES, YES, NO)), PARTS, "partial", 0.75, 0.5333),
