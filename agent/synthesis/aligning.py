@@ -103,7 +103,7 @@ class TraceAligner:
     def _refuse_unlike(
         self, traces: Sequence[ExecutionTrace], rows: Sequence[Row], items: list[_Item], score: float
     ) -> None:
-        if len(traces) < 2 or self._min_score <= 0:  # noqa: PLR2004 - one trace is like itself
+        if len(traces) < 2 or self._min_score <= 0:
             return
         shares = _shares(items, {trace.trace_id: len(row) for trace, row in zip(traces, rows, strict=True)})
         apart = sorted(name for name, share in shares.items() if share < OUTLIER)
@@ -158,7 +158,9 @@ def _structure(rows: dict[RowKey, Row], numbers: Iterator[int]) -> list[_Item]:
                 for (trace, outer), fold in folds.items()
                 for number, each in enumerate(fold.rounds)
             }
-            body = _structure(dict(zip(inner, fold_rows(list(inner.values()), numbers), strict=True)), numbers)
+            body = _structure(
+                dict(zip(inner, fold_rows(list(inner.values()), numbers), strict=True)), numbers
+            )
             items.append(_Loop(body, {key: len(fold.rounds) for key, fold in folds.items()}))
     return _paired(items, keys)
 
@@ -185,7 +187,7 @@ def _paired(items: list[_Item], keys: Sequence[RowKey]) -> list[_Item]:
 def _pair(stretch: list[_Column], keys: Sequence[RowKey]) -> list[_Column]:
     parts = connected([set(column.cells) for column in stretch])
     doing = {key for column in stretch for key in column.cells}
-    if len(parts) < 2 or len(parts) < len(doing) or len(doing) < len(keys):  # noqa: PLR2004 - nothing to pair
+    if len(parts) < 2 or len(parts) < len(doing) or len(doing) < len(keys):
         return stretch
     return _zipped(stretch)
 
@@ -237,7 +239,7 @@ def _columns(items: Iterable[_Item]) -> Iterable[_Column]:
 def _score(items: list[_Item], rows: Mapping[RowKey, Row]) -> float:
     """Of all pairs of a step and another trace, the share in which that trace has the step, too."""
     traces = {trace for trace, _ in rows}
-    if len(traces) < 2:  # noqa: PLR2004 - one trace agrees with itself
+    if len(traces) < 2:
         return 1.0
     agreed = total = 0
     for column in _columns(items):
@@ -329,7 +331,7 @@ def _with_median_waits(cells: list[Cell]) -> list[Cell]:
         for cell in cells
         if cell.step.action_type == "wait" and "duration" in (args := cell.step.args or {})
     ]
-    if len(set(durations)) < 2:  # noqa: PLR2004 - they agree
+    if len(set(durations)) < 2:
         return cells
     lasts = median_wait(durations)
     return [

@@ -44,7 +44,12 @@ class Binder:
         """Variable -> what it stands for."""
 
     def bind(
-        self, values: Values, position: AlignedPosition, key: str, *, item: Callable[[RowKey], Any] | None = None
+        self,
+        values: Values,
+        position: AlignedPosition,
+        key: str,
+        *,
+        item: Callable[[RowKey], Any] | None = None,
     ) -> Binding:
         """Where the values of one argument (or of a row's words) at a position come from.
 
@@ -96,7 +101,9 @@ class Binder:
         found = []
         for key in list_keys(self._inputs(texts)):
             for field in ("", *item_fields(self._inputs(texts), key)):
-                items = {row: list_item(self._aligned.traces[row[0]].input_data, key, row, field) for row in texts}
+                items = {
+                    row: list_item(self._aligned.traces[row[0]].input_data, key, row, field) for row in texts
+                }
                 around = _around(items, texts)
                 if around is not None:
                     found.append((-words_likeness(label, f"{key} {field}"), key, field, around))
@@ -116,14 +123,19 @@ class Binder:
         """A value that a page showed, at the same place in every row."""
         if not all(len(text) > 1 or text.isdigit() for text in texts.values()):
             return None
-        for earlier in reversed(self._aligned.positions[max(0, position.index - MOST_BACK) : position.index + 1]):
+        for earlier in reversed(
+            self._aligned.positions[max(0, position.index - MOST_BACK) : position.index + 1]
+        ):
             cells = {row: _cell_for(earlier, row) for row in texts}
             steps = {row: cell for row, cell in cells.items() if cell is not None}
             if len(steps) < len(texts):
                 continue
             if any(texts[row] not in (cell.step.html_before or "") for row, cell in steps.items()):
                 continue
-            pages = {row: self._pages.get(cell.step.html_before, cell.step.source_url) for row, cell in steps.items()}
+            pages = {
+                row: self._pages.get(cell.step.html_before, cell.step.source_url)
+                for row, cell in steps.items()
+            }
             seen = {row: page for row, page in pages.items() if page is not None}
             reading = _reading(seen, texts, identifier(label)) if len(seen) == len(texts) else None
             if reading is not None:
@@ -131,7 +143,13 @@ class Binder:
                 told = f"{reading.selector} showed it before in {len(texts)} of {len(texts)} rows"
                 at_hand = Reading(name, reading.selector, reading.pattern)
                 return Binding(
-                    name, "output", f"{{{name}}}", str(earlier.index), at_hand, description=label, evidence=told
+                    name,
+                    "output",
+                    f"{{{name}}}",
+                    str(earlier.index),
+                    at_hand,
+                    description=label,
+                    evidence=told,
                 )
         return None
 
@@ -290,7 +308,11 @@ def _lasting_css(page: SeenPage, element: Element) -> str | None:
         if isinstance(each, ValueStrategy) and not each.fallback:
             if each.type == "css":
                 return each.value
-            if each.type in ("data-qa", "data-testid", "id") and '"' not in each.value and "\\" not in each.value:
+            if (
+                each.type in ("data-qa", "data-testid", "id")
+                and '"' not in each.value
+                and "\\" not in each.value
+            ):
                 return f'[{each.type}="{each.value}"]'
     return None
 

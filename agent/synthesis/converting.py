@@ -30,7 +30,9 @@ ELEMENT = "element"
 
 _RANK = {name: rank for rank, name in enumerate(STRATEGY_PRIORITY)}
 _ATTRIBUTE = re.compile(r"""\s+([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?""")
-_TAG = re.compile(r"""<([a-zA-Z][\w-]*)((?:\s+[^\s=>"'/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*/?>""")
+_TAG = re.compile(
+    r"""<([a-zA-Z][\w-]*)((?:\s+[^\s=>"'/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*/?>"""
+)
 _PLAIN_VALUE = re.compile(r"^[\w .:/#-]+$", re.ASCII)
 _PLAIN_CSS = re.compile(r"""^[a-z]*\[([\w-]+)="([^"\\]*)"\]$""")
 _CHANGING = frozenset({"__id__", "value", "checked", "selected", "style"})

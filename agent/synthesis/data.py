@@ -28,9 +28,11 @@ GENERATORS: dict[str, Callable[[random.Random, int], Any]] = {
     "int": lambda dice, index: dice.randrange(1, 1_000) * 1_000 + index,
     "number": lambda dice, index: round(dice.random() * 100, 2) + index,
     "float": lambda dice, index: round(dice.random() * 100, 2) + index,
-    "boolean": lambda dice, _: dice.random() < 0.5,  # noqa: PLR2004 - an even chance
-    "bool": lambda dice, _: dice.random() < 0.5,  # noqa: PLR2004 - an even chance
-    "date": lambda dice, index: f"20{30 + index % 60:02}-{dice.randrange(1, 13):02}-{dice.randrange(1, 29):02}",
+    "boolean": lambda dice, _: dice.random() < 0.5,
+    "bool": lambda dice, _: dice.random() < 0.5,
+    "date": lambda dice, index: (
+        f"20{30 + index % 60:02}-{dice.randrange(1, 13):02}-{dice.randrange(1, 29):02}"
+    ),
     "phone": lambda dice, index: f"+1 555 {dice.randrange(100, 1_000)} {index:04}",
     "url": lambda dice, index: f"https://example.org/{dice.choice(_WORDS)}/{index + 1}",
 }

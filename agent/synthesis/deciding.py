@@ -47,9 +47,7 @@ class Deciding:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    def by_target(
-        self, target: Selector, taken: Sequence[Sight], other: Sequence[Sight]
-    ) -> Decision | None:
+    def by_target(self, target: Selector, taken: Sequence[Sight], other: Sequence[Sight]) -> Decision | None:
         """The element is there where it was acted on, and nowhere else."""
         if not taken or not other or not usable(target):
             return None
@@ -91,7 +89,9 @@ class Deciding:
             if plain and all(each == values[0] for each in values):
                 if any(data.get(name) == values[0] for data in other):
                     continue
-                told = f"{name} is {values[0]!r} in these {len(taken)} runs and in none of {len(other)} others"
+                told = (
+                    f"{name} is {values[0]!r} in these {len(taken)} runs and in none of {len(other)} others"
+                )
                 return Decision(
                     ContextEquals(type="context_equals", name=name, value=values[0]), "input", told
                 )

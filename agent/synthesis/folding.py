@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 
 MOST_FOLDED = 50
 """Loops that are looked for; a trace with more is no task."""
@@ -164,9 +164,7 @@ def _headed(rows: Sequence[tuple[int, ...]], head: int) -> _Candidate | None:
     """Rounds that begin with a symbol, where there is evidence that they are rounds."""
     begins = [[at for at, symbol in enumerate(row) if symbol == head] for row in rows]
     whole = [
-        row[begin:end]
-        for row, places in zip(rows, begins, strict=True)
-        for begin, end in zip(places, places[1:], strict=False)
+        row[begin:end] for row, places in zip(rows, begins, strict=True) for begin, end in pairwise(places)
     ]
     tail, times = min(Counter(each[-1] for each in whole).items(), key=lambda item: (-item[1], item[0]))
     if tail == head or times < ENDS_ALIKE * len(whole):
@@ -182,7 +180,7 @@ def _headed(rows: Sequence[tuple[int, ...]], head: int) -> _Candidate | None:
     if not bodies or not _are_rounds({rows[at]: bodies for at, bodies in contents.items()}):
         return None
     shared = set(bodies[0]).intersection(*bodies)
-    if len(shared) < 2 or sum(len(shared) / len(set(body)) for body in bodies) < SHARED * len(bodies):  # noqa: PLR2004 - head and tail
+    if len(shared) < 2 or sum(len(shared) / len(set(body)) for body in bodies) < SHARED * len(bodies):
         return None
     distinct = {rows[at]: bodies for at, bodies in contents.items()}
     covered = sum(len(body) for bodies in distinct.values() for body in bodies)
@@ -191,7 +189,7 @@ def _headed(rows: Sequence[tuple[int, ...]], head: int) -> _Candidate | None:
 
 def _rounds(row: tuple[int, ...], begins: list[int], tail: int) -> list[tuple[int, int]]:
     """From each head to the next; the last one to the first tail behind its head."""
-    rounds = [(begin, end) for begin, end in zip(begins, begins[1:], strict=False) if row[end - 1] == tail]
+    rounds = [(begin, end) for begin, end in pairwise(begins) if row[end - 1] == tail]
     if len(rounds) != len(begins) - 1:  # something else stands between two rounds: no one loop
         return []
     last = next((at for at in range(begins[-1] + 1, len(row)) if row[at] == tail), None)
@@ -201,7 +199,7 @@ def _rounds(row: tuple[int, ...], begins: list[int], tail: int) -> list[tuple[in
 def _are_rounds(contents: dict[tuple[int, ...], list[tuple[int, ...]]]) -> bool:
     """Whether number or contents of the rounds differ in a way that straight steps do not explain."""
     counts = {len(bodies) for bodies in contents.values()}
-    if max(counts) < 2:  # noqa: PLR2004 - one round is no loop
+    if max(counts) < 2:
         return False
     if len(contents) == 1:
         bodies = next(iter(contents.values()))

@@ -148,7 +148,9 @@ class GraphBuilder:
         self._fields = fields
         self._nodes: list[ActionNode | ConditionNode | LoopNode] = []
 
-    def action(self, action_type: str, target: Any = None, args: dict[str, Any] | None = None, **more: Any) -> GraphBuilder:
+    def action(
+        self, action_type: str, target: Any = None, args: dict[str, Any] | None = None, **more: Any
+    ) -> GraphBuilder:
         """An action. A target in words is CSS, of an agent its goal. `more`: further fields of `ActionNode`."""
         if isinstance(target, str) and vocabulary.canonical(action_type) is not None:
             target = Selector.model_validate(target)
@@ -156,10 +158,13 @@ class GraphBuilder:
         self._nodes.append(ActionNode.model_validate(fields))
         return self
 
-    def condition(self, *branches: tuple[str, Any, Callable[[GraphBuilder], object]], **more: Any) -> GraphBuilder:
+    def condition(
+        self, *branches: tuple[str, Any, Callable[[GraphBuilder], object]], **more: Any
+    ) -> GraphBuilder:
         """A fork: (label, condition or None, what adds the way's nodes) per way."""
         ways = [
-            {"label": label, "condition": condition, "nodes": _added(add)} for label, condition, add in branches
+            {"label": label, "condition": condition, "nodes": _added(add)}
+            for label, condition, add in branches
         ]
         self._nodes.append(ConditionNode.model_validate({"branches": ways, **more}))
         return self

@@ -51,7 +51,11 @@ def siblings_of(row: Element) -> list[Element]:
 def place_in_row(element: Element, row: Element) -> str:
     """Where in its row: by what it says, where other rows say the same, else by tags and numbers."""
     said = squeeze(text_of(element, everything=True))
-    if said and element is not row and any(_says_too(other, element.tag, said, row) for other in siblings_of(row)):
+    if (
+        said
+        and element is not row
+        and any(_says_too(other, element.tag, said, row) for other in siblings_of(row))
+    ):
         return f"{element.tag}={said}"
     path: list[str] = []
     node = element

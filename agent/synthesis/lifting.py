@@ -92,7 +92,11 @@ def _templates(seen: Iterable[_Seen]) -> Iterator[str]:
         said = squeeze(text_of(each.element, everything=True))
         for strategy in each.target.strategies:
             literal = xpath_literal(said)
-            if isinstance(strategy, ValueStrategy) and strategy.type == "xpath-text" and literal in strategy.value:
+            if (
+                isinstance(strategy, ValueStrategy)
+                and strategy.type == "xpath-text"
+                and literal in strategy.value
+            ):
                 yield strategy.value.replace(literal, f"'{{{{{PARAMETER}}}}}'")
 
 

@@ -72,7 +72,9 @@ class LoopRules:
         """As many rounds as an input has items."""
         for key in list_keys([each.inputs or {} for each in passes.values()]):
             sizes = [len((each.inputs or {})[key]) for each in passes.values()]
-            if sizes == [len(each.first_steps) for each in passes.values()] and (len(set(sizes)) > 1 or sizes[0] > 1):
+            if sizes == [len(each.first_steps) for each in passes.values()] and (
+                len(set(sizes)) > 1 or sizes[0] > 1
+            ):
                 return LoopRule("list", f"as many rounds as the input {key} has items", items=key)
         return None
 
@@ -81,7 +83,7 @@ class LoopRules:
     def _over_a_collection(self, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
         """Each row in turn, or the first row until there is none."""
         gone = [each for each in passes.values() if each.words and each.before]
-        if not gone or len({len(each.words) for each in gone} | {0}) < 2:  # noqa: PLR2004 - none went through
+        if not gone or len({len(each.words) for each in gone} | {0}) < 2:
             return None
         collection = self._collection(gone[0])
         if collection is None or not all(len(each.words) == len(each.before) for each in gone):
@@ -91,7 +93,9 @@ class LoopRules:
         if all(pages and pages[0] == list(each.words) for each, pages in zip(gone, listed, strict=True)) and all(
             each.words or each.first_steps or not rows for each, rows in zip(passes.values(), left, strict=True)
         ) and not _shrinks(listed):  # fmt: skip
-            told = f"each of the rows of {collection} once, in their order, in {len(gone)} of {len(gone)} passes"
+            told = (
+                f"each of the rows of {collection} once, in their order, in {len(gone)} of {len(gone)} passes"
+            )
             return LoopRule("collection", told, collection=collection)
         firsts = all(
             rows[:1] == [said] for each, pages in zip(gone, listed, strict=True)
@@ -148,7 +152,9 @@ class LoopRules:
             if self._enabled(target, going) == {True} and self._enabled(target, over) <= {False}:
                 can = ElementEnabled(type="element_enabled", element=target)
                 stop: Condition = Combined(type="none_of", conditions=(can,))
-                told = f"until the step's element cannot be used: {len(going)} pages it could, {len(over)} not"
+                told = (
+                    f"until the step's element cannot be used: {len(going)} pages it could, {len(over)} not"
+                )
                 return LoopRule("until", told, stop)
         return None
 
@@ -163,7 +169,9 @@ class LoopRules:
     def _until(self, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
         going, over = _sides(passes)
         decision = self._deciding.by_page(over, going)
-        return None if decision is None else LoopRule("until", f"until {decision.evidence}", decision.condition)
+        return (
+            None if decision is None else LoopRule("until", f"until {decision.evidence}", decision.condition)
+        )
 
 
 def _sides(passes: Mapping[RowKey, Pass]) -> tuple[list[Sight], list[Sight]]:
@@ -186,10 +194,18 @@ def _list_css(page: SeenPage, row: Element) -> str | None:
             if isinstance(each, ValueStrategy) and not each.fallback:
                 if each.type == "css":
                     return " > ".join([each.value, *path])
-                if each.type in ("id", "data-testid", "data-qa") and '"' not in each.value and "\\" not in each.value:
+                if (
+                    each.type in ("id", "data-testid", "data-qa")
+                    and '"' not in each.value
+                    and "\\" not in each.value
+                ):
                     return " > ".join([f'[{each.type}="{each.value}"]', *path])
-        same = [] if node.parent is None else [child for child in node.parent.elements() if child.tag == node.tag]
-        path.insert(0, node.tag if len(same) < 2 else f"{node.tag}:nth-of-type({same.index(node) + 1})")  # noqa: PLR2004
+        same = (
+            []
+            if node.parent is None
+            else [child for child in node.parent.elements() if child.tag == node.tag]
+        )
+        path.insert(0, node.tag if len(same) < 2 else f"{node.tag}:nth-of-type({same.index(node) + 1})")
         node = node.parent
     return " > ".join(path) if path else None
 
@@ -200,7 +216,8 @@ def _path_within(row: Element, named: Element) -> str:
     node = named
     while node is not row and node.parent is not None:
         same = [child for child in node.parent.elements() if child.tag == node.tag]
-        steps.insert(0, f" > {node.tag}:nth-of-type({same.index(node) + 1})" if len(same) > 1 else f" > {node.tag}")
+        steps.insert(
+            0, f" > {node.tag}:nth-of-type({same.index(node) + 1})" if len(same) > 1 else f" > {node.tag}"
+        )
         node = node.parent
     return "".join(steps)
-

@@ -112,7 +112,9 @@ class _Lowering:
             at += 1
             if isinstance(node, ActionNode):
                 if node.left_out is not None:
-                    self._notes.append(f"{node.action_type} {told_target(node.target)} is left out: {node.left_out}")
+                    self._notes.append(
+                        f"{node.action_type} {told_target(node.target)} is left out: {node.left_out}"
+                    )
                     continue
                 if self._is_straight(node):
                     straight.append(node)
@@ -158,10 +160,16 @@ class _Lowering:
 
     def _special(self, node: ActionNode, scope: _Scope) -> AnyNode:
         if node.target is True:
-            prompt = str(node.args.get("prompt") or node.args.get("message") or "A person has to go on from here")
+            prompt = str(
+                node.args.get("prompt") or node.args.get("message") or "A person has to go on from here"
+            )
             return WaitNode(type="wait", node_id=self._id(), prompt=prompt)
         if node.action_type == self._graph.agent_action_type or not self._writer.can_write(node):
-            goal = node.target if isinstance(node.target, str) else f"{node.action_type} {told_target(node.target)}"
+            goal = (
+                node.target
+                if isinstance(node.target, str)
+                else f"{node.action_type} {told_target(node.target)}"
+            )
             self._notes.append(f"left to an agent step: {goal}")
             return self._agent(goal)
         condition = node.only_if
@@ -188,7 +196,7 @@ class _Lowering:
         if all(way.nodes and way.condition is not None for way in node.branches):
             # Everybody went one of these ways: where none fits, somebody has to look.
             otherwise = (self._agent(f"None of the known ways fits: {_summary([node])}"),)
-        for way in reversed(sorted(ways, key=lambda each: each.condition is None)):
+        for way in sorted(ways, key=lambda each: each.condition is not None):
             inner = _Scope(scope.items, dict(scope.read_in))
             nodes = self._nodes(way.nodes, inner)
             if not nodes:
@@ -197,7 +205,11 @@ class _Lowering:
                 otherwise = tuple(nodes)
                 continue
             single = nodes[0] if len(nodes) == 1 else None
-            free = isinstance(single, TaskNode | AgentNode | WaitNode) and not single.when and not single.can_skip
+            free = (
+                isinstance(single, TaskNode | AgentNode | WaitNode)
+                and not single.when
+                and not single.can_skip
+            )
             if single is None or not free:
                 single = GroupNode(type="group", node_id=self._id(), nodes=tuple(nodes))
             otherwise = (single.model_copy(update={"when": (way.condition,), "else_nodes": otherwise}),)
@@ -218,7 +230,11 @@ class _Lowering:
     def _pages(self, node: LoopNode, behind: Sequence[_Node], scope: _Scope) -> AnyNode | None:
         """Pagination: what is done on a page is done once more behind the loop, the last page has no next."""
         *each, last = node.nodes
-        if not isinstance(last, ActionNode) or last.action_type != "click" or not isinstance(last.target, Selector):
+        if (
+            not isinstance(last, ActionNode)
+            or last.action_type != "click"
+            or not isinstance(last.target, Selector)
+        ):
             return None
         if node.kind != "until" or not each or not _same(each, behind[: len(each)]):
             return None
@@ -236,14 +252,22 @@ class _Lowering:
     def _repeated(self, body: list[AnyNode], iterator: Any) -> AnyNode:
         """A body as a node that repeats: the task itself where it is only one, else a group."""
         single = body[0] if len(body) == 1 else None
-        if isinstance(single, TaskNode) and not single.when and not single.can_skip and isinstance(single.iterator_spec, NoIterator):
+        if (
+            isinstance(single, TaskNode)
+            and not single.when
+            and not single.can_skip
+            and isinstance(single.iterator_spec, NoIterator)
+        ):
             inputs = {name: "{" + (mapping.key or name) + "}" for name, mapping in single.inputs.items()}
             item = ItemAction(task_id=single.task_id, inputs=inputs)
             outer = {name: each for name, each in single.inputs.items() if each.source != ("context",)}
             spec: IteratorSpec = iterator(item)
             return single.model_copy(update={"iterator_spec": spec, "inputs": outer})
         return GroupNode(
-            type="group", node_id=self._id(), nodes=tuple(body), iterator_spec=iterator(ItemAction(runs_nodes=True))
+            type="group",
+            node_id=self._id(),
+            nodes=tuple(body),
+            iterator_spec=iterator(ItemAction(runs_nodes=True)),
         )
 
     def _iterator(self, node: LoopNode, item: ItemAction) -> IteratorSpec:

@@ -72,14 +72,17 @@ class TaskWriter:
         needs = frozenset(used - {output.name for output in outputs} - literals.keys())
         inputs = [self._input(name) for name in sorted(needs)]
         inputs += [
-            InputSpec(name=name, source=("hardcoded",), value=value) for name, value in sorted(literals.items())
+            InputSpec(name=name, source=("hardcoded",), value=value)
+            for name, value in sorted(literals.items())
         ]
         body = {"steps": [step.to_json() for step in steps], "outputs": [each.to_json() for each in outputs]}
         known = self._known.get(repr(body))
         if known is None:
             task = Task(
                 task_id=f"{self._workflow}_{len(self.tasks) + 1}",
-                name=_told(actions[0]) if len(actions) == 1 else f"{_told(actions[0])} ... {_told(actions[-1])}",
+                name=_told(actions[0])
+                if len(actions) == 1
+                else f"{_told(actions[0])} ... {_told(actions[-1])}",
                 io_spec=IoSpec(inputs=tuple(inputs), outputs=tuple(outputs)),
                 steps=tuple(steps),
             )
@@ -125,7 +128,9 @@ def _lasting(target: Selector) -> Selector | None:
     """A target without what only its session or an agent can find, and without words in braces, which
     would be filled in.
     """
-    kept = tuple(each for each in target.strategies if not isinstance(each, SessionStrategy) and not _braced(each))
+    kept = tuple(
+        each for each in target.strategies if not isinstance(each, SessionStrategy) and not _braced(each)
+    )
     return target.model_copy(update={"strategies": kept}) if kept else None
 
 
@@ -142,7 +147,9 @@ def _parameters_of(target: object) -> Iterator[str]:
 
 
 def _reads(reading: GraphReading) -> ActionCall:
-    return ActionCall.model_validate({"action_type": "get_screen_content", "target": {"type": "css", "value": reading.selector}})
+    return ActionCall.model_validate(
+        {"action_type": "get_screen_content", "target": {"type": "css", "value": reading.selector}}
+    )
 
 
 def _output(reading: GraphReading, step_id: str) -> OutputSpec:
@@ -171,7 +178,11 @@ def _as_css(strategy: ValueStrategy) -> str | None:
     if strategy.type == "css":
         return strategy.value
     plain = re.fullmatch(r"[^\"\\\n]+", strategy.value)
-    return f'[{strategy.type}="{strategy.value}"]' if plain and strategy.type in ("id", "data-testid", "data-qa") else None
+    return (
+        f'[{strategy.type}="{strategy.value}"]'
+        if plain and strategy.type in ("id", "data-testid", "data-qa")
+        else None
+    )
 
 
 def _told(node: ActionNode) -> str:

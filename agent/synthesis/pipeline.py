@@ -93,7 +93,9 @@ class MetaAgentPipeline:
         there is no agent to run.
         """
         if self._collector is None:
-            raise ValueError("a pipeline without an agent cannot collect traces: give traces to `from_traces`")
+            raise ValueError(
+                "a pipeline without an agent cannot collect traces: give traces to `from_traces`"
+            )
         collector = self._collector
         result = PipelineResult(task_description=task_description)
         try:
@@ -189,7 +191,10 @@ class MetaAgentPipeline:
                 generate_script=config.generate_script,
             )  # fmt: skip
         return RuleBasedSynthesizer(
-            config.agent_action_type, self._formatter, name=config.name, generate_script=config.generate_script
+            config.agent_action_type,
+            self._formatter,
+            name=config.name,
+            generate_script=config.generate_script,
         )
 
 

@@ -61,7 +61,7 @@ class PromptFormatter:
         """`templates` go over the defaults. Raises `ValueError` for one that cannot be read."""
         self._templates = {**DEFAULT_PROMPT_TEMPLATES, **(templates or {})}
         # Plain text for a model, not HTML: nothing is to be escaped.
-        self._jinja = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+        self._jinja = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
         for key, template in self._templates.items():
             try:
                 self._jinja.parse(template)

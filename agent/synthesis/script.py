@@ -6,32 +6,31 @@ from typing import Any
 
 from agent.synthesis.graph import ActionGraph, ActionNode, ConditionNode, LoopNode
 
-_HEAD = '''\
-"""{title}
-
-Written by `periplus synthesize`: change it and run it to get the graph as JSON.
-"""
+_HEAD = """\
+# {title}
+#
+# Written by `periplus synthesize`: change it and run it to get the graph as JSON.
 
 from agent.synthesis.graph import ActionGraph, GraphBuilder
 
 
 def build() -> ActionGraph:
     graph = GraphBuilder({fields})
-'''
-_TAIL = '''\
+"""
+_TAIL = """\
     return graph.build()
 
 
 if __name__ == "__main__":
     print(build().to_json_text())
-'''
+"""
 
 
 def as_script(graph: ActionGraph) -> str:
     """Source whose `build()` gives an equal graph."""
     data = graph.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     fields = ", ".join(f"{name}={value!r}" for name, value in data.items() if name != "nodes")
-    title = " ".join((graph.task_description or graph.name).replace("\\", "/").replace('"', "'").split())
+    title = " ".join((graph.task_description or graph.name).split())
     lines = [_HEAD.format(title=title, fields=fields)]
     writer = _Writer()
     for node in graph.nodes:
@@ -46,7 +45,9 @@ class _Writer:
         self._count = 0
 
     def node(self, node: ActionNode | ConditionNode | LoopNode, owner: str, depth: int) -> list[str]:
-        data = node.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"nodes", "branches", "type"})
+        data = node.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude={"nodes", "branches", "type"}
+        )
         indent = "    " * depth
         if isinstance(node, ActionNode):
             first = data.pop("action_type")
@@ -67,7 +68,9 @@ class _Writer:
             ways.append(f"({branch.label!r}, {condition!r}, {name})")
         return [*lines, f"{indent}{owner}.condition({', '.join(ways)}{told})\n"]
 
-    def _function(self, nodes: tuple[ActionNode | ConditionNode | LoopNode, ...], depth: int) -> tuple[str, list[str]]:
+    def _function(
+        self, nodes: tuple[ActionNode | ConditionNode | LoopNode, ...], depth: int
+    ) -> tuple[str, list[str]]:
         self._count += 1
         name = f"steps_{self._count}"
         indent = "    " * depth

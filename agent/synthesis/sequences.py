@@ -38,7 +38,7 @@ def align_sequences(sequences: Sequence[Sequence[int]]) -> list[Column]:
 
 def _aligned(texts: Sequence[str]) -> list[Column]:
     """Columns of distinct texts."""
-    if len(texts) < 2:  # noqa: PLR2004 - nothing to align
+    if len(texts) < 2:
         return [{0: at} for text in texts for at in range(len(text))]
     columns, letters = _progressive(texts)
     kept = [number for number, column in enumerate(columns) if 2 * len(column) > len(texts)]

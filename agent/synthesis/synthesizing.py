@@ -27,14 +27,20 @@ from agent.synthesis.graph import (
     LoopNode,
 )
 from agent.synthesis.patterns import (
-    BranchPattern,
     Binding,
+    BranchPattern,
     ExtractedPatterns,
     LoopPattern,
     OptionalInfo,
     ParameterizableInfo,
 )
-from agent.synthesis.prompts import SYNTHESIS_TEMPLATE_KEY, PromptFormatter, build_synthesis_feed, told_step, told_target
+from agent.synthesis.prompts import (
+    SYNTHESIS_TEMPLATE_KEY,
+    PromptFormatter,
+    build_synthesis_feed,
+    told_step,
+    told_target,
+)
 from agent.synthesis.report import SynthesisReport, report_on
 from agent.synthesis.script import as_script
 from kb_schema import vocabulary
@@ -121,7 +127,9 @@ class GraphSynthesizer(ABC):
             success=patterns.success,
             trace_ids=patterns.trace_ids,
             strategy=self.strategy.value,
-            confidence=round(patterns.alignment_score * (sum(positions) / len(positions) if positions else 1.0), 4),
+            confidence=round(
+                patterns.alignment_score * (sum(positions) / len(positions) if positions else 1.0), 4
+            ),
         )
         report = report_on(patterns, graph, strategy=self.strategy.value, warnings=tuple(work.warnings))
         script = as_script(graph) if self._generate_script else None
@@ -209,7 +217,10 @@ class GraphSynthesizer(ABC):
         """Each kind of position to its construct, without ambiguity (MA 7)."""
         if context.kind is AlignmentType.VARIABLE:
             return ActionDecision(
-                position.index, self._agent, _goal(position, context.task_description), confidence=position.confidence
+                position.index,
+                self._agent,
+                _goal(position, context.task_description),
+                confidence=position.confidence,
             )
         first = position.observed[0]
         target: Any = context.patterns.targets.get(position.index, first.target)
@@ -271,7 +282,9 @@ class LLMSynthesizer(GraphSynthesizer):
             return rule
         return self._accepted(position, rule, told)
 
-    def _accepted(self, position: AlignedPosition, rule: ActionDecision, told: Mapping[str, Any]) -> ActionDecision:
+    def _accepted(
+        self, position: AlignedPosition, rule: ActionDecision, told: Mapping[str, Any]
+    ) -> ActionDecision:
         """The model's decision as far as it rests on what was seen."""
         action = vocabulary.canonical(str(told["action_type"]))
         seen = {step.action_type for step in position.observed}
@@ -317,7 +330,9 @@ class _Step:
 
 def _steps_by_index(patterns: ExtractedPatterns) -> dict[int, _Step]:
     found = [_Step(each, AlignmentType.DETERMINISTIC) for each in patterns.deterministic_steps]
-    found += [_Step(each, AlignmentType.PARAMETERIZABLE, info) for each, info in patterns.parameterizable_steps]
+    found += [
+        _Step(each, AlignmentType.PARAMETERIZABLE, info) for each, info in patterns.parameterizable_steps
+    ]
     found += [_Step(each, AlignmentType.VARIABLE) for each in patterns.variable_steps]
     found += [_Step(each, AlignmentType.OPTIONAL) for each in patterns.optional_steps]
     return {step.position.index: step for step in found}
@@ -353,7 +368,9 @@ def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:
                 shown = int(binding.key)
                 place = shown if shown in steady | own else position.index
                 reading = GraphReading(
-                    name=binding.reading.name, selector=binding.reading.selector, pattern=binding.reading.pattern
+                    name=binding.reading.name,
+                    selector=binding.reading.selector,
+                    pattern=binding.reading.pattern,
                 )
                 if reading not in found.setdefault(place, []):
                     found[place].append(reading)
@@ -387,6 +404,8 @@ def _seen_target(position: AlignedPosition, action: str, wanted: Any) -> Any:
         return seen[0] if len({told_target(each) for each in seen}) == 1 else None
     for each in seen:
         ways = each.strategies if isinstance(each, Selector) else ()
-        if str(wanted) == told_target(each) or any(str(wanted) == getattr(way, "value", None) for way in ways):
+        if str(wanted) == told_target(each) or any(
+            str(wanted) == getattr(way, "value", None) for way in ways
+        ):
             return each
     return None

@@ -81,7 +81,9 @@ class GraphValidator:
         try:
             return await self._run(graph, data)
         except Exception as exc:  # noqa: BLE001 - the boundary to whatever runs it: a crash is a run that did not pass
-            return ValidationResult(data, passed=False, divergence_point=0, error=f"{type(exc).__name__}: {exc}")
+            return ValidationResult(
+                data, passed=False, divergence_point=0, error=f"{type(exc).__name__}: {exc}"
+            )
 
 
 def compare_execution(done: ExecutionTrace, expected: ExecutionTrace) -> ValidationResult:
@@ -91,7 +93,8 @@ def compare_execution(done: ExecutionTrace, expected: ExecutionTrace) -> Validat
     """
     mine, its = _steps(done), _steps(expected)
     apart = next(
-        (at for at, (one, other) in enumerate(zip(mine, its, strict=False)) if not equivalent(one, other)), None
+        (at for at, (one, other) in enumerate(zip(mine, its, strict=False)) if not equivalent(one, other)),
+        None,
     )
     if apart is None and len(mine) != len(its):
         apart = min(len(mine), len(its))

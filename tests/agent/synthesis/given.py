@@ -23,7 +23,9 @@ from kb_schema.selectors import Selector
 from kb_schema.traces import ExecutionTrace, TraceStep
 
 T = TypeVar("T")
-examples = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=False)
+examples = settings(
+    max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=False
+)
 few_examples = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 """For what was asked for beside the 25 properties, and takes long."""
 

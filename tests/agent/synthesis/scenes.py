@@ -82,7 +82,10 @@ class Person:
         self._close()
         self.steps.append(
             TraceStep(
-                action_type="visit_url", target=BASE + path, source_url=self.url, html_before=self.shown or None
+                action_type="visit_url",
+                target=BASE + path,
+                source_url=self.url,
+                html_before=self.shown or None,
             )
         )
         return self
@@ -100,7 +103,9 @@ class Person:
         self._close()
         self.steps.append(
             TraceStep(
-                action_type=action, target={"strategy": "__id__", "value": found[1]}, html_before=self.shown,
+                action_type=action,
+                target={"strategy": "__id__", "value": found[1]},
+                html_before=self.shown,
                 source_url=self.url,
             )
         )
@@ -113,7 +118,10 @@ class Person:
     def trace(self) -> ExecutionTrace:
         self._close()
         return ExecutionTrace(
-            trace_id=self.trace_id, task_description=self.task, steps=tuple(self.steps), input_data=self.inputs or None
+            trace_id=self.trace_id,
+            task_description=self.task,
+            steps=tuple(self.steps),
+            input_data=self.inputs or None,
         )
 
 
@@ -122,7 +130,9 @@ class Person:
 FORM = field_html("name", "Agent name") + field_html("goal", "Goal") + '<button id="save">Save</button>'
 
 
-def create_agent(number: int, *, banner: bool = False, goal_first: bool = False, slips: bool = False) -> ExecutionTrace:
+def create_agent(
+    number: int, *, banner: bool = False, goal_first: bool = False, slips: bool = False
+) -> ExecutionTrace:
     name, goal = f"Agent {'ABCDEFGH'[number]}", f"goal of {'ABCDEFGH'[number]}"
     person = Person(f"create{number}", {"agent_name": name, "goal": goal}, "create an agent", number)
     cookies = '<div class="cookie"><button id="accept">Accept cookies</button></div>' if banner else ""
@@ -158,7 +168,11 @@ def work_off(number: int, rows: list[tuple[str, bool]]) -> ExecutionTrace:
     for row, pending in rows:
         button = "approve" if pending else "archive"
         person.row("click", row, "<a ")
-        person.sees("/agents/5", row, f'<p class="state">of {row}</p><button id="{button}">{button.title()}</button>{back}')
+        person.sees(
+            "/agents/5",
+            row,
+            f'<p class="state">of {row}</p><button id="{button}">{button.title()}</button>{back}',
+        )
         person.does("click", f'id="{button}"').sees("/agents/5", row, f'<p class="state">done</p>{back}')
         person.does("click", 'id="back"').sees("/agents", "Agents", table([each for each, _ in rows]))
     person.does("click", "<h1")
@@ -167,16 +181,26 @@ def work_off(number: int, rows: list[tuple[str, bool]]) -> ExecutionTrace:
 
 def sign_in(number: int, *, code: bool) -> ExecutionTrace:
     person = Person(f"sign{number}", {"user": f"user{number}"}, "sign in", number)
-    form = field_html("user", "User") + field_html("pw", "Password", "password") + '<button id="go">Sign in</button>'
+    form = (
+        field_html("user", "User")
+        + field_html("pw", "Password", "password")
+        + '<button id="go">Sign in</button>'
+    )
     person.opens("/login").sees("/login", "Sign in", form)
-    person.does("input_text", 'id="user"', text=f"user{number}").does("input_text", 'id="pw"', text=f"secret{number}")
+    person.does("input_text", 'id="user"', text=f"user{number}").does(
+        "input_text", 'id="pw"', text=f"secret{number}"
+    )
     person.does("click", 'id="go"')
     if code:
         sent = str(1234 * (number + 1))
-        asked = f'<p class="hint">Your code: {sent}</p>' + field_html("code", "Code") + '<button id="verify">Verify</button>'
+        asked = (
+            f'<p class="hint">Your code: {sent}</p>'
+            + field_html("code", "Code")
+            + '<button id="verify">Verify</button>'
+        )
         person.sees("/code", "One-time code", asked)
         person.does("input_text", 'id="code"', text=sent).does("click", 'id="verify"')
-    person.sees("/home", "Home", f'<p>Hello</p><a id="out" href="/out">Sign out</a>')
+    person.sees("/home", "Home", '<p>Hello</p><a id="out" href="/out">Sign out</a>')
     person.does("click", 'id="out"').sees("/bye", "Signed out", "<p>Good bye</p>")
     return person.trace()
 
@@ -199,7 +223,9 @@ def add_tags(number: int, tags: list[str]) -> ExecutionTrace:
     person.opens("/tags").sees("/tags", "Tags", form)
     for at, tag in enumerate(tags):
         person.does("input_text", 'id="tag"', text=tag).does("click", 'id="add"')
-        person.sees("/tags", "Tags", form + "<ul>" + "".join(f"<li>{each}</li>" for each in tags[: at + 1]) + "</ul>")
+        person.sees(
+            "/tags", "Tags", form + "<ul>" + "".join(f"<li>{each}</li>" for each in tags[: at + 1]) + "</ul>"
+        )
     return person.trace()
 
 
@@ -207,7 +233,9 @@ def open_one(number: int, wanted: str, rows: list[str], *, key: str = "agent") -
     """A row that the input names, wherever it stands."""
     person = Person(f"open{number}", {key: wanted}, "delete one agent", number)
     person.opens("/agents").sees("/agents", "Agents", table(rows))
-    person.row("click", wanted, 'class="delete"').sees("/agents", "Agents", table([r for r in rows if r != wanted]))
+    person.row("click", wanted, 'class="delete"').sees(
+        "/agents", "Agents", table([r for r in rows if r != wanted])
+    )
     return person.trace()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.synthesis.extracting import PatternExtractor
 from agent.synthesis.graph import GraphBuilder
 from agent.synthesis.lowering import lower
 from agent.synthesis.script import as_script
@@ -56,8 +57,6 @@ def test_everything_lowered_is_valid_knowledge(traces):
 @examples
 @given(g.aligned_sets())
 def test_hand_made_alignments_are_lowered_to_valid_knowledge_too(aligned):
-    from agent.synthesis.extracting import PatternExtractor
-
     graph = g.synthesize(PatternExtractor().extract(aligned)).graph
     g.published(lower(graph))
 
@@ -65,7 +64,7 @@ def test_hand_made_alignments_are_lowered_to_valid_knowledge_too(aligned):
 @few_examples
 @given(g.traces())
 def test_the_script_builds_the_same_graph(traces):
-    graph = g.induce(traces, name="it's \"this\"").graph
+    graph = g.induce(traces, name='it\'s "this"').graph
     scope: dict[str, object] = {}
     exec(compile(as_script(graph), "script.py", "exec"), scope)
     assert scope["build"]() == graph
@@ -95,11 +94,17 @@ def test_columns_hold_every_symbol_once_in_order_and_one_symbol_each(sequences):
 
 
 @examples
-@given(st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=1, max_size=6), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=1, max_size=6),
+    st.randoms(use_true_random=False),
+)
 def test_columns_do_not_depend_on_order_or_copies(sequences, dice):
     def told(given_sequences):
         distinct = {tuple(each): at for at, each in enumerate(given_sequences)}
-        return [{seq: column[at] for seq, at in distinct.items() if at in column} for column in align_sequences(given_sequences)]
+        return [
+            {seq: column[at] for seq, at in distinct.items() if at in column}
+            for column in align_sequences(given_sequences)
+        ]
 
     turned = [*sequences, sequences[0]]
     dice.shuffle(turned)

@@ -6,6 +6,7 @@ import json
 import re
 import statistics
 from collections import Counter
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from agent.synthesis.patterns import variants_of
 from agent.synthesis.pipeline import MetaAgentPipeline
 from agent.synthesis.report import SynthesisReport
 from agent.synthesis.symbols import equivalent, same_args
+from agent.synthesis.tidying import tidied
 from agent.synthesis.validating import ValidationResult, ValidationResults, compare_execution
 from kb_schema import vocabulary
 from kb_schema.pages.stored import StoredPage
@@ -84,7 +86,7 @@ entries = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["AgentActionResults", "action"]),
         "action_type": st.sampled_from(["click", "ElementInteraction.Click", "visit_url", "wait"]),
-        "timestamp": st.datetimes(timezones=st.just(__import__("datetime").UTC)).map(lambda at: at.isoformat()),
+        "timestamp": st.datetimes(timezones=st.just(UTC)).map(lambda at: at.isoformat()),
     },
     optional={
         "target": st.one_of(st.text(min_size=1, max_size=8), st.just({"strategy": "id", "value": "a"})),
@@ -116,7 +118,9 @@ def session(folder, logged, parts=()):
     (folder / "manifest.json").write_text(
         json.dumps({"session_id": "s", "turns": [{"turn": 1, "path": "turn_001/session.jsonl"}]})
     )
-    (turn / "session.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in logged), encoding="utf-8")
+    (turn / "session.jsonl").write_text(
+        "".join(json.dumps(entry) + "\n" for entry in logged), encoding="utf-8"
+    )
     for name, text in parts:
         (turn / "session.jsonl.parts").mkdir(exist_ok=True)
         (turn / "session.jsonl.parts" / name).write_text(text, encoding="utf-8", newline="")
@@ -201,7 +205,9 @@ def stored_pages(draw):
         tag = draw(st.sampled_from(["button", "a", "input", "div"]))
         attributes = {
             name: draw(st.sampled_from(["alpha", "beta", "gamma", "r:1a9x7", ""]))
-            for name in draw(st.sets(st.sampled_from(["id", "data-qa", "data-testid", "aria-label", "class", "name"])))
+            for name in draw(
+                st.sets(st.sampled_from(["id", "data-qa", "data-testid", "aria-label", "class", "name"]))
+            )
         }
         told = "".join(f' {name}="{value}"' for name, value in attributes.items())
         text = draw(st.sampled_from(["Save", "Save", "Open it", "", "O'Brien"]))
@@ -213,7 +219,9 @@ def stored_pages(draw):
 
 
 def converted(html, number):
-    step = TraceStep(action_type="click", target={"strategy": "__id__", "value": str(number)}, html_before=html)
+    step = TraceStep(
+        action_type="click", target={"strategy": "__id__", "value": str(number)}, html_before=html
+    )
     normal = TraceNormalizer().normalize_step(step)
     return [TargetStrategyConverter().convert(normal), TargetStrategyConverter().convert_step(normal).target]
 
@@ -241,7 +249,11 @@ def test_08_selectors_come_in_the_order_of_stability(page):
     for selector in converted(html, number):
         assert_ordered(selector)
     whole = converted(html, number)[0]
-    element = next(e for e in StoredPage(PageSnapshot(url="", html=html)).roots[0].elements if e.get("__id__") == str(number))
+    element = next(
+        e
+        for e in StoredPage(PageSnapshot(url="", html=html)).roots[0].elements
+        if e.get("__id__") == str(number)
+    )
     if element.get("data-qa") == "alpha" and html.count('data-qa="alpha"') == 1:
         assert whole.strategies[0] == ValueStrategy(type="data-qa", value="alpha")
 
@@ -270,7 +282,10 @@ def test_10_positions_are_what_their_steps_are(here, same):
     """Feature: meta-agent-workflow, Property 10: Alignment classification consistency"""
     if same:  # the same step, perhaps with other arguments
         first = next(step for step in here if step is not None)
-        here = [step and first.model_copy(update={"args": step.args if step.args and first.args else first.args}) for step in here]
+        here = [
+            step and first.model_copy(update={"args": step.args if step.args and first.args else first.args})
+            for step in here
+        ]
     steps = [step for step in here if step is not None]
     alike = all(equivalent(one, other) for one in steps for other in steps)
     equal = alike and all(same_args(one, other) for one in steps for other in steps)
@@ -341,7 +356,9 @@ def test_13_arguments_vary_or_are_constant(given_args):
 
 
 ways = st.lists(
-    st.tuples(st.sampled_from(["data-qa", "data-testid", "aria", "xpath-text", "css"]), st.sampled_from(["p", "q"])),
+    st.tuples(
+        st.sampled_from(["data-qa", "data-testid", "aria", "xpath-text", "css"]), st.sampled_from(["p", "q"])
+    ),
     max_size=4,
     unique=True,
 )
@@ -351,7 +368,10 @@ ways = st.lists(
 @given(st.lists(ways, min_size=1, max_size=4))
 def test_14_a_constant_step_has_every_strategy_seen(observed):
     """Feature: meta-agent-workflow, Property 14: Deterministic step target robustness"""
-    traces = [g.trace_of([TraceStep(action_type="click", target=g.by_id("a", *each))], n) for n, each in enumerate(observed)]
+    traces = [
+        g.trace_of([TraceStep(action_type="click", target=g.by_id("a", *each))], n)
+        for n, each in enumerate(observed)
+    ]
     patterns = g.extract(traces)
     (position,) = patterns.deterministic_steps
     selector = patterns.targets[position.index]
@@ -422,7 +442,11 @@ counts = st.integers(0, 99)
 
 
 @examples
-@given(st.lists(counts, min_size=8, max_size=8), st.dictionaries(st.text(max_size=5), counts), st.lists(st.text(max_size=9)))
+@given(
+    st.lists(counts, min_size=8, max_size=8),
+    st.dictionaries(st.text(max_size=5), counts),
+    st.lists(st.text(max_size=9)),
+)
 def test_19_a_report_is_whole_as_json(numbers, coverage, texts):
     """Feature: meta-agent-workflow, Property 19: SynthesisReport serialization completeness"""
     fields = [
@@ -440,7 +464,13 @@ def test_19_a_report_is_whole_as_json(numbers, coverage, texts):
 
 
 @examples
-@given(st.lists(g.steps(), max_size=6), st.lists(g.steps(), max_size=6), st.booleans(), st.booleans(), st.booleans())
+@given(
+    st.lists(g.steps(), max_size=6),
+    st.lists(g.steps(), max_size=6),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
 def test_20_a_run_passes_when_it_does_the_same(one, other, equal, went_well, was_well):
     """Feature: meta-agent-workflow, Property 20: Validation result correctness"""
     other = one if equal else other
@@ -455,8 +485,6 @@ def test_20_a_run_passes_when_it_does_the_same(one, other, equal, went_well, was
 
 
 def tidy_steps(trace):
-    from agent.synthesis.tidying import tidied
-
     return tidied(TraceNormalizer().normalize([trace])[0].steps)
 
 
@@ -477,7 +505,9 @@ class Broken:
 
 
 def unlike(number):
-    return g.trace_of([TraceStep(action_type="click", target=g.by_id(f"{number}-{at}")) for at in range(3)], number)
+    return g.trace_of(
+        [TraceStep(action_type="click", target=g.by_id(f"{number}-{at}")) for at in range(3)], number
+    )
 
 
 def unreadable(number):
@@ -490,7 +520,9 @@ def like(number):
 
 @examples
 @given(
-    st.sampled_from([(like, None), (unlike, "alignment"), (unreadable, "normalization"), (like, "evaluation")]),
+    st.sampled_from(
+        [(like, None), (unlike, "alignment"), (unreadable, "normalization"), (like, "evaluation")]
+    ),
     st.integers(2, 5),
     st.booleans(),
 )
@@ -518,7 +550,9 @@ def test_22_a_result_has_all_or_says_where_it_ended(kind, count, validates):
 
 
 def test_22_too_few_good_traces_are_an_error():
-    pipeline = MetaAgentPipeline(Agent([ValueError()]), config=PipelineConfig(run_count=3, min_success_traces=2))
+    pipeline = MetaAgentPipeline(
+        Agent([ValueError()]), config=PipelineConfig(run_count=3, min_success_traces=2)
+    )
     with pytest.raises(InsufficientSuccessTracesError) as told:
         g.run(pipeline.run("task"))
     assert (told.value.required, told.value.actual, told.value.total) == (2, 0, 3)
@@ -554,7 +588,11 @@ def test_24_more_traces_make_targets_stronger(first, more):
 def judged_traces(draw):
     made = draw(st.lists(st.booleans(), max_size=6))
     return [
-        g.trace_of([TraceStep(action_type="click", result=TraceActionResult(success=ok))] * draw(st.integers(0, 3)), n, success=ok)
+        g.trace_of(
+            [TraceStep(action_type="click", result=TraceActionResult(success=ok))] * draw(st.integers(0, 3)),
+            n,
+            success=ok,
+        )
         for n, ok in enumerate(made)
     ]
 

@@ -59,11 +59,18 @@ def test_a_form_with_slips_other_orders_and_a_banner():
 def test_names_come_from_labels_where_no_input_was_given():
     bare = [trace.model_copy(update={"input_data": None}) for trace in CREATIONS[:2]]
     inputs = made_of(bare).lowered.workflow.io_spec.inputs
-    assert [(spec.name, spec.description) for spec in inputs] == [("agent_name", "Agent name"), ("goal", "Goal")]
+    assert [(spec.name, spec.description) for spec in inputs] == [
+        ("agent_name", "Agent name"),
+        ("goal", "Goal"),
+    ]
 
 
 def test_all_rows_are_deleted_however_many():
-    traces = [scenes.delete_all(0, ["Ann", "Bob"]), scenes.delete_all(1, ["Cid", "Dan", "Eve"]), scenes.delete_all(2, ["Flo"])]
+    traces = [
+        scenes.delete_all(0, ["Ann", "Bob"]),
+        scenes.delete_all(1, ["Cid", "Dan", "Eve"]),
+        scenes.delete_all(2, ["Flo"]),
+    ]
     result = made_of(traces)
     (loop,) = [node for node in result.graph.nodes if isinstance(node, LoopNode)]
     assert (loop.kind, loop.shrinking, loop.min_iterations, loop.max_iterations) == ("collection", True, 1, 3)
@@ -90,7 +97,7 @@ def test_each_row_is_opened_and_what_is_done_there_depends_on_it():
     assert fork.source == "target"
     (group,) = [node for node in result.lowered.workflow.nodes if isinstance(node, GroupNode)]
     assert group.iterator_spec.item_action.runs_nodes
-    opened, way, back = group.nodes
+    _, way, back = group.nodes
     assert way.when
     assert way.else_nodes[0].when
     assert isinstance(way.else_nodes[0].else_nodes[0], AgentNode)  # neither is there: nobody showed what then
@@ -121,7 +128,9 @@ def test_pages_are_turned_until_there_is_no_next():
 
 
 def test_a_list_is_gone_through_item_by_item():
-    result = made_of([scenes.add_tags(0, ["a", "bb"]), scenes.add_tags(1, ["ccc"]), scenes.add_tags(2, ["d", "ee", "f"])])
+    result = made_of(
+        [scenes.add_tags(0, ["a", "bb"]), scenes.add_tags(1, ["ccc"]), scenes.add_tags(2, ["d", "ee", "f"])]
+    )
     node = result.lowered.workflow.nodes[-1]
     assert (node.iterator_spec.type, node.iterator_spec.items) == ("list_processing", "{tags}")
     assert node.iterator_spec.item_action.inputs == {"item": "{item}"}
@@ -135,19 +144,31 @@ def test_rows_of_pages_are_a_loop_in_a_loop():
         scenes.nested(1, [["Dan"], ["Eve", "Flo", "Guy"], ["Hal", "Ida"]]),
         scenes.nested(2, [["Jan", "Kim", "Leo"]]),
     ])  # fmt: skip
-    outer = [node for node in result.lowered.workflow.nodes if getattr(node, "iterator_spec", None) and node.iterator_spec.type != "none"]
+    outer = [
+        node
+        for node in result.lowered.workflow.nodes
+        if getattr(node, "iterator_spec", None) and node.iterator_spec.type != "none"
+    ]
     assert [node.iterator_spec.type for node in outer] == ["pagination"]
 
 
 def test_a_row_that_an_input_names_is_found_by_its_words():
     rows = [["Ann", "Bob", "Cid"], ["Dan", "Eve", "Flo"], ["Guy", "Hal", "Ida"]]
-    result = made_of([scenes.open_one(0, "Bob", rows[0]), scenes.open_one(1, "Dan", rows[1]), scenes.open_one(2, "Ida", rows[2])])
-    step = [node for node in result.graph.actions() if node.action_type == "click"][0]
+    result = made_of(
+        [
+            scenes.open_one(0, "Bob", rows[0]),
+            scenes.open_one(1, "Dan", rows[1]),
+            scenes.open_one(2, "Ida", rows[2]),
+        ]
+    )
+    step = next(node for node in result.graph.actions() if node.action_type == "click")
     strategy = step.target.strategies[0]
     assert strategy.parameters == ("agent",)
     (parameter,) = result.graph.parameters
     assert (parameter.name, parameter.source) == ("agent", "input")
-    filled = Selector.model_validate({"type": "xpath", "value": strategy.template.replace("{{agent}}", "Zoe")})
+    filled = Selector.model_validate(
+        {"type": "xpath", "value": strategy.template.replace("{{agent}}", "Zoe")}
+    )
     page = StoredPage(PageSnapshot(url="", html=scenes.page("Agents", scenes.table(["Xen", "Zoe"]))))
     assert page.resolve(filled).element.tag == "button"
 
@@ -159,7 +180,12 @@ def test_an_extra_click_of_one_person_is_left_out_and_said():
     at = odd.steps[place].html_before
     number = at.split('id="name"')[0].rsplit('<label __id__="', 1)[1].split('"')[0]
     extra = odd.steps[place].model_copy(
-        update={"action_type": "click", "target": {"strategy": "__id__", "value": number}, "args": None, "html_after": at}
+        update={
+            "action_type": "click",
+            "target": {"strategy": "__id__", "value": number},
+            "args": None,
+            "html_after": at,
+        }
     )
     traces[1] = odd.model_copy(update={"steps": (*odd.steps[:place], extra, *odd.steps[place:])})
     result = made_of(traces)
@@ -195,7 +221,10 @@ def test_an_input_can_tell_which_way_is_taken():
         traces.append(person.trace())
     (fork,) = [node for node in made_of(traces).graph.nodes if isinstance(node, ConditionNode)]
     assert fork.source == "input"
-    assert {(way.condition.name, way.condition.value) for way in fork.branches} == {("side", "left"), ("side", "right")}
+    assert {(way.condition.name, way.condition.value) for way in fork.branches} == {
+        ("side", "left"),
+        ("side", "right"),
+    }
 
 
 def test_a_sign_of_the_page_tells_which_way_is_taken_if_it_is_right_about_pages_held_back():
@@ -208,16 +237,28 @@ def test_a_sign_of_the_page_tells_which_way_is_taken_if_it_is_right_about_pages_
         return person.trace()
 
     kinds = ["Complete", "Empty", "Complete", "Empty"]
-    (fork,) = [n for n in made_of([trace(*each) for each in enumerate(kinds)]).graph.nodes if isinstance(n, ConditionNode)]
+    (fork,) = [
+        n
+        for n in made_of([trace(*each) for each in enumerate(kinds)]).graph.nodes
+        if isinstance(n, ConditionNode)
+    ]
     assert fork.source == "page"
-    assert {way.condition.value for way in fork.branches if hasattr(way.condition, "value")} <= {"Complete", "Empty"}
+    assert {way.condition.value for way in fork.branches if hasattr(way.condition, "value")} <= {
+        "Complete",
+        "Empty",
+    }
     # With one of each nothing can be held back: that is no evidence.
     alone = g.induce([trace(0, "Complete"), trace(1, "Complete"), trace(2, "Empty")])
     assert not [n for n in alone.graph.nodes if isinstance(n, ConditionNode) and n.source == "page"]
 
 
 def test_traces_of_two_tasks_are_refused_by_name():
-    traces = [scenes.create_agent(0), scenes.create_agent(1), scenes.create_agent(2), scenes.add_tags(0, ["a"])]
+    traces = [
+        scenes.create_agent(0),
+        scenes.create_agent(1),
+        scenes.create_agent(2),
+        scenes.add_tags(0, ["a"]),
+    ]
     result = g.induce(traces, min_alignment_score=0.25)
     assert result.failed_stage == "alignment"
     assert isinstance(result.cause, TraceAlignmentError)
@@ -266,7 +307,10 @@ async def test_more_recordings_refine_what_was_made():
 ALL = {
     "create": CREATIONS,
     "delete": [scenes.delete_all(0, ["Ann", "Bob"]), scenes.delete_all(1, ["Cid", "Dan", "Eve"])],
-    "work": [scenes.work_off(0, [("Ann", True), ("Bob", False)]), scenes.work_off(1, [("Cid", False), ("Dan", True), ("Eve", True)])],
+    "work": [
+        scenes.work_off(0, [("Ann", True), ("Bob", False)]),
+        scenes.work_off(1, [("Cid", False), ("Dan", True), ("Eve", True)]),
+    ],
     "sign": [scenes.sign_in(number, code=number % 2 == 0) for number in range(4)],
     "pages": [scenes.export_pages(0, 2), scenes.export_pages(1, 3)],
 }
@@ -277,7 +321,11 @@ def test_order_and_copies_of_recordings_change_nothing(name):
     traces = ALL[name]
     first = g.induce(traces, name="wf")
     turned = g.induce(traces[::-1], name="wf")
-    assert (turned.graph, turned.lowered, turned.synthesis_report) == (first.graph, first.lowered, first.synthesis_report)
+    assert (turned.graph, turned.lowered, turned.synthesis_report) == (
+        first.graph,
+        first.lowered,
+        first.synthesis_report,
+    )
     copied = g.induce([*traces, traces[0].model_copy(update={"trace_id": "copy"})], name="wf")
     assert copied.lowered.tasks == first.lowered.tasks
     assert copied.lowered.workflow.nodes == first.lowered.workflow.nodes

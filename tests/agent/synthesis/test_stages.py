@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
 
 from agent.inferring import InferenceFailed, ModelInferencer
 from agent.synthesis.aligning import TraceAligner
@@ -103,8 +104,6 @@ def scripted(*answers):
 
 async def test_an_inferencer_says_why_there_is_no_answer():
     def reply(messages, info):
-        from pydantic_ai.exceptions import UnexpectedModelBehavior
-
         raise UnexpectedModelBehavior("nothing came")
 
     with pytest.raises(InferenceFailed, match="nothing came") as told:
@@ -119,8 +118,14 @@ async def test_an_inferencer_says_why_there_is_no_answer():
     ("raw", "said"),
     [
         (TraceStep(action_type="ElementInteraction.Click", target="#a"), ("click", None)),
-        (TraceStep(action_type="ElementInteraction.InputText", target="#a", args={"text": "x"}), ("fill", {"value": "x"})),
-        (TraceStep(action_type="ElementInteraction.ScrollUpToElement", target="#a"), ("scroll_to_element", None)),
+        (
+            TraceStep(action_type="ElementInteraction.InputText", target="#a", args={"text": "x"}),
+            ("fill", {"value": "x"}),
+        ),
+        (
+            TraceStep(action_type="ElementInteraction.ScrollUpToElement", target="#a"),
+            ("scroll_to_element", None),
+        ),
         (TraceStep(action_type="visit_url", target="https://x"), ("navigate", {"url": "https://x"})),
         (TraceStep(action_type="UserInputsRequired", args={"prompt": "p"}), ("wait", {"prompt": "p"})),
         (TraceStep(action_type="wait", args={"duration_ms": 250}), ("wait", {"duration": 0.25})),
@@ -139,7 +144,10 @@ def test_a_person_is_the_target_of_a_wait_for_one():
 def test_a_bare_id_of_the_page_is_a_sessions_id_and_other_strings_are_css():
     step = TraceStep(action_type="click", target="k7", html_before='<a __id__="k7">x</a>')
     assert TraceNormalizer().normalize_step(step).target.strategies[0].type == "framework_id"
-    assert TraceNormalizer().normalize_step(step.model_copy(update={"target": "a.b"})).target.strategies[0].type == "css"
+    assert (
+        TraceNormalizer().normalize_step(step.model_copy(update={"target": "a.b"})).target.strategies[0].type
+        == "css"
+    )
 
 
 @pytest.mark.parametrize("target", [{"strategy": "telepathy", "value": "x"}, 1.5, {"strategies": []}])
@@ -155,19 +163,31 @@ def test_what_failed_or_was_typed_over_is_not_learned():
         return TraceStep(action_type="fill", target=g.by_id(name), args={"value": value}, **more)
 
     failed = TraceActionResult(success=False, error="covered")
-    steps = (click("a", result=failed), click("n"), fill("n", "x"), fill("m", "1"), fill("n", "y"), click("a"), fill("n", "z"))
+    steps = (
+        click("a", result=failed),
+        click("n"),
+        fill("n", "x"),
+        fill("m", "1"),
+        fill("n", "y"),
+        click("a"),
+        fill("n", "z"),
+    )
     assert [(s.action_type, (s.args or {}).get("value")) for s in tidied(steps)] == [
         ("fill", "1"), ("fill", "y"), ("click", None), ("fill", "z"),
     ]  # fmt: skip
 
 
 def convert(html, session="1", **more):
-    step = TraceStep(action_type="click", target={"strategy": "__id__", "value": session}, html_before=html, **more)
+    step = TraceStep(
+        action_type="click", target={"strategy": "__id__", "value": session}, html_before=html, **more
+    )
     return TargetStrategyConverter().convert(TraceNormalizer().normalize_step(step))
 
 
 def test_test_ids_come_first_and_what_is_not_alone_is_left_out():
-    html = '<button __id__="1" data-testid="go" id="x" class="b">Go</button><button id="x" class="b">No</button>'
+    html = (
+        '<button __id__="1" data-testid="go" id="x" class="b">Go</button><button id="x" class="b">No</button>'
+    )
     assert [s.type for s in convert(html).strategies][:2] == ["data-testid", "xpath-text"]
     assert "id" not in {s.type for s in convert(html).strategies}
 
@@ -179,8 +199,14 @@ def test_without_its_element_a_target_is_left_to_an_agent(html):
 
 
 def test_the_page_after_stands_in_for_a_missing_page_before():
-    step = TraceStep(action_type="click", target={"strategy": "__id__", "value": "1"}, html_after='<a __id__="1" id="q">x</a>')
-    assert TargetStrategyConverter().convert(TraceNormalizer().normalize_step(step)).strategies[0].value == "q"
+    step = TraceStep(
+        action_type="click",
+        target={"strategy": "__id__", "value": "1"},
+        html_after='<a __id__="1" id="q">x</a>',
+    )
+    assert (
+        TargetStrategyConverter().convert(TraceNormalizer().normalize_step(step)).strategies[0].value == "q"
+    )
 
 
 def test_an_element_met_before_keeps_only_what_is_certain_on_its_own_page():
@@ -189,7 +215,9 @@ def test_an_element_met_before_keeps_only_what_is_certain_on_its_own_page():
     second = f'<main><button __id__="9" data-testid="go" id="x">Go</button><i id="x"></i>{filler}</main>'
     converter, normalizer = TargetStrategyConverter(), TraceNormalizer()
     steps = [
-        normalizer.normalize_step(TraceStep(action_type="click", target={"strategy": "__id__", "value": n}, html_before=html))
+        normalizer.normalize_step(
+            TraceStep(action_type="click", target={"strategy": "__id__", "value": n}, html_before=html)
+        )
         for n, html in (("1", first), ("9", second))
     ]
     kinds = [[s.type for s in converter.convert_step(step).target.strategies] for step in steps]
@@ -274,8 +302,17 @@ def test_prompts_say_what_the_document_says():
     )
     position = g.align([trace]).positions[0]
     feed = build_synthesis_feed(position, {"task_description": "buy"})
-    assert feed.keys() == {"pattern_type", "task_description", "position_index", "steps_text", "param_section"}
-    assert create_prompt_formatter({SYNTHESIS_TEMPLATE_KEY: "{{ steps_text }}"})(SYNTHESIS_TEMPLATE_KEY, **feed) == "  t0: click target=id=a"
+    assert feed.keys() == {
+        "pattern_type",
+        "task_description",
+        "position_index",
+        "steps_text",
+        "param_section",
+    }
+    assert (
+        create_prompt_formatter({SYNTHESIS_TEMPLATE_KEY: "{{ steps_text }}"})(SYNTHESIS_TEMPLATE_KEY, **feed)
+        == "  t0: click target=id=a"
+    )
 
 
 def test_a_template_that_cannot_be_read_or_reaches_out_is_refused():
@@ -290,7 +327,9 @@ FORK = [words("a b c", 0), words("a x c", 1)]
 
 
 def answer(action, target, confidence=0.8):
-    return json.dumps({"action_type": action, "target": target, "args": None, "confidence": confidence, "reasoning": "r"})
+    return json.dumps(
+        {"action_type": action, "target": target, "args": None, "confidence": confidence, "reasoning": "r"}
+    )
 
 
 async def test_hybrid_asks_only_where_rules_are_not_sure():
@@ -309,7 +348,10 @@ async def test_hybrid_asks_only_where_rules_are_not_sure():
     assert decision.target.strategies[0].value == "x"
 
 
-@pytest.mark.parametrize("given_answer", [answer("click", "#invented"), answer("upload_file", "x"), "sorry", answer("click", "x", 7)])
+@pytest.mark.parametrize(
+    "given_answer",
+    [answer("click", "#invented"), answer("upload_file", "x"), "sorry", answer("click", "x", 7)],
+)
 async def test_a_model_that_invents_is_not_followed(given_answer):
     result = await LLMSynthesizer(scripted(given_answer)).synthesize(g.extract(FORK), "do it")
     assert result.graph.nodes[1].action_type == "meta_workflow_agent"
@@ -337,7 +379,11 @@ async def test_a_whole_pipeline_from_an_agent_to_a_validated_graph():
     result = await MetaAgentPipeline(agent, runner, config).run("go", data)
     first, second, third = result.validation_results.results
     assert first.passed
-    assert (second.divergence_point, second.expected_outcome, second.actual_outcome) == (1, "click target=id=b", "click target=id=x")
+    assert (second.divergence_point, second.expected_outcome, second.actual_outcome) == (
+        1,
+        "click target=id=b",
+        "click target=id=x",
+    )
     assert (third.passed, third.error) == (False, "OSError: no browser")
     assert result.validation_results.success_rate == pytest.approx(1 / 3)
     assert "def build()" in result.python_script

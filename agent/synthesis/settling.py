@@ -1,0 +1,129 @@
+"""One position: what kind it is, what varies in it, and where that comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.synthesis.alignment import AlignedPosition, AlignmentType, Cell, RowKey
+from agent.synthesis.binding import Binder
+from agent.synthesis.lifting import lift
+from agent.synthesis.moments import Moments
+from agent.synthesis.pages import Pages
+from agent.synthesis.patterns import (
+    BranchPattern,
+    ExtractedPatterns,
+    LoopPattern,
+    OptionalInfo,
+    ParameterizableInfo,
+    Refusal,
+    TargetParameter,
+)
+from agent.synthesis.rows import every_strategy, has_gaps, have_one_in_common, refusal_at
+from kb_schema.selectors import Selector
+
+
+class Made:
+    """Patterns while they are collected."""
+
+    def __init__(self, rows: frozenset[RowKey]) -> None:
+        self._rows = rows
+        self.deterministic: list[AlignedPosition] = []
+        self.parameterizable: list[tuple[AlignedPosition, ParameterizableInfo]] = []
+        self.variable: list[AlignedPosition] = []
+        self.optional: list[AlignedPosition] = []
+        self.branches: list[BranchPattern] = []
+        self.loops: list[LoopPattern] = []
+        self.boundaries: list[int] = []
+        self.info: dict[int, OptionalInfo] = {}
+        self.targets: dict[int, Selector] = {}
+        self.waits: dict[int, Selector] = {}
+        self.refusals: list[Refusal] = []
+
+    def patterns(self, indices: Sequence[int]) -> ExtractedPatterns:
+        """What was collected, for these positions."""
+        return ExtractedPatterns(
+            deterministic_steps=tuple(self.deterministic),
+            parameterizable_steps=tuple(self.parameterizable),
+            variable_steps=tuple(self.variable),
+            optional_steps=tuple(self.optional),
+            branch_patterns=tuple(self.branches),
+            loop_patterns=tuple(self.loops),
+            user_input_boundaries=tuple(self.boundaries),
+            step_order=tuple(indices),
+            optional_info=self.info,
+            targets=self.targets,
+            waits=self.waits,
+            refusals=tuple(self.refusals),
+        )
+
+
+class Settler:
+    """Puts positions where they belong."""
+
+    def __init__(self, pages: Pages, moments: Moments, binder: Binder) -> None:
+        self._pages, self._moments, self._binder = pages, moments, binder
+
+    def settle(self, made: Made, position: AlignedPosition, decisive: frozenset[RowKey]) -> None:
+        """Put a position where it belongs."""
+        cells = [cell for row, cell in position.cells.items() if row in decisive] or list(
+            position.cells.values()
+        )
+        if any(cell.step.target is True for cell in cells):
+            made.boundaries.append(position.index)
+        target = every_strategy(cells)
+        if target is not None:
+            made.targets[position.index] = target
+        waited = self._moments.awaited(cells)
+        if waited is not None:
+            made.waits[position.index] = waited
+        if position.alignment_type is AlignmentType.DETERMINISTIC:
+            lifted = self._lifted(position, cells)
+            if lifted is None:
+                made.deterministic.append(position)
+            else:
+                made.parameterizable.append((position, lifted))
+        elif position.alignment_type is AlignmentType.PARAMETERIZABLE:
+            made.parameterizable.append((position, self._parameters(position, cells)))
+        elif position.alignment_type is AlignmentType.OPTIONAL:
+            made.optional.append(position)
+        else:
+            self._varying(made, position, cells)
+
+    def _varying(self, made: Made, position: AlignedPosition, cells: list[Cell]) -> None:
+        lifted = (
+            self._lifted(position, cells)
+            if len(cells) == len(position.steps) or not has_gaps(position)
+            else None
+        )
+        if lifted is not None:
+            made.parameterizable.append((position, lifted))
+            return
+        made.variable.append(position)
+        made.refusals.append(refusal_at("every trace does something else here", cells))
+
+    def _lifted(self, position: AlignedPosition, cells: list[Cell]) -> ParameterizableInfo | None:
+        """A target that varies with a row of a list, as a parameter; None where it does not vary."""
+        if have_one_in_common(cells):
+            return None
+        found = lift(cells, self._pages)
+        if found is None or len(set(found.words.values())) < 2:
+            return None
+        binding = self._binder.bind(found.words, position, "row")
+        info = self._parameters(position, cells)
+        return replace(info, target=TargetParameter(found.selector(binding.name), binding))
+
+    def _parameters(self, position: AlignedPosition, cells: Sequence[Cell]) -> ParameterizableInfo:
+        """Which arguments vary, and where they come from."""
+        args = {cell.row: cell.step.args or {} for cell in cells}
+        keys = sorted({key for each in args.values() for key in each})
+        variable, constant, bindings = {}, {}, {}
+        for key in keys:
+            values = {row: each[key] for row, each in args.items() if key in each}
+            given = list(values.values())
+            if len(values) == len(args) and all(each == given[0] for each in given):
+                constant[key] = given[0]
+                continue
+            binding = self._binder.bind(values, position, key)
+            variable[key], bindings[key] = binding.name, binding
+        return ParameterizableInfo(variable, constant, bindings)
