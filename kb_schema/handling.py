@@ -35,6 +35,7 @@ ERRORS: dict[str, str] = {
     "duplicate_submission": "what was sent may have been done already",
     "action_failed": "the browser refused the action",
     "subtask_failed": "a task that is part of this one failed",
+    "condition_unknown": "what decides how to go on could not be evaluated",
     "extraction_failed": "an output was not to be read",
     "no_progress": "a loop did something and nothing became less",
     "items_failed": "some items of a loop failed",

@@ -86,7 +86,7 @@ class Steps:
         self._session = engine.session
         self.under_way: list[str] = []
         """Tasks that run now, the outermost first: none of them is a remedy for its own troubles."""
-        self._remedying = Remedying(engine)
+        self.remedying = Remedying(engine)
         self._mendings: WeakKeyDictionary[Run, dict[str, Mending]] = WeakKeyDictionary()
         """What was tried for steps that have not come off yet, also where one went back for them."""
 
@@ -212,6 +212,9 @@ class Steps:
             except (AgentError, PageError) as exc:
                 mended = await self._mend(mending, run, index, exc, repeatable=repeatable)
                 if mended is not None:
+                    run.contradicted = False
+                    run.proven = run.proven or any(verdict.held for verdict in mended)
+                    mendings.pop(step.step_id, None)
                     return mended
             else:
                 mendings.pop(step.step_id, None)
@@ -435,7 +438,7 @@ class Steps:
 
     async def remediate(self, run: Run, condition: BaseCondition) -> Verdict:
         """A soft condition's own task or action; how it comes out then. Raises `StepFailed`."""
-        return await self._remedying.remedy(condition, run.values, run.depth)
+        return await self.remedying.remedy(condition, run.values, run.depth)
 
     async def confirm(self, run: Run, conditions: Sequence[BaseCondition], what: str) -> list[Verdict]:
         """All conditions hold within their time; raises `StepFailed` otherwise."""
