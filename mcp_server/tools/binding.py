@@ -25,6 +25,9 @@ FEW_SCREENS = 200
 """Up to here, anything but looking at a page is done before a thread could begin with it."""
 
 Answering = Callable[..., Any]
+_Key = tuple[Callable[..., Any], str, bool, "type[DeskTool]"]
+_MADE: dict[_Key, DeskTool] = {}
+"""Tools over functions of modules, which are the same for every server of this process."""
 
 
 def website_tool(tool: WebsiteTool, desk: Desk) -> DeskTool:
@@ -113,6 +116,25 @@ def registered(
     A tool that is not `read_only` needs the scope `write`, and read-only servers leave it out. Where no
     `annotations` say otherwise it adds to what there is: it destroys nothing and may be called again.
     """
+    key = (function, title, read_only, kind)
+    made = _MADE.get(key)
+    if made is None:
+        made = _made(answering, function, title, parameters, answer_model, annotations, key)
+    # A server more answers by functions of its own: what clients are told of them was found out before.
+    return made.model_copy(update={"fn": answering})
+
+
+def _made(
+    answering: Answering,
+    function: Callable[..., Any],
+    title: str,
+    parameters: list[inspect.Parameter],
+    answer_model: Any,
+    annotations: ToolAnnotations | None,
+    key: _Key,
+) -> DeskTool:
+    """The SDK's view of a tool, kept where the function is there for good."""
+    _, _, read_only, kind = key
     returns = Annotated[CallToolResult, answer_model]
     answering.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
     answering.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returns}
@@ -136,4 +158,6 @@ def registered(
     made.fn_metadata.output_schema = output_schema(
         made.fn_metadata.output_schema or {}, made.parameters.get("properties", {})
     )
+    if "<locals>" not in function.__qualname__ and annotations is None:
+        _MADE[key] = made
     return made
