@@ -5,8 +5,10 @@ Whether the desk runs in this process, over stdio or over HTTP makes no differen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
+from urllib.parse import quote
 
 from mcp import Client, MCPError
 from pydantic import ValidationError
@@ -26,14 +28,16 @@ from kb_schema.answers import (
     TaskSummary,
 )
 from kb_schema.base import Document, Model
+from kb_schema.graph import TaskDependency
 from kb_schema.handling import ErrorRecovery
 from kb_schema.learned import OutcomeRecorded, ReportedOutcome
 from kb_schema.presentation import PresentationFlow
-from kb_schema.proposals import ChangeProposed, ReportedSupport, SelectorChange
+from kb_schema.proposals import ChangeProposed, ReportedSupport, SelectorChange, WorkflowPublished
 from kb_schema.screens import Screen
 from kb_schema.snapshots import PageSnapshot
 from kb_schema.tasks import Task
 from kb_schema.websites import Website
+from kb_schema.workflows import Workflow
 
 AnswerT = TypeVar("AnswerT", bound=Model)
 DocumentT = TypeVar("DocumentT", bound=Document)
@@ -69,6 +73,38 @@ class Knowledge:
     async def task(self, task_id: str) -> Task:
         """A task. Raises `NotInKnowledge`."""
         return await self._document("get_task_definition", "task", task_id, Task, {"task_id": task_id})
+
+    async def workflow(self, workflow_id: str) -> Workflow:
+        """A published workflow, which the desk offers as a resource. Raises `NotInKnowledge`."""
+        if ("workflow", workflow_id) not in self._documents:
+            address = f"kb://{quote(self.website_id, safe='')}/workflows/{quote(workflow_id, safe='')}"
+            self.calls += 1
+            try:
+                read = await self._client.read_resource(address)
+                document = parse_document(json.loads(getattr(read.contents[0], "text", "")))
+            except MCPError as exc:
+                raise NotInKnowledge(f"no workflow {workflow_id!r}: {exc}") from exc
+            except (KnowledgeError, ValueError, IndexError) as exc:
+                raise KnowledgeUnavailable(f"workflow {workflow_id!r} cannot be read: {exc}") from exc
+            self._documents["workflow", workflow_id] = document
+        return cast("Workflow", self._documents["workflow", workflow_id])
+
+    async def publish(
+        self,
+        workflow: Workflow,
+        tasks: Sequence[Task] = (),
+        dependencies: Sequence[TaskDependency] = (),
+        *,
+        replace: bool = False,
+    ) -> WorkflowPublished:
+        """Make a workflow part of the knowledge, with the tasks it is made of. Raises `AgentError`."""
+        said: dict[str, Any] = {
+            "workflow": workflow.to_json(),
+            "tasks": [each.to_json() for each in tasks],
+            "dependencies": [each.to_json() for each in dependencies],
+            "replace": replace,
+        }
+        return await self._ask("publish_workflow", WorkflowPublished, said)
 
     async def flow(self, flow_id: str) -> PresentationFlow:
         """A presentation flow. Raises `NotInKnowledge`."""

@@ -14,10 +14,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field, JsonValue
 
 from kb_schema.base import LocalId, Model, Probability
+from kb_schema.graph import TaskDependency
 from kb_schema.learned import OutcomeId
 from kb_schema.runs import Moment
 from kb_schema.screens import Signature
 from kb_schema.selectors import Selector
+from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
 CONFIRMED_BY = 3
@@ -59,6 +61,9 @@ class WorkflowChange(Model):
 
     type: Literal["workflow"]
     workflow: Workflow
+    tasks: tuple[Task, ...] = ()
+    """What it is made of, where the knowledge does not have it yet."""
+    dependencies: tuple[TaskDependency, ...] = ()
 
     @property
     def about(self) -> str:

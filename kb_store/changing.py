@@ -17,7 +17,6 @@ from kb_schema.base import Document
 from kb_schema.proposals import Change, Proposal, SelectorChange, SignatureChange, WorkflowChange
 from kb_schema.screens import Screen, Signature, StateSignature, UIElement
 from kb_schema.websites import Website
-from kb_schema.workflows import Workflow
 from kb_store.errors import GenerationMoved, StoreError
 from kb_store.load import LoadReport, load_knowledge
 from kb_store.ports import DocumentStore, GraphStore
@@ -104,8 +103,12 @@ def holds(knowledge: KnowledgeBase, change: Change) -> bool:
         case SignatureChange():
             return bool(said == change.signature.to_json())
         case WorkflowChange():
-            kept = knowledge.workflows.get(change.workflow.workflow_id)
-            return kept is not None and _named(kept, "") == _named(change.workflow, "")
+            known = {(each.kind, each.local_id): each for each in knowledge.documents()}
+            return all(
+                (kept := known.get((each.kind, each.local_id))) is not None
+                and _named(kept, "") == _named(each, "")
+                for each in (change.workflow, *change.tasks, *change.dependencies)
+            )
 
 
 def changed(knowledge: KnowledgeBase, change: Change) -> tuple[KnowledgeBase, tuple[Problem, ...]]:
@@ -113,25 +116,26 @@ def changed(knowledge: KnowledgeBase, change: Change) -> tuple[KnowledgeBase, tu
 
     Raises `NothingToChange`, and `KnowledgeError` where it would break a rule.
     """
-    document = _made(knowledge, change)
-    key = (document.kind, document.local_id)
-    rest = [each for each in knowledge.documents() if (each.kind, each.local_id) != key]
-    return assemble([Sourced(each) for each in (*rest, document)])
+    made = _made(knowledge, change)
+    keys = {(document.kind, document.local_id) for document in made}
+    rest = [each for each in knowledge.documents() if (each.kind, each.local_id) not in keys]
+    return assemble([Sourced(each) for each in (*rest, *made)])
 
 
-def _made(knowledge: KnowledgeBase, change: Change) -> Document:
-    """The document that carries the change."""
+def _made(knowledge: KnowledgeBase, change: Change) -> tuple[Document, ...]:
+    """The documents that carry the change."""
     match change:
         case SelectorChange():
-            return _with_selector(knowledge, change)
+            return (_with_selector(knowledge, change),)
         case SignatureChange():
-            return _with_signature(knowledge, change)
+            return (_with_signature(knowledge, change),)
         case WorkflowChange():
-            return _named(change.workflow, knowledge.website.website_id)
+            own = (change.workflow, *change.tasks, *change.dependencies)
+            return tuple(_named(each, knowledge.website.website_id) for each in own)
 
 
-def _named(workflow: Workflow, website_id: str) -> Workflow:
-    return workflow.model_copy(update={"website_id": website_id})
+def _named(document: Document, website_id: str) -> Document:
+    return document.model_copy(update={"website_id": website_id})
 
 
 def _with_selector(knowledge: KnowledgeBase, change: SelectorChange) -> Screen | Website:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 from kb_schema import KnowledgeError
 from kb_schema.errors import Severity
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.graph import TaskDependency
 from kb_schema.learned import ElementUse
 from kb_schema.proposals import (
     Change,
@@ -30,6 +31,7 @@ from kb_schema.proposals import (
 )
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector
+from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 from kb_store.changing import changed, holds, now_said
 from kb_store.errors import StoreError
@@ -133,10 +135,31 @@ class Proposing:
             raise SourceDown(str(exc)) from exc
         self._ask_again(view)
 
-    async def publish(self, view: View, workflow: Workflow, *, replace_it: bool = False) -> WorkflowPublished:
-        """Make a workflow part of the knowledge. Raises `BadRequest`, `SourceDown`."""
-        workflow = workflow.model_copy(update={"website_id": view.website_id})
-        change = WorkflowChange(type="workflow", workflow=workflow)
+    async def publish(
+        self,
+        view: View,
+        workflow: Workflow,
+        tasks: Sequence[Task] = (),
+        dependencies: Sequence[TaskDependency] = (),
+        *,
+        replace_it: bool = False,
+    ) -> WorkflowPublished:
+        """Make a workflow and what it is made of part of the knowledge. Raises `BadRequest`, `SourceDown`."""
+        named = {"website_id": view.website_id}
+        workflow = workflow.model_copy(update=named)
+        change = WorkflowChange(
+            type="workflow",
+            workflow=workflow,
+            tasks=tuple(each.model_copy(update=named) for each in tasks),
+            dependencies=tuple(each.model_copy(update=named) for each in dependencies),
+        )
+        for task in change.tasks:
+            other = view.knowledge.tasks.get(task.task_id)
+            if other is not None and other != task and not replace_it:
+                raise BadRequest(
+                    f"there is another task {task.task_id!r}",
+                    hint="publish the workflow under another id, or with replace: true",
+                )
         known = view.knowledge.workflows.get(workflow.workflow_id)
         if known is not None and not holds(view.knowledge, change) and not replace_it:
             raise BadRequest(

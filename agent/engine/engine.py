@@ -7,7 +7,7 @@ carrying on after a crash `resuming.py`, whether something happened `effects.py`
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -102,6 +102,8 @@ class Engine:
         """Something that is in the way is being put away."""
         self.depth = 0
         """Of the task that runs now."""
+        self.groups: dict[str, Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = {}
+        """Task that stands for a workflow's group -> what runs its nodes for one item."""
         self.place: str | None = None
         """Path of the step that runs now; None where nothing is kept of what it leads to."""
 

@@ -5,17 +5,23 @@ These tools work with the whole desk and may wait for its stores.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, JsonValue, WithJsonSchema
 
 from kb_schema import KnowledgeError, parse_document
+from kb_schema.base import Document
+from kb_schema.graph import TaskDependency
 from kb_schema.learned import OutcomeRecorded, ReportedOutcome
 from kb_schema.proposals import ChangeProposed, ProposableChange, ReportedSupport, WorkflowPublished
+from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 from mcp_server.desk import Desk
 from mcp_server.errors import BadRequest
 from mcp_server.tools.reply import DeskedTool, Reply, Visit
+
+DocumentT = TypeVar("DocumentT", bound=Document)
 
 ReportedNow = Annotated[
     ReportedOutcome,
@@ -78,20 +84,39 @@ async def publish_workflow(
     desk: Desk,
     visit: Visit,
     workflow: WorkflowNow,
+    tasks: Annotated[
+        list[dict[str, JsonValue]],
+        Field(description="Task documents it needs, not known yet", max_length=500),
+    ] = [],  # noqa: B006 - the schema's default; never changed
+    dependencies: Annotated[
+        list[dict[str, JsonValue]], Field(description="task_dependency edges between them", max_length=1_000)
+    ] = [],  # noqa: B006 - as above
     replace: Annotated[bool, Field(description="Another workflow of that id gives way")] = False,
 ) -> Reply[WorkflowPublished]:
     """Make a workflow part of the knowledge, checked like everything in it."""
+    parsed = _document({"type": "workflow", **workflow}, Workflow)
+    answer = await desk.proposing.publish(
+        visit.view,
+        parsed,
+        [_document({"type": "task", **each}, Task) for each in tasks],
+        [_document(each, TaskDependency) for each in dependencies],
+        replace_it=replace,
+    )
+    return Reply(answer, f"workflow {answer.workflow_id} is published (revision {answer.revision})")
+
+
+def _document(data: dict[str, JsonValue], wanted: type[DocumentT]) -> DocumentT:
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", wanted.__name__).lower()
     try:
-        parsed = parse_document({"type": "workflow", **workflow})
+        parsed = parse_document(data)
     except KnowledgeError as exc:
         said = "; ".join(str(each) for each in exc.problems[:3])[:1_000]
+        raise BadRequest(f"not a {name}: {said}", hint=f"`periplus kb schema {name}` says its form") from exc
+    if not isinstance(parsed, wanted):
         raise BadRequest(
-            f"not a workflow: {said}", hint="`periplus kb schema workflow` says its form"
-        ) from exc
-    if not isinstance(parsed, Workflow):
-        raise BadRequest(f"not a workflow but a {parsed.kind}", hint="give a document with a workflow_id")
-    answer = await desk.proposing.publish(visit.view, parsed, replace_it=replace)
-    return Reply(answer, f"workflow {answer.workflow_id} is published (revision {answer.revision})")
+            f"not a {name} but a {parsed.kind}", hint=f"`periplus kb schema {name}` says its form"
+        )
+    return parsed
 
 
 TOOLS = (

@@ -1,0 +1,143 @@
+"""Workflows run by the one engine on the harbour, and published over MCP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent.engine.engine import Engine
+from agent.engine.workflows import run_workflow
+from agent.errors import NotInKnowledge
+from kb_schema import parse_document
+from kb_schema.calls import ActionCall
+from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.tasks import Task
+from kb_schema.workflows import Workflow
+
+BOATS = {"type": "element_visible", "element": "tr.boat"}
+REGISTER: dict[str, Any] = {
+    "type": "task", "node_id": "register", "task_id": "register_boat",
+    "inputs": {"boat_name": {"source": "task_context", "key": "boat"}},
+}  # fmt: skip
+
+
+def _workflow(*nodes: dict[str, Any], **more: Any) -> Workflow:
+    told = {"type": "workflow", "workflow_id": "round", "name": "Round", "nodes": list(nodes), **more}
+    parsed = parse_document(told)
+    assert isinstance(parsed, Workflow)
+    return parsed
+
+
+async def test_nodes_run_in_order_with_their_inputs_and_a_fork_is_judged_once(session, site):
+    """Both ways change what the fork looks at: judged twice, both would be gone."""
+    fork = {
+        "type": "task", "node_id": "clear", "task_id": "cast_off_all", "when": [BOATS],
+        "else_nodes": [REGISTER],
+    }  # fmt: skip
+    end = {"type": "task", "node_id": "again", "task_id": "register_boat",
+           "inputs": {"boat_name": {"source": "hardcoded", "value": "Tern"}}}  # fmt: skip
+    inputs = {"inputs": [{"name": "boat", "source": "user_input"}]}
+    workflow = _workflow(fork, end, io_spec=inputs, success_criteria=[BOATS])
+    first = await run_workflow(Engine(session), workflow, {"boat": "Puffin"})
+    assert first.status is RunStatus.SUCCESS, first.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Puffin", "Tern"]
+    assert first.evidence is EvidenceLevel.VERIFIED
+    second = await run_workflow(Engine(session), workflow, {"boat": "Puffin"})
+    assert second.status is RunStatus.SUCCESS, second.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
+async def test_a_group_repeats_its_nodes_for_every_item(session, site):
+    item = {"boat_name": {"source": "context", "key": "item.name"}}
+    body = [
+        {"type": "task", "node_id": "one", "task_id": "register_boat", "inputs": item},
+        {"type": "task", "node_id": "never", "task_id": "cast_off_all", "can_skip": True,
+         "skip_unless": {"type": "element_visible", "element": "#no-such-thing"}},
+    ]  # fmt: skip
+    group = {
+        "type": "group", "node_id": "each", "nodes": body,
+        "iterator_spec": {"type": "list_processing", "items": "{boats}", "item_action": {"runs_nodes": True}},
+    }  # fmt: skip
+    workflow = _workflow(group, io_spec={"inputs": [{"name": "boats", "type": "array"}]})
+    result = await run_workflow(Engine(session), workflow, {"boats": [{"name": "Tern"}, {"name": "Skua"}]})
+    assert result.succeeded, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern", "Skua"]
+    assert [record.status for record in result.steps if record.step_id == "never"] == [StepStatus.SKIPPED] * 2
+
+
+async def test_a_task_repeats_over_what_the_page_has(session, site):
+    site.moor("Tern", "Skua", "Gannet")
+    loop = {
+        "type": "task", "node_id": "all", "task_id": "cast_off_one",
+        "iterator_spec": {"type": "collection_processing", "collection_selector": "tr.boat",
+                          "item_action": {"task_id": "cast_off_one"}, "termination_condition": {"type": "empty_collection"}},
+    }  # fmt: skip
+    result = await run_workflow(Engine(session), _workflow(loop), {})
+    assert result.succeeded, result.error
+    assert site.state()["boats"] == []
+
+
+async def test_what_nobody_is_there_for_needs_a_person(session):
+    for node in (
+        {"type": "wait", "node_id": "w", "prompt": "Sign the form"},
+        {"type": "agent", "node_id": "a", "goal": "Choose a berth"},
+    ):
+        result = await run_workflow(Engine(session), _workflow(node), {})
+        assert result.status is RunStatus.NEEDS_PERSON
+        assert result.error in ("Sign the form", "Choose a berth")
+
+
+async def test_an_agent_step_does_what_is_suggested_within_its_bound(session, site):
+    class Model:
+        asked = 0
+
+        async def suggest(self, context: Any) -> list[ActionCall]:
+            self.asked += 1
+            assert context.original_goal == "Free the first berth"
+            return [ActionCall(action_type="click", target="tr.boat:first-child button")]
+
+    site.moor("Tern")
+    session.inferencer = Model()
+    gone = {"type": "element_disappears", "selector": "tr.boat"}
+    node = {"type": "agent", "node_id": "a", "goal": "Free the first berth", "until": gone, "max_steps": 2}
+    result = await run_workflow(Engine(session), _workflow(node), {})
+    assert result.succeeded, result.error
+    assert site.state()["boats"] == []
+    assert session.inferencer.asked == 1
+    never = node | {"until": {"type": "element_visible", "element": "#no-such-thing"}}
+    site.moor("Tern", "Skua", "Gannet")
+    await session.page.reload()
+    failed = await run_workflow(Engine(session), _workflow(never), {})
+    assert not failed.succeeded
+    assert len(site.state()["boats"]) == 1
+
+
+async def test_a_failing_node_ends_the_workflow_and_says_where(session, site):
+    broken = Task.model_validate({
+        "task_id": "broken", "steps": [{"action": {"action_type": "click", "target": "#no-such-thing"}}],
+    })  # fmt: skip
+    session.knowledge.know(broken)
+    session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
+    nodes = [{"type": "task", "node_id": "b", "task_id": "broken"}, REGISTER]
+    result = await run_workflow(Engine(session), _workflow(*nodes), {})
+    assert result.status is RunStatus.FAILURE
+    assert "no-such-thing" in (result.error or "")
+    assert site.state()["boats"] == []
+
+
+async def test_a_workflow_is_published_with_its_tasks_and_read_again(session, site):
+    own = Task.model_validate({
+        "task_id": "round-1", "name": "Cast off", "steps": [{"action": {"action_type": "click", "target": "tr.boat button"}}],
+    })  # fmt: skip
+    workflow = _workflow({"type": "task", "node_id": "n1", "task_id": "round-1"})
+    with pytest.raises(NotInKnowledge):
+        await session.knowledge.workflow("round")
+    with pytest.raises(NotInKnowledge, match="round-1"):  # refused without its task
+        await session.knowledge.publish(workflow)
+    published = await session.knowledge.publish(workflow, [own])
+    assert (published.workflow_id, published.replaced) == ("round", False)
+    site.moor("Tern")
+    result = await run_workflow(Engine(session), await session.knowledge.workflow("round"), {})
+    assert result.succeeded, result.error
+    assert site.state()["boats"] == []
