@@ -160,6 +160,8 @@ class HealTried(Event):
     """How alike the element found and the one known are."""
     duration_ms: float
     reason: str
+    lead: float | None = None
+    """How clearly it is ahead of the next one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -368,6 +368,7 @@ class Actions:
             action=name,
             whichever=known is not None and bool(known.row) and means_first_or_last(authored),
             others=memory.others(screen_id, elements, element_id),
+            careful=_needs_care(elements[element_id], name),
             expecting=self._expecting,
             facts=Facts(path_base=session.base_url, authored_base=session.website.base_url),
             scope=await session.scope(),
@@ -460,6 +461,15 @@ async def _await_trigger(armed: Armed | None, trigger: ObservabilityTrigger | No
         raise StepFailed(
             f"{trigger.event} did not happen within {trigger.timeout:g} s", error="timeout", acted=True
         )
+
+
+def _needs_care(element: UIElement, action: str) -> bool:
+    """Whether the knowledge says that this destroys, or may not be done twice."""
+    return any(
+        affordance.destructive or affordance.idempotent is False
+        for affordance in element.affordances
+        if vocabulary.canonical(affordance.action_type) == action
+    )
 
 
 def _typed(value: Any) -> str | list[str] | None:

@@ -61,11 +61,12 @@ def find_by_words(
     action: str | None = None,
     identity: str = "",
     others: Sequence[Fingerprint] = (),
+    careful: bool = False,
 ) -> tuple[Match, int]:
     """The element that the words mean, and how many witnesses say so.
 
     `identity` is what the knowledge base calls it: a witness, never a reason. `others` are known other
-    elements of the page. Two that are close are ambiguous.
+    elements of the page. Two that are close are ambiguous. `careful`: what is done cannot be taken back.
     """
     texts, prints = Texts(index), Fingerprints(index)
     meant: dict[int, set[str]] = {}
@@ -93,8 +94,8 @@ def find_by_words(
         return Match(Outcome.AMBIGUOUS, best, tuple(rivals), "its words fit more than one element"), 0
     witnesses = len(meant[best.at]) + _is_identified(index, best.at, identity)
     destroys = any(map(is_destructive, (*(call.words for call in calls), *best.seen.words)))
-    if destroys and witnesses < WITNESSES:
-        why = "what destroys is not taken by its name alone"
+    if (destroys or careful) and witnesses < WITNESSES:
+        why = f"what {'destroys' if destroys else 'may not be done twice'} is not taken by its name alone"
         return Match(Outcome.NOT_FOUND, best, (), why), witnesses
     return Match(
         Outcome.FOUND, best, (), f"it is called {best.seen.name or close[best.at].words!r}", 1.0

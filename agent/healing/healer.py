@@ -85,6 +85,8 @@ class Meant:
     """Whether what its selector leads to must be what is known; else that only helps to find it again."""
     whichever: bool = False
     """It is the first (or last) of a list, whichever that is now: it must be of the same sort, no more."""
+    careful: bool = False
+    """What is done to it destroys, or may not be done twice: somebody says so in the knowledge."""
     expecting: tuple[BaseCondition, ...] = ()
     """The step's postconditions."""
     facts: Facts = field(default_factory=Facts)
@@ -93,7 +95,7 @@ class Meant:
     @property
     def demand_is_strict(self) -> bool:
         """Whether more is asked of a candidate: what is done cannot be taken back (DESIGN 6)."""
-        return self.known is not None and any(map(is_destructive, self.known.words))
+        return self.careful or (self.known is not None and any(map(is_destructive, self.known.words)))
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,9 @@ class Healer:
             found = await self._find(meant, failure, number, index, did)
             if isinstance(found, Match):
                 close = found if found.outcome is Outcome.AMBIGUOUS else close
-                self._told(meant, number, did, found.outcome.value, found.best, began, found.reason)
+                self._told(
+                    meant, number, did, found.outcome.value, found.best, began, found.reason, lead=found.lead
+                )
                 continue
             try:
                 gate_s = self.policy.healed_gate_s * (1 + number)
@@ -192,7 +196,7 @@ class Healer:
             healed = Healed(
                 found.selector, found.score, found.lead, number, found.reason, found.moved, found.witnesses
             )
-            self._told(meant, number, did, "healed", None, began, found.reason, found.score)
+            self._told(meant, number, did, "healed", None, began, found.reason, found.score, found.lead)
             return replace(done, healed=healed)
         if close is not None:
             raise PersonNeeded(
@@ -248,9 +252,9 @@ class Healer:
         if match.outcome is Outcome.FOUND and match.best is not None:
             found = await self._expressed(meant, index, match, match.best)
         if isinstance(found, Match):
-            self._told(meant, 1, did, found.outcome.value, found.best, began, found.reason)
+            self._told(meant, 1, did, found.outcome.value, found.best, began, found.reason, lead=found.lead)
             return None
-        self._told(meant, 1, did, "healed", None, began, found.reason, found.score)
+        self._told(meant, 1, did, "healed", None, began, found.reason, found.score, found.lead)
         return found.selector
 
     # -- one round ---------------------------------------------------------------------------------
@@ -318,8 +322,9 @@ class Healer:
         did.append(f"asked for {' / '.join(each.words for each in meant.calls)}")
         identity = meant.name.rpartition(".")[2]
         match, witnesses = find_by_words(
-            index, meant.calls, action=meant.action, identity=identity, others=meant.others
-        )
+            index, meant.calls, action=meant.action, identity=identity, others=meant.others,
+            careful=meant.careful,
+        )  # fmt: skip
         if match.outcome is not Outcome.FOUND or match.best is None:
             return match
         astray = leads_astray(match.best.seen, index.url, meant)
@@ -367,11 +372,14 @@ class Healer:
         began: float,
         reason: str,
         score: float | None = None,
+        lead: float | None = None,
     ) -> None:
         duration_ms = (time.monotonic() - began) * 1000
         score = best.score if best is not None and score is None else score
         self._tell(
-            HealTried(meant.name, number, tuple(dict.fromkeys(did)), outcome, score, duration_ms, reason)
+            HealTried(
+                meant.name, number, tuple(dict.fromkeys(did)), outcome, score, duration_ms, reason, lead
+            )
         )
 
 

@@ -8,6 +8,7 @@ from agent.errors import PersonNeeded
 from agent.events import HealTried
 from agent.healing.by_words import Called, called
 from agent.healing.healer import Healed, Meant
+from agent.healing.matching import USUAL
 from agent.healing.memory import ElementMemory, unlisted
 from agent.page.errors import GateFailed
 from kb_schema.fingerprints import Fingerprint
@@ -51,6 +52,22 @@ async def test_what_only_begins_like_it_or_is_called_otherwise_is_not_taken(hand
     with pytest.raises(GateFailed, match="not_found"):
         await press(hands, label="Save boat")
     assert await hands.clicks() == []
+
+
+async def test_what_may_not_be_done_twice_is_not_taken_by_its_name_alone(hands):
+    await hands.show(PAGE.format("Save boat", ""))
+    with pytest.raises(GateFailed, match="not_found"):
+        await press(hands, label="Save boat", careful=True)
+    assert "may not be done twice" in hands.events[0].reason
+    await press(hands, SAVE, label="Save boat", careful=False)
+    assert await hands.clicks() == ["new"]
+
+
+def test_more_is_asked_of_what_the_knowledge_says_may_not_be_done_twice():
+    known = Fingerprint(role="button", name="Save boat")
+    asked = [Meant("m", css("#m"), known, careful=careful).demand_is_strict for careful in (False, True)]
+    assert asked == [False, True]
+    assert USUAL.stricter.least_lead > USUAL.least_lead
 
 
 async def test_two_that_are_called_so_are_ambiguous(hands):

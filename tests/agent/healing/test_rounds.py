@@ -76,6 +76,7 @@ async def test_a_round_tells_what_was_done_how_alike_it_was_and_how_long_it_took
     assert (told.element, told.round, told.outcome) == ("screen.it", 1, "healed")
     assert any(action.startswith("compared ") for action in told.actions)
     assert told.score == done.healed.score > 0.9
+    assert told.lead == done.healed.lead > 0
     assert told.duration_ms > 0
     assert done.healed.selector.strategies
 
