@@ -16,7 +16,7 @@ from agent.engine.actions import Actions
 from agent.engine.calls import names_used
 from agent.engine.companion import Companion
 from agent.engine.effects import Effects
-from agent.engine.extract import extract
+from agent.engine.extract import extract, places
 from agent.engine.inputs import MISSING, refresh_inputs, resolve_inputs
 from agent.engine.keeping import Keeper, KeepingPort
 from agent.engine.resuming import Resuming
@@ -310,6 +310,9 @@ class Engine:
     async def _inputs(self, run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
         session, task = self.session, run.task
         run.fixed = frozenset(given)
+        for output in task.io_spec.outputs:
+            if output.secret:
+                await self._hide(output.extraction)
         built_ins = session.context.built_ins(
             website_id=session.website.website_id,
             base_url=session.base_url,
@@ -338,11 +341,22 @@ class Engine:
         """Read an input off the site: on the open page, or on its screen in a tab of its own."""
         if rule.extraction is None:
             return MISSING
+        if getattr(rule, "secret", False):
+            await self._hide(rule.extraction, rule.screen_id)
         if rule.screen_id is None or rule.screen_id == self.session.screen_id:
             return await self.read(rule.extraction, values)
         async with self.elsewhere() as other:
             await other.guide.go_to(rule.screen_id, method="direct_url")
             return await other.read(rule.extraction, values)
+
+    async def _hide(self, rule: Extraction, screen_id: str | None = None) -> None:
+        """Leave out of snapshots where a secret is going to be read: it is not known yet, but shown."""
+        session = self.session
+        known = () if screen_id is None else (await session.knowledge.screen(screen_id)).ui_elements
+        elements = {element.element_id: element.selector for element in known}
+        session.secret_fields += [
+            place for place in places(rule, elements) if place not in session.secret_fields
+        ]
 
     async def read(self, rule: Extraction, values: Mapping[str, Any]) -> Any:
         """What a rule reads on the page now; `MISSING` where it finds nothing."""

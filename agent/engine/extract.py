@@ -53,6 +53,19 @@ async def extract(
     return empty
 
 
+def places(rule: Extraction, elements: Mapping[str, Selector]) -> list[Selector]:
+    """Where on a page a rule and its fallbacks read: of a secret, what is left out of snapshots before
+    it is read.
+    """
+    found: list[Selector] = []
+    current: Extraction | None = rule
+    while current is not None:
+        if isinstance(current, DomExtraction | TableExtraction):
+            found.append(elements.get(current.selector) or css(current.selector))
+        current = current.fallback
+    return found
+
+
 def _filled(rule: Extraction, values: Mapping[str, Any]) -> Extraction:
     told = rule.to_json()
     if not any(variables(text) for _, text in strings(told)):

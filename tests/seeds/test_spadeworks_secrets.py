@@ -1,0 +1,71 @@
+"""Signing in on the live site, with a wrong password first and a one-time code: no secret is left anywhere."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import nullcontext
+
+from mcp import Client
+from rich.console import Console
+
+from agent.engine.engine import Engine
+from agent.events import Event, StepStarted
+from agent.run_log import ending_of
+from agent.trace import SessionTrace
+from kb_schema import parse_document
+from kb_schema.resilience import ResiliencePolicy
+from kb_store.runs import open_runs
+from periplus.live import LiveView
+from periplus.logbook import Kept, end_record, recorded
+from tests.support.leaks import leaks
+from tests.support.live_spadeworks import ACCOUNT, visiting
+
+WRONG = "wrong-and-secret-7"
+
+
+async def test_signing_in_leaves_says_and_sends_neither_password_nor_code(
+    live, stores, browser, tmp_path, monkeypatch
+):
+    said: list[str] = []
+    codes: set[str] = set()
+    call = Client.call_tool
+
+    async def recorded_call(self, name, arguments=None, *args, **kwargs):
+        said.append(json.dumps([name, arguments], default=str, ensure_ascii=False))
+        answer = await call(self, name, arguments, *args, **kwargs)
+        said.append(answer.model_dump_json())
+        return answer
+
+    monkeypatch.setattr(Client, "call_tool", recorded_call)
+    out, data, console = tmp_path / "out", tmp_path / "data", Console(file=io.StringIO(), width=4_000)
+    async with visiting(live, stores, browser) as session, open_runs(data) as runs:
+        live.ask("otp", required=True)
+        session.resilience = ResiliencePolicy(enable_replanning=False, max_retries=0)
+        login = (await session.knowledge.task("login")).to_json()
+        hasty = json.dumps(login).replace('"timeout": 10.0', '"timeout": 3.0')  # what fails here, fails
+        session.knowledge.know(parse_document(json.loads(hasty)))
+        session.bus.listen(LiveView(console, "secrets"))
+        trace = SessionTrace(out, website_id="spadeworks", context=session.context)
+        session.bus.listen(trace)
+
+        def note(event: Event) -> None:
+            if isinstance(event, StepStarted) and event.step_id == "verify_code":
+                codes.update(text for text in session.context.secrets.values if text.isdigit())
+
+        session.bus.listen(note)
+        async with recorded(nullcontext(runs), session, kind="task", subject="login") as log:
+            results = []
+            for password in (WRONG, ACCOUNT["password"]):
+                engine = Engine(session, keeping=Kept(runs))
+                results.append(
+                    await engine.run_task("login", {"email": ACCOUNT["email"], "password": password})
+                )
+                console.print(results[-1].model_dump_json(), markup=False)
+            trace.close((await session.snapshot()).html, complete=True)
+            await end_record(log, ending_of(results[-1]), {})
+        assert await session.signed_in()
+    assert [result.succeeded for result in results] == [False, True], [result.error for result in results]
+    assert len(codes) == 1, "read twice, and the same half minute"
+    secrets = {"wrong": WRONG, "right": ACCOUNT["password"], **{code: code for code in codes}}
+    assert leaks(secrets, out, data, *said, console.file.getvalue()) == []
