@@ -100,7 +100,7 @@ class Tried(Model):
     detail: str = ""
     """Which selector, way, task or edge; without secrets."""
     item: str | None = None
-    """Of an iterator: which."""
+    """Of an iterator: which, from 1."""
     screen_id: str | None = None
     outcome: Literal["worked", "failed", "did_not_happen"]
     """`did_not_happen`: it never took effect, and was therefore done again within its limits."""

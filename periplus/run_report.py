@@ -97,7 +97,7 @@ def _tell_tried(console: Console, result: RunResult) -> None:
     for each in result.tried[:MOST_TRIED]:
         how = f"{each.approach} {each.detail}".strip()
         item = "" if each.item is None else f" item {each.item}"
-        why = f": {each.error}" if each.error else ""
+        why = f": {_short(each.error)}" if each.error else ""
         outcome = each.outcome.replace("_", " ")
         text = f"    {each.task_id}.{each.step_id}{item}, {how}: {outcome}{why}"
         console.print(escape(text), highlight=False, soft_wrap=True)

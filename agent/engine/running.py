@@ -66,9 +66,9 @@ class Run:
 
     @property
     def item(self) -> str | None:
-        """Of the iterator around it, if there is one: the number of the item."""
+        """Of the iterator around it, if there is one: which item, from 1."""
         numbers = _ITEM.findall(self.path or "")
-        return numbers[-1] if numbers else None
+        return str(int(numbers[-1]) + 1) if numbers else None
 
     def place_of(self, step: TaskStep) -> str:
         """What tells this step from every other of the run."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from agent.page.errors import GateFailed, Point
-from agent.page.locating import summary
 from agent.resilience.replanner import Failure, Plan
 from kb_schema import vocabulary
 from kb_schema.calls import ActionCall
@@ -33,7 +32,7 @@ class OtherSelector:
         selector = call.target if isinstance(call.target, Selector) else own.selector if own else None
         if selector is not None and not _none_leads_there(failure.error):
             found += [
-                _plan(step, call.model_copy(update={"target": each}), summary(each))
+                _plan(step, call.model_copy(update={"target": each}), _named(each))
                 for each in _later(selector)
             ]
         if own is not None:
@@ -84,6 +83,16 @@ def _promises(element: UIElement, call: ActionCall) -> list[object]:
         if vocabulary.canonical(affordance.action_type) == call.canonical_type
         for condition in affordance.postconditions
     ]
+
+
+def _named(selector: Selector) -> str:
+    """What its strategy goes by: `css #save`, `role_name button Save`."""
+    (strategy,) = selector.strategies
+    told = strategy.model_dump(
+        mode="json", exclude_none=True, exclude_defaults=True,
+        exclude={"type", "meta", "confidence", "fallback", "parameters", "required_context"},
+    )  # fmt: skip
+    return " ".join([strategy.type, *(str(value) for value in told.values())])
 
 
 def _plan(step: TaskStep, call: ActionCall, detail: str) -> Plan:
