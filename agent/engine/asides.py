@@ -31,6 +31,8 @@ DOWNLOAD_S = 30.0
 """How long a download may take to begin; it may take any time to come."""
 GRACE_S = 0.25
 """How long a tab or a download may take to begin where nothing else is waited for."""
+PROMISES = "a[target]:not([target^=_self]):focus, a[download]:focus"
+"""A pressed link has the focus."""
 _HINTS: dict[Kind, str] = {
     "dialog": "say what to answer: `on_dialog: accept` or `dismiss` in the step's action",
     "download": "say what to call it: `download: NAME` in the step's action",
@@ -51,8 +53,11 @@ class Asides:
         watch(session.page)
 
     def expect(self, call: ActionCall) -> None:
-        """The action is about to be performed. Back to the opener where a followed tab was closed."""
+        """The action is about to be performed. Back to the opener where a followed tab was closed.
+        Raises `NotAuthored` for what the one before led to late.
+        """
         session = self._session
+        self._raise_refused()
         while session.page.is_closed() and self._openers:
             session.page = self._openers.pop()
             session.touched()
@@ -79,17 +84,11 @@ class Asides:
         what it leads to may only be beginning. Raises `NotAuthored`, `LedAway`.
         """
         came = self._here()
-        await came.settled(GRACE_S if unseen and self._may_lead else 0.0)
+        await came.settled(await self._grace_s() if unseen and self._may_lead else 0.0)
         for said in came.said:
             self._session.bus.tell(DialogAnswered(said.kind, said.message, said.accepted))
         came.said.clear()
-        refused = came.refused[:1]
-        came.refused.clear()
-        if refused:
-            what = self._session.context.redact(refused[0].what)
-            foreign = self._foreign(refused[0].url)
-            reason = f"; {foreign} is none of the website's origins" if foreign else ""
-            raise NotAuthored(f"the page {what}{reason}", kind=refused[0].kind, hint=_HINTS[refused[0].kind])
+        self._raise_refused()
         self._session.check_origin()
 
     def files(self, names: list[str]) -> list[str]:
@@ -106,6 +105,27 @@ class Asides:
                     hint=f"put it into {folder}, and name it without a folder",
                 )  # fmt: skip
         return [str(path) for path in paths]
+
+    def _raise_refused(self) -> None:
+        refused = self._here().refused
+        if not refused:
+            return
+        first = refused[0]
+        refused.clear()
+        foreign = self._foreign(first.url)
+        reason = f"; {foreign} is none of the website's origins" if foreign else ""
+        what = self._session.context.redact(first.what)
+        raise NotAuthored(f"the page {what}{reason}", kind=first.kind, hint=_HINTS[first.kind])
+
+    async def _grace_s(self) -> float:
+        """Longer where what was pressed promises a tab or a download: a tab is only heard of once it has
+        an answer from the site.
+        """
+        try:
+            promised = await self._session.page.locator(PROMISES).count()
+        except PlaywrightError:
+            return GRACE_S
+        return TAB_S if promised else GRACE_S
 
     def _here(self) -> Happenings:
         return watch(self._session.page)

@@ -75,7 +75,7 @@ class Happenings:
     """It went to another address since the action began."""
 
     def expect(self, expected: Expected) -> None:
-        """Of the action that begins; what came before is none of its."""
+        """Of the action that begins; what was refused before is to be told before that."""
         self.expected = expected
         self.refused.clear()
         self.said.clear()
