@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from agent.engine.engine import Engine
     from agent.engine.running import Run
 
-__all__ = ["MAX_ATTEMPTS", "Mending", "Recovering", "fixing", "looking", "retrying"]
+__all__ = ["Mending", "Recovering", "fixing", "looking", "retrying"]
 
-MAX_ATTEMPTS = 4
-"""Of one step in one go, whatever its rules say."""
 MAX_NESTED = 3
 """Strategies that name strategies."""
 PASSED_ON = (InputMissing, PersonNeeded, PageGone)
@@ -81,8 +79,8 @@ class Mending:
         names = names_of(error, self.signs, action_type)
         case = Case(self._engine, error, names, self.signs, self._run, self._index, memory=self._memory)
         any_rule = False
-        if self.attempts > MAX_ATTEMPTS:
-            return Outcome.STOP, None
+        if self.attempts > 1 + self._engine.resilience.policy(self._run).max_retries:
+            return Outcome.STOP, None  # in one go, whatever its rules say (WR `maxRetries`)
         async for remedy in self._left(case, own_only=own_only):
             any_rule = True
             if self._spent[remedy.key] >= remedy.tries:
