@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from agent.engine.engine import Engine
     from agent.engine.running import Run
 
+MAX_TRIES = 3
+"""Of an action that may not be repeated and that is known, each time, not to have happened."""
 MAX_KEPT = 1_000
 """Items whose outputs are kept in the result; a longer loop keeps the first."""
 FAILED = "failed"
@@ -227,22 +229,39 @@ class Items:
         if collection is not None and member is not None:
             mark = mark_of(member)
             times = sum(mark_of(each) == mark for each in (await collection.look()).items)
-        if place is not None:
-            await engine.keep(self._run)
-            entry = await engine.keeper.begin(place, call.canonical_type, {"mark": mark, "times": times})
-        try:
-            await engine.actions.perform(call, values)
-        except (AgentError, PageError) as exc:
-            happened = Happened.DID_NOT_HAPPEN
-            if touched_the_page(exc):
-                happened = await self._happened(collection, mark, times, str(exc))
+        for attempt in range(1, MAX_TRIES + 1):
+            if place is not None:
+                await engine.keep(self._run)
+                entry = await engine.keeper.begin(place, call.canonical_type, {"mark": mark, "times": times})
+            doubt = await self._failure_of(call, values, collection)
+            if doubt is None:
+                happened = Happened.HAPPENED
+            elif touched_the_page(doubt):
+                happened = await self._happened(collection, mark, times, str(doubt))
+            else:
+                happened = Happened.DID_NOT_HAPPEN
             if entry is not None:
                 await engine.keeper.conclude(entry, _concluded(happened))
-            if happened is not Happened.HAPPENED:
-                raise
-        else:
-            if entry is not None:
-                await engine.keeper.conclude(entry, "happened")
+            if doubt is None or happened is Happened.HAPPENED:
+                return
+            if attempt == MAX_TRIES or not touched_the_page(doubt):
+                raise doubt
+
+    async def _failure_of(
+        self, call: ActionCall, values: Mapping[str, Any], collection: Collection | None
+    ) -> AgentError | PageError | None:
+        """Do it; what went wrong, if anything did. An action after which the collection is not to be seen
+        any more is in doubt like one that broke off.
+        """
+        try:
+            await self._engine.actions.perform(call, values)
+            if collection is not None:
+                await collection.still_there(self.done)
+        except (PersonNeeded, NotKept):
+            raise
+        except (AgentError, PageError) as exc:
+            return exc
+        return None
 
     async def _happened(self, collection: Collection | None, mark: str, times: int, error: str) -> Happened:
         """What the collection says of an action in doubt. Raises `PersonNeeded` where nothing tells."""

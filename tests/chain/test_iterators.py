@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from agent.engine import iterate, steps
 from agent.engine.engine import Engine
+from agent.events import ActionDone, StepEnded
+from kb_schema import parse_document
 from kb_schema.runs import RunStatus, StepStatus
+from kb_store.runs import open_runs
+from periplus.logbook import Kept
 from tests.support.live_spadeworks import visiting
+from tests.support.lives import another_life, kept_state
 
 TASK = "delete_all_emails"
 
@@ -102,3 +110,105 @@ async def test_a_full_inbox_is_emptied_up_to_the_bound(count, live, stores, brow
     assert result.succeeded is (count <= 50), result.error
     assert _ids(result) == ids[:50]
     assert len(left) == max(0, count - 50)
+
+
+# -- single actions, on the harbour ---------------------------------------------------------------
+
+
+def _knows_to_cast_off(session, **iterator):
+    told = {
+        "type": "task", "task_id": "clear",
+        "iterator_spec": {
+            "type": "collection_processing", "collection_selector": "tr.boat",
+            "item_action": {"action": {"action_type": "click", "target": "tr.boat:first-child button"}},
+            "termination_condition": {"type": "empty_collection", "timeout": 1.0}, **iterator,
+        },
+        "steps": [
+            {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "quay"}},
+            {"step_id": "all", "action": {"action_type": "execute_iterator"}},
+        ],
+    }  # fmt: skip
+    session.knowledge._documents["task", "clear"] = parse_document(told)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_an_action_of_a_loop_whose_answer_was_lost_is_done_once(commit, session, site):
+    site.moor("A", "B", "C")
+    removed = site.state()["removed"]
+    lost = 0
+
+    async def lossy(route):
+        nonlocal lost
+        lost += 1
+        if lost != 2:
+            return await route.continue_()
+        if commit:
+            await route.fetch(max_redirects=0)
+        return await route.abort("connectionreset")
+
+    await session.page.context.route("**/remove", lossy)
+    _knows_to_cast_off(session)
+    result = await Engine(session).run_task("clear")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert site.state()["removed"] == removed + 3
+    assert [kept["item"].split()[0] for kept in result.outputs["all_items"]] == ["A", "B", "C"]
+
+
+async def test_an_action_of_a_loop_that_was_cut_off_is_not_done_again(session, site, browser, tmp_path):
+    site.moor("A", "B", "C")
+    removed = site.state()["removed"]
+    _knows_to_cast_off(session)
+    async with open_runs(tmp_path / "runs") as runs:
+        kept, seen = Kept(runs), []
+        running = asyncio.create_task(Engine(session, keeping=kept).run_task("clear"))
+
+        def cut_off(event):
+            if isinstance(event, ActionDone) and event.action_type == "click":
+                seen.append(event)
+                if len(seen) == 2:
+                    running.cancel()
+
+        session.bus.listen(cut_off)
+        await asyncio.wait({running})
+        assert running.cancelled()
+        async with another_life(session, browser) as again:
+            result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task(
+                "clear"
+            )
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert site.state()["removed"] == removed + 3
+    assert len(result.outputs["all_items"]) == 3
+
+
+async def test_an_item_is_tried_as_often_as_the_knowledge_says_and_a_next_page_that_is_the_same_ends_the_loop(
+    session, site, monkeypatch
+):
+    monkeypatch.setattr(steps, "CONFIRM_S", 0.2)
+    monkeypatch.setattr(iterate, "PROGRESS_S", 0.5)
+    site.moor("A")
+    session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
+    asks = {"type": "task", "task_id": "ask", "steps": [
+        {"step_id": "ask", "action": {"action_type": "no_op"}, "required": True,
+         "postconditions": [{"type": "dom_contains", "value": "not to be seen", "timeout": 0.1}],
+         "error_handling": [{"condition": "postcondition", "recovery": "abort"}]}]}  # fmt: skip
+    session.knowledge._documents["task", "ask"] = parse_document(asks)
+    rules = {"on_error": "retry", "max_consecutive_errors": 3}
+    _knows_to_cast_off(session, item_action={"task_id": "ask"}, error_handling=rules)
+    begun = []
+    session.bus.listen(lambda e: begun.append(e.step_id) if isinstance(e, StepEnded) else None)
+    result = await Engine(session).run_task("clear")
+    assert not result.succeeded
+    assert "item 1: " in (result.error or "")
+    assert begun.count("ask") == 3
+
+    same = {"type": "pagination", "item_action": {"action": "no_op"},
+            "next_page": {"action_type": "click", "target": "#home"}}  # fmt: skip
+    _knows_to_cast_off(session)
+    document = session.knowledge._documents["task", "clear"].to_json() | {
+        "type": "task",
+        "iterator_spec": same,
+    }
+    session.knowledge._documents["task", "clear"] = parse_document(document)
+    result = await Engine(session).run_task("clear")
+    assert "no progress" in (result.error or "")
+    assert result.outputs["all_items"] == [{"item": 0, "status": "done"}]
