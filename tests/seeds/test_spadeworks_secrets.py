@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from mcp import Client
 from rich.console import Console
 
+from agent.engine import steps
 from agent.engine.engine import Engine
 from agent.events import Event, StepStarted
 from agent.run_log import ending_of
@@ -38,12 +39,15 @@ async def test_signing_in_leaves_says_and_sends_neither_password_nor_code(
         return answer
 
     monkeypatch.setattr(Client, "call_tool", recorded_call)
+    monkeypatch.setattr(steps, "CONFIRM_S", 2.0)  # what fails here, fails
     out, data, console = tmp_path / "out", tmp_path / "data", Console(file=io.StringIO(), width=4_000)
     async with visiting(live, stores, browser) as session, open_runs(data) as runs:
         live.ask("otp", required=True)
-        session.resilience = ResiliencePolicy(enable_replanning=False, max_retries=0)
+        session.resilience = ResiliencePolicy(
+            enable_replanning=False, max_retries=0, max_replans_per_step=0, max_total_replans=0
+        )
         login = (await session.knowledge.task("login")).to_json()
-        hasty = json.dumps(login).replace('"timeout": 10.0', '"timeout": 3.0')  # what fails here, fails
+        hasty = json.dumps(login).replace('"timeout": 10.0', '"timeout": 3.0')
         session.knowledge.know(parse_document(json.loads(hasty)))
         session.bus.listen(LiveView(console, "secrets"))
         trace = SessionTrace(out, website_id="spadeworks", context=session.context)
