@@ -106,6 +106,17 @@ class Knowledge:
         }
         return await self._ask("publish_workflow", WorkflowPublished, said)
 
+    async def tasks(self) -> tuple[TaskSummary, ...]:
+        """Every task in short."""
+        found: list[TaskSummary] = []
+        cursor: str | None = None
+        while True:
+            page = await self._ask("list_tasks", TaskList, {"cursor": cursor})
+            found += page.tasks
+            cursor = page.next_cursor
+            if cursor is None:
+                return tuple(found)
+
     async def flow(self, flow_id: str) -> PresentationFlow:
         """A presentation flow. Raises `NotInKnowledge`."""
         return await self._document(

@@ -30,6 +30,7 @@ from agent.resilience.metrics import metrics_of
 from agent.run_log import RunLog, ending_of
 from agent.session import Session
 from agent.trace import SessionTrace
+from kb_schema.documents import did_you_mean
 from kb_schema.read_backs import Happened
 from kb_schema.runs import RunKind, RunResult, RunStatus, StoredRun
 from kb_schema.values import IoSpec
@@ -158,7 +159,7 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
             session.bus.listen(listener)
         ended = False
         try:
-            await _known(errand, session)
+            await _known(errand, session, gear.note)
             record = recorded(nullcontext(gear.runs), session, kind=errand.kind, subject=errand.subject)
             log = await stack.enter_async_context(record)
             result = await _worked(errand, gear, session, state, log)
@@ -184,12 +185,20 @@ async def _kept(errand: Errand, runs: RunStore) -> RunState:
     return RunState.model_validate(kept.state)
 
 
-async def _known(errand: Errand, session: Session) -> None:
-    """Raises `NotInKnowledge` before anything is recorded or done."""
-    if errand.task_id is not None and await _workflow(errand, session) is None:
-        await session.knowledge.task(errand.task_id)
+async def _known(errand: Errand, session: Session, note: Callable[[str], None]) -> None:
+    """Raises `NotInKnowledge` before anything is recorded or done; notes values that no task asks for."""
     if errand.goal is not None:
         await session.knowledge.screen(errand.goal)
+    if errand.task_id is None:
+        return
+    work = await _workflow(errand, session) or await session.knowledge.task(errand.task_id)
+    own = {spec.name for spec in work.io_spec.inputs}
+    others = errand.values.keys() - own - session.website.global_context.keys()
+    if others:
+        summaries = await session.knowledge.tasks()
+        known = {name for each in summaries for name in (*each.required_inputs, *each.optional_inputs)}
+        for name in sorted(others - known):
+            note(f"no task has an input {name!r}; {did_you_mean(name, own | known) or 'is it misspelt?'}")
 
 
 async def _workflow(errand: Errand, session: Session) -> Workflow | None:

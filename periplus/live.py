@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.events import (
+    DialogAnswered,
     Event,
     OverlayDismissed,
     Recovered,
@@ -95,6 +96,9 @@ class LiveView:
                 self._line(f'  " {text}')
             case Recovered(recovery_id=recovery, succeeded=succeeded):
                 self._note = f"recovery {recovery} {'worked' if succeeded else 'did not help'}"
+                self._line(f"  ~ {self._note}")
+            case DialogAnswered(kind=kind, message=message, accepted=accepted):
+                self._note = f"{kind} {message!r}: {'yes' if accepted else 'no'}"
                 self._line(f"  ~ {self._note}")
             case OverlayDismissed(overlay_id=overlay):
                 self._note = f"closed {overlay}"

@@ -14,6 +14,7 @@ from agent.inputs.sources import wanted_by_task
 from kb_schema.knowledge import KnowledgeBase
 from kb_schema.read_backs import Happened
 from kb_schema.tasks import Task
+from kb_schema.workflows import Workflow
 from kb_store.run_leases import live_holder
 from mcp_server.errors import BadRequest, UnknownName
 from mcp_server.tools.binding import registered, told
@@ -38,6 +39,8 @@ Wait = Annotated[
 ]
 RunId = Annotated[Id, Field(description="Of run_task")]
 Answered = CallToolResult | InputRequiredResult
+Work = Task | Workflow
+"""What is run by its name: a workflow runs as a task does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ async def run_task(
     run_status says how it goes on. What may not be repeated is done once, whatever happens in between.
     """
     call, knowledge = current_call("run_task"), await bench.knowledge(website_id)
-    task = named("task", task_id, knowledge.tasks, "the knowledge server's list_tasks has them")
+    work: dict[str, Work] = {**knowledge.tasks, **knowledge.workflows}
+    task = named("task", task_id, work, "the knowledge server's list_tasks has them")
     if goal is not None:
         screen_of((await bench.views.current(website_id)).view, goal)
     given = dict(inputs or {})
@@ -122,7 +126,7 @@ def _decided(it_happened: bool | None) -> Happened | None:
 
 
 async def _carried_on(
-    bench: Bench, task: Task, run_id: str, given: Mapping[str, Any], decided: Happened | None
+    bench: Bench, task: Work, run_id: str, given: Mapping[str, Any], decided: Happened | None
 ) -> Live:
     """The run, told what it waits for, or begun again where it was cut off."""
     workshop, live = bench.workshop, bench.workshop.live(run_id)
@@ -132,7 +136,7 @@ async def _carried_on(
     run = await workshop.runs.run(run_id)
     if run is None:
         raise NoSuchRun(run_id, [each.run_id for each in await workshop.runs.runs(limit=5)])
-    if run.subject != task.task_id:
+    if run.subject != task.local_id:
         raise BadRequest(f"run {run_id} is of {run.subject!r}", hint=f"give task_id {run.subject!r}")
     held = await live_holder(workshop.runs.leases, run_id)
     if held is not None:
@@ -150,20 +154,22 @@ async def _carried_on(
     return workshop.begin(errand)
 
 
-def _check_names(knowledge: KnowledgeBase, task: Task, given: Mapping[str, Any]) -> None:
+def _check_names(knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any]) -> None:
     """Inputs of the task, of tasks it may call, and what the website knows of itself."""
-    known = {spec.name for each in knowledge.tasks.values() for spec in each.io_spec.inputs}
+    specs = [spec for each in knowledge.tasks.values() for spec in each.io_spec.inputs]
+    known = {spec.name for spec in specs} | {spec.key for spec in specs if spec.key is not None}
+    known |= {spec.name for spec in task.io_spec.inputs}
     known |= set(knowledge.website.global_context)
     for name in given:
         if name not in known:
             own = [spec.name for spec in task.io_spec.inputs]
             raise UnknownName(
-                "input", name, own or known, hint=f"{task.task_id} takes {', '.join(own) or 'none'}"
+                "input", name, own or known, hint=f"{task.local_id} takes {', '.join(own) or 'none'}"
             )
 
 
 async def _inputs(
-    knowledge: KnowledgeBase, task: Task, given: dict[str, Any], call: Call
+    knowledge: KnowledgeBase, task: Work, given: dict[str, Any], call: Call
 ) -> dict[str, Any] | InputRequiredResult:
     """Everything that only somebody can say, before a browser is opened. Raises `InputsMissing`."""
     needs = await _needed(knowledge, task, given)
@@ -178,11 +184,11 @@ async def _inputs(
     given = {**given, **{name: value for name, value in (asked or {}).items() if name in names}}
     left = await _needed(knowledge, task, given)
     if left:
-        raise InputsMissing(task.task_id, left)
+        raise InputsMissing(task.local_id, left)
     return given
 
 
-async def _needed(knowledge: KnowledgeBase, task: Task, given: Mapping[str, Any]) -> list[Need]:
+async def _needed(knowledge: KnowledgeBase, task: Work, given: Mapping[str, Any]) -> list[Need]:
     """The task's inputs that nothing but a person gives: not another task, a page or a generator."""
     at_hand = {*given, *knowledge.website.global_context}
     vault = vault_for(knowledge.website.website_id)
@@ -200,12 +206,12 @@ async def _needed(knowledge: KnowledgeBase, task: Task, given: Mapping[str, Any]
     return found
 
 
-def _types(task: Task) -> dict[str, str]:
+def _types(task: Work) -> dict[str, str]:
     plain = {"integer", "number", "boolean"}
     return {spec.name: spec.type for spec in task.io_spec.inputs if spec.type in plain}
 
 
-async def _watched(bench: Bench, task: Task, live: Live, call: Call, wait_seconds: float) -> Answered:
+async def _watched(bench: Bench, task: Work, live: Live, call: Call, wait_seconds: float) -> Answered:
     """Wait for the run; where it asks for something, ask on."""
     run_id = live.errand.run_id
     while True:
