@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FAILED_BEFORE = "failed_before"
 """The error of an approach that is not begun, for it failed in this run already."""
 RUN_TIMEOUT = "run_timeout"
+LONGEST = 1_000
+"""Characters of an error that are kept with what was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +327,7 @@ class Resilience:
                     "item": attempt.run.item,
                     "screen_id": attempt.situation.screen_id,
                     "outcome": outcome,
-                    "error": None if error is None else redact(str(error)),
+                    "error": None if error is None else redact(str(error))[:LONGEST],
                 }
             )
         )

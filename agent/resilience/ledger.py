@@ -1,6 +1,6 @@
 """What a run remembers of its failures: approaches, replans, data. Pure; part of its checkpoint.
 
-One per run, tasks within it included. Everything in it is capped in number and size (WR, risks).
+One per run, tasks within it included. What is kept of it is capped in number and size (WR, risks).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_serializer
 
 from kb_schema.resilience import MAX_TOTAL_REPLANS, ResiliencePolicy
 from kb_schema.runs import Tried
@@ -19,7 +19,7 @@ MAX_FINGERPRINTS = 2_000
 MAX_TRIED = 200
 """Approaches that the result tells of; the first and the newest stay."""
 MAX_DATA_BYTES = 250_000
-"""Of the data of tasks within the run, as JSON: a quarter of a checkpoint."""
+"""Of the run's data in a checkpoint, as JSON: a quarter of it."""
 
 
 class Ledger(BaseModel):
@@ -102,9 +102,17 @@ class Ledger(BaseModel):
             if meaningful(value) and known.get(name) != value:
                 self.seen += name not in known
                 known[name] = value
-        while len(self.data) > 1 and _size(self.data) > MAX_DATA_BYTES:
-            longest = max(self.data, key=lambda each: _size(self.data[each]))
-            del self.data[longest if longest != path else next(iter(self.data))]
+
+    @field_serializer("data")
+    def _newest(self, data: dict[str, dict[str, JsonValue]]) -> dict[str, dict[str, JsonValue]]:
+        """What is kept to carry the run on: the newest that there is room for. The run itself has all."""
+        room, kept = MAX_DATA_BYTES, []
+        for path, values in reversed(data.items()):
+            room -= len(json.dumps({path: values}, default=str))
+            if room < 0:
+                break
+            kept.append(path)
+        return {path: data[path] for path in reversed(kept)}
 
 
 def meaningful(value: Any) -> bool:
@@ -120,7 +128,3 @@ def merged(known: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Both; a value that says something is never replaced by one that does not."""
     kept = {name: value for name, value in new.items() if meaningful(value) or name not in known}
     return {**known, **kept}
-
-
-def _size(data: Any) -> int:
-    return len(json.dumps(data, default=str))

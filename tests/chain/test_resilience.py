@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
+from agent.engine import steps
 from agent.engine.engine import Engine
 from agent.engine.state import RunState
-from agent.events import Replanned, StepEnded
+from agent.events import ActionDone, Replanned, StepEnded
 from agent.healing.healer import HealPolicy
 from kb_schema import parse_document
 from kb_schema.answers import TaskSummary
@@ -312,6 +313,21 @@ async def test_a_run_may_stop_early_when_enough_is_done(quick):
     assert len(result.steps) == 3
     knows(quick, *[reading(name) for name in "abcd"], reading("e", critical=True))
     assert (await Engine(quick).run_task("t")).succeeded
+
+
+async def test_retries_of_one_approach_are_bounded_by_the_policy(quick, monkeypatch):
+    monkeypatch.setattr(steps, "CONFIRM_S", 0.2)
+    quick.resilience = ResiliencePolicy(max_retries=0, enable_replanning=False)
+    done = []
+    quick.bus.listen(lambda e: done.append(e) if isinstance(e, ActionDone) else None)
+    wanted = {"type": "dom_contains", "value": "no such thing"}
+    rules = {"postcondition": {"recovery": "retry", "retry": True, "max_retries": 3}}
+    for retries, times in ((0, 1), (2, 3)):
+        done.clear()
+        quick.resilience = quick.resilience.model_copy(update={"max_retries": retries})
+        knows(quick, reading("a", postconditions=[wanted], error_handling=rules))
+        assert not (await Engine(quick).run_task("t")).succeeded
+        assert len(done) == times
 
 
 async def test_no_step_begins_after_the_time_of_a_run_is_over(quick):
