@@ -14,7 +14,7 @@ from kb_schema.handling import ErrorRules, FailureRecovery
 from kb_schema.iterators import IteratorSpec, NoIterator
 from kb_schema.read_backs import ReadBack
 from kb_schema.resilience import ResilienceRules
-from kb_schema.values import IoSpec
+from kb_schema.values import Extraction, IoSpec, VariableName
 
 NO_GRAPH_LOOPS = "no_graph_loops"
 
@@ -56,12 +56,21 @@ class TaskStep(Model):
     """Whether nothing counts without it (WR `criticalSteps`); None: it does where it changes the site."""
 
 
+class FormerValue(Model):
+    """What was there before the task changed it: read off the page just before a step."""
+
+    name: VariableName
+    before_step: LocalId
+    extraction: Extraction
+
+
 class TaskReversal(Model):
     """The task that undoes this one (KS 9.7, which says it of actions)."""
 
     task_id: TaskRef
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
-    """Input of that task -> value, with `{x}` of this one's inputs and outputs."""
+    """Input of that task -> value, with `{x}` of this one's inputs, outputs and former values."""
+    former: tuple[FormerValue, ...] = ()
 
 
 class Task(Document):

@@ -251,7 +251,7 @@ class Engine:
             context.forget_fetched(run.task.task_id)
         if run.path is None:
             return
-        await note_reversal(self, run)
+        await note_reversal(self, run, succeeded=status is RunStatus.SUCCESS)
         if status is RunStatus.SUCCESS and run.depth == 0:
             await self.keeper.forget()
         elif status is RunStatus.SUCCESS:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from agent.engine.calls import fill_call, fill_conditions, is_idempotent
 from agent.engine.iterate import run_iterator
 from agent.engine.running import Run
+from agent.engine.undoing import read_former
 from agent.errors import (
     AgentError,
     InputMissing,
@@ -338,6 +339,7 @@ class Steps:
         if isinstance(step.action.target, str) and step.action.value is not None:
             check_step(step, (await self._session.elements()).get(step.action.target), run.values)
         await engine.companion.before_step(run.task, step, run.values)
+        await read_former(engine, run, step)
         entry = None
         if not repeatable:
             run.proven = False  # what held before says nothing of what is done now

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 from agent.engine.calls import filled_inputs
 from agent.engine.state import without_secrets
 from agent.errors import NotKept, StepFailed
+from agent.inputs.sources import MISSING
 from kb_schema.storage import JournalEntry
 
 if TYPE_CHECKING:
     from agent.engine.engine import Engine
     from agent.engine.running import Run
+    from kb_schema.tasks import TaskStep
 
 UNDO = "undo"
 """The action of a note."""
@@ -57,12 +59,26 @@ class Undoing:
     """Before, by another undoing."""
 
 
-async def note_reversal(engine: Engine, run: Run) -> None:
-    """Write down how what the task did is undone, where the journal says that it did all of it and the
-    knowledge says how.
+async def read_former(engine: Engine, run: Run, step: TaskStep) -> None:
+    """Read what the step is about to change, where undoing it needs that. What cannot be read is not known."""
+    reversal = run.task.reversal
+    for former in () if reversal is None or run.path is None else reversal.former:
+        if former.before_step == step.step_id and former.name not in run.values:
+            value = await engine.read(former.extraction, run.values)
+            if value is not MISSING:
+                run.values[former.name] = value
+
+
+async def note_reversal(engine: Engine, run: Run, *, succeeded: bool) -> None:
+    """Write down how what the task did is undone, where it did all of it and the knowledge says how.
+
+    The journal says whether it did; of what may be repeated there is nothing in it, but where what was
+    there before is known, putting that back is right if the task succeeded.
     """
     reversal = run.task.reversal
-    if reversal is None or run.path is None or not engine.keeper.happened(f"{run.path}/"):
+    if reversal is None or run.path is None:
+        return
+    if not (engine.keeper.happened(f"{run.path}/") or (succeeded and reversal.former)):
         return
     left = [step for step in run.steps if step.step_id not in run.frame.done]
     if not all([await engine.steps.repeatable(step) for step in left]):

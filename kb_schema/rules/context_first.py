@@ -71,6 +71,7 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
             yield from _unknown(task, variables(text) - available, where, available)
     if task.reversibility is not None:
         given = available | {output.name for output in task.io_spec.outputs}
+        given |= {former.name for former in task.reversibility.former}
         for where, text in strings(task.reversibility.to_json(), "$.reversibility"):
             yield from _unknown(task, variables(text) - given, where, given)
     inside = available | ITERATOR_VARIABLES

@@ -89,6 +89,10 @@ def _task(names: Names, _document: Document, task: Task, path: str) -> Iterator[
         yield from _read_back(names, task, task.read_back, f"{path}.read_back")
     if task.reversibility is not None:
         yield from _inputs_of(names, task.reversibility, f"{path}.reversibility")
+        for index, former in enumerate(task.reversibility.former):
+            if former.before_step not in steps:
+                place = f"{path}.reversibility.former[{index}].before_step"
+                yield names.unknown("step", former.before_step, place, steps)
 
 
 def _inputs_of(names: Names, call: ActionCall | ReadBack | TaskReversal, path: str) -> Iterator[Problem]:

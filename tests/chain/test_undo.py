@@ -24,6 +24,7 @@ from periplus.voyage import fresh_context
 from tests.mcp_server import pantry
 from tests.support.foreign_sites import spadeworks_site
 from tests.support.live_spadeworks import ACCOUNT, SEED, Controls
+from tests.support.rotation import rotating
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
@@ -151,3 +152,28 @@ async def test_an_agent_that_was_created_is_deleted_once_however_often_and_where
         await carry_out(looked, replace(gear, folder=folder(tmp_path, "looked")))
         with pytest.raises(UserError, match="did nothing that would have to be undone"):
             await undo_run(await gear.runs.run(looked.run_id), gear)
+
+
+CHANGES = [
+    ("update_profile", {"display_name": 'O\'Brien "Bob"'}, "display_name"),
+    ("set_theme", {"theme": "dark"}, "theme"),
+]
+
+
+@pytest.mark.parametrize("case", rotating(__name__, CHANGES, 1), ids=lambda case: case[0])
+async def test_what_was_there_before_is_put_back(tmp_path, browser, case):
+    task_id, inputs, preference = case
+    async with spadeworks(tmp_path, browser) as (url, gear):
+        site = Controls(url)
+        looked = Errand("spadeworks", None, goal="login", base_url=url)
+        await carry_out(looked, replace(gear, folder=folder(tmp_path, "looked")))
+        before = site.state()["preferences"]
+        changed = Errand("spadeworks", task_id, base_url=url, values={**inputs, **ACCOUNT})
+        result = await carry_out(changed, replace(gear, folder=folder(tmp_path, "changed")))
+        assert result.succeeded, result.error
+        assert site.state()["preferences"][preference] == inputs[preference]
+        run = await gear.runs.run(changed.run_id)
+        report = await undo_run(run, replace(gear, folder=folder(tmp_path, "undone")), values=ACCOUNT)
+        (undone,) = report.undone
+        assert site.state()["preferences"] == before
+        assert undone.inputs[preference] == before[preference]
