@@ -179,8 +179,8 @@ class Binder:
         for cell in position.cells.values():
             step = cell.step
             if isinstance(step.target, Selector) and step.html_before:
-                for page in (self._pages.standing_for(step.html_before, step.source_url),
-                             self._pages.get(step.html_before, step.source_url)):  # fmt: skip
+                for look in (self._pages.standing_for, self._pages.get):
+                    page = look(step.html_before, step.source_url)
                     element = None if page is None else page.find(step.target)
                     if element is not None:
                         return element

@@ -38,6 +38,9 @@ _PLAIN_CSS = re.compile(r"""^[a-z]*\[([\w-]+)="([^"\\]*)"\]$""")
 _CHANGING = frozenset({"__id__", "value", "checked", "selected", "style"})
 SMALL = 20_000
 """Characters of a page that is parsed for every step: it takes a few milliseconds."""
+MOST_SEEN = 500
+"""Times that a value may stand on a page."""
+_ENDS = frozenset({"", '"', "'", " ", ">", "/", "\n", "\t", "\r", "\f"})
 _LOOKED_BACK = 4_000
 """Characters before a session's id in which its tag begins."""
 
@@ -189,10 +192,24 @@ def _fits_once(strategy: Strategy, tag: _Tag, html: str) -> bool:
     told = _attribute_of(strategy)
     if told is None or tag.attributes.get(told[0]) != told[1] or not _PLAIN_VALUE.match(told[1]):
         return False
-    name, value = re.escape(told[0]), re.escape(told[1])
-    written = re.compile(rf"""{name}\s*=\s*(?:"{value}"|'{value}'|{value}(?=[\s/>]))""", re.IGNORECASE)
-    places = written.finditer(html)
-    return next(places, None) is not None and next(places, None) is None
+    return _times_written(html, *told) == 1
+
+
+def _times_written(html: str, name: str, value: str) -> int:
+    """How often an attribute stands there with this value, quoted or not; more than it is worth counting
+    where the value stands everywhere.
+    """
+    times = seen = 0
+    at = html.find(value)
+    while at >= 0 and seen < MOST_SEEN:
+        seen += 1
+        before = html[max(0, at - len(name) - 8) : at].rstrip("\"'")
+        before = before.rstrip() if before.endswith(("=", " ", "\n", "\t")) else before
+        ends = html[at + len(value) : at + len(value) + 1] in _ENDS
+        if ends and before.endswith("=") and before[:-1].rstrip().lower().endswith(name):
+            times += 1
+        at = html.find(value, at + 1)
+    return times if at < 0 else MOST_SEEN
 
 
 def _attribute_of(strategy: Strategy) -> tuple[str, str] | None:

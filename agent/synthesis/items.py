@@ -77,10 +77,14 @@ def list_path(row: Element) -> str:
 
 def item_token(step: TraceStep, pages: Pages) -> str | None:
     """One string for the same thing in any row of one list; None where the target stands in no list."""
-    page = pages.get(step.html_before or step.html_after, step.source_url)
-    if page is None or not isinstance(step.target, Selector):
+    if not isinstance(step.target, Selector):
         return None
-    element = page.find(step.target)
+    element = None
+    for look in (pages.standing_for, pages.get):  # a page of that address may show it, and is parsed already
+        page = look(step.html_before or step.html_after, step.source_url)
+        element = None if page is None else page.find(step.target)
+        if element is not None:
+            break
     row = None if element is None else row_of(element)
     if row is None or element is None:
         return None

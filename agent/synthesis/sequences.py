@@ -18,6 +18,8 @@ Column = dict[int, int]
 
 MOST_COMPARED = 64
 """Sequences that each is compared with when the one in the middle is chosen."""
+REFINED = 3
+"""Times that the backbone is taken anew from the columns, as long as that makes them fuller."""
 _FIRST = 0x10000
 """Symbols are written as characters from here on: rapidfuzz compares strings fastest."""
 
@@ -41,10 +43,25 @@ def _aligned(texts: Sequence[str]) -> list[Column]:
     if len(texts) < 2:
         return [{0: at} for text in texts for at in range(len(text))]
     columns, letters = _progressive(texts)
-    kept = [number for number, column in enumerate(columns) if 2 * len(column) > len(texts)]
-    if not kept or len(kept) == len(columns):
-        return columns
-    return _along("".join(letters[number] for number in kept), texts)
+    for _ in range(REFINED):
+        kept = [number for number, column in enumerate(columns) if 2 * len(column) > len(texts)]
+        if not kept or len(kept) == len(columns):
+            break
+        again = _along("".join(letters[number] for number in kept), texts)
+        if _pairs(again) <= _pairs(columns):
+            break
+        columns = again
+        letters = [_letter(column, texts) for column in columns]
+    return columns
+
+
+def _pairs(columns: Sequence[Column]) -> int:
+    return sum(len(column) * (len(column) - 1) for column in columns)
+
+
+def _letter(column: Column, texts: Sequence[str]) -> str:
+    text, at = next(iter(column.items()))
+    return texts[text][at]
 
 
 def _progressive(texts: Sequence[str]) -> tuple[list[Column], list[str]]:
