@@ -28,6 +28,7 @@ COMMANDS: dict[str, Lazy] = {
     "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
     "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
     "import": Lazy("periplus.commands.import_", "Turn recordings of other tools into traces."),
+    "synthesize": Lazy("periplus.commands.synthesize", "Traces of one task become one workflow."),
     "snapshot": Lazy("periplus.commands.snapshot", "Store a page, to check signatures against."),
     "mcp": Lazy("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
     "kb": Lazy("periplus.commands.kb", "Knowledge bases: check, load, export and compare them."),

@@ -210,6 +210,7 @@
       count += 1;
       typing = { el, id: `${document_}-${count}`, seen: before(el), told: false };
     }
+    // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
     const value = editable(el) ? el.innerText : el.value;
     tell("typed", el, typing.told ? null : typing.seen, { id: typing.id, value });
     typing.told = true;

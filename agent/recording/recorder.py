@@ -208,8 +208,6 @@ class Recorder:
             return  # a page called what we listen on
         seen = await asyncio.to_thread(read_seen, what, item.texts)
         action = _action(what, item.tab, seen=seen)
-        if action.secret is not None:
-            self._context.keep_secret(action.secret)
         if what.kind == "uploaded":
             action = await self._with_paths(action)
         if what.foreign:
@@ -256,6 +254,8 @@ class Recorder:
             self._final(final)
 
     def _final(self, action: Action) -> None:
+        if action.secret is not None:  # only now: what was half typed would blot out ordinary words
+            self._context.keep_secret(action.secret)
         self._flush(None if action.seen is None else action.seen.html)
         self._pending = action
 

@@ -1,0 +1,209 @@
+"""From folders of traces to a workflow that was run and published: the wiring behind `periplus synthesize`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from agent.engine.engine import Engine
+from agent.engine.workflows import run_workflow
+from agent.errors import AgentError
+from agent.knowledge import Knowledge
+from agent.page.errors import PageError
+from agent.redaction import REDACTED
+from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.graph import ActionGraph
+from agent.synthesis.lowering import Lowered
+from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig, PipelineResult
+from agent.synthesis.validating import GraphValidator, ValidationResults
+from agent.trace import SessionTrace
+from kb_schema.answers import Identification
+from kb_schema.base import Document
+from kb_schema.sessions import MANIFEST, SessionUnreadable, read_session
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.traces import ExecutionTrace
+from kb_store import Stores
+from periplus.desk import desk_client
+from periplus.errors import UserError
+from periplus.voyage import browser_context, open_session
+
+
+def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
+    """The traces of session folders, and of all below them. Raises `UserError` for what is none."""
+    found: dict[str, ExecutionTrace] = {}
+    for folder in folders:
+        sessions = list(_sessions(folder))
+        if not sessions:
+            raise UserError(
+                f"{folder} holds no trace", fix="`periplus record` and `periplus import` make them"
+            )
+        for each in sessions:
+            try:
+                trace = read_session(each)
+            except SessionUnreadable as exc:
+                raise UserError(str(exc), fix="leave it out, or record it again") from exc
+            name = _free(trace.trace_id, found)
+            found[name] = trace.model_copy(update={"trace_id": name})
+    return list(found.values())
+
+
+def _sessions(folder: Path) -> Iterator[Path]:
+    if (folder / MANIFEST).is_file():
+        yield folder
+    elif folder.is_dir():
+        yield from sorted(file.parent for file in folder.rglob(MANIFEST))
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    number = 1
+    while (name if number == 1 else f"{name}.{number}") in taken:
+        number += 1
+    return name if number == 1 else f"{name}.{number}"
+
+
+async def induced(traces: Sequence[ExecutionTrace], name: str, task: str) -> PipelineResult:
+    """What the stages make of the traces. Raises `UserError` where they refuse, with the reason."""
+    pipeline = MetaAgentPipeline(config=PipelineConfig(name=name, generate_script=True))
+    try:
+        result = await pipeline.from_traces(traces, task)
+    except MetaAgentError as exc:
+        raise UserError(str(exc), fix=exc.hint or "look at the traces") from exc
+    if result.failed_stage is not None:
+        if isinstance(result.cause, MetaAgentError):
+            raise UserError(str(result.error), fix=result.cause.hint or "look at the traces")
+        if result.cause is not None:
+            raise result.cause
+    return result
+
+
+def written(result: PipelineResult, folder: Path) -> list[Path]:
+    """Graph, documents, report and script as files; what was written."""
+    files: dict[str, str] = {}
+    if result.graph is not None:
+        files["graph.json"] = result.graph.model_dump_json(indent=2, by_alias=True)
+    if result.synthesis_report is not None:
+        files["report.json"] = result.synthesis_report.model_dump_json(indent=2)
+    if result.python_script is not None:
+        files["workflow.py"] = result.python_script
+    if result.lowered is not None:
+        files["workflow.json"] = _pretty(result.lowered.workflow)
+        files |= {f"tasks/{task.task_id}.json": _pretty(task) for task in result.lowered.tasks}
+        for number, edge in enumerate(result.lowered.dependencies, 1):
+            files[f"dependencies/{number:03d}.json"] = _pretty(edge)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
+
+
+def _pretty(document: Document) -> str:
+    return json.dumps(document.to_json(), indent=2, ensure_ascii=False)
+
+
+def values_shown(result: PipelineResult, trace_id: str) -> dict[str, Any]:
+    """The workflow's inputs as one trace has them, as far as it shows them; secrets are in no trace."""
+    shown: dict[str, Any] = {}
+    if result.patterns is None or result.lowered is None or result.aligned is None:
+        return shown
+    given = result.aligned.traces[trace_id].input_data or {}
+    for spec in result.lowered.workflow.io_spec.inputs:
+        if spec.name in given:
+            shown[spec.name] = given[spec.name]
+    for patterns in result.patterns.walk():
+        for position, info in patterns.parameterizable_steps:
+            step = position.steps.get(trace_id)
+            for key, variable in info.variable_args.items():
+                binding = info.bindings.get(key)
+                value = None if step is None else (step.args or {}).get(key)
+                whole = binding is not None and binding.template == f"{{{variable}}}"
+                if whole and value not in (None, REDACTED):
+                    shown.setdefault(variable, value)
+    return shown
+
+
+async def identified(stores: Stores, website_id: str, result: PipelineResult) -> dict[int, Identification]:
+    """Which screen each step of the alignment is on, as the knowledge has it."""
+    answers: dict[int, Identification] = {}
+    if result.aligned is None:
+        return answers
+    async with desk_client(stores) as client:
+        knowledge = Knowledge(client, website_id)
+        for position in result.aligned.positions:
+            step = next((each for each in position.observed if each.html_before), None)
+            if step is None or not step.source_url or not step.html_before:
+                continue
+            page = PageSnapshot(url=step.source_url, html=step.html_before, annotated=True)
+            answers[position.index] = await knowledge.identify(page)
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a workflow is run."""
+
+    stores: Stores
+    website_id: str
+    base_url: str | None
+    headed: bool | None = None
+
+
+class SiteRunner:
+    """Runs what was lowered from a graph on the site, in a browser that knows nothing (MA 8)."""
+
+    def __init__(self, site: Site, lowered: Lowered, folder: Path, given: Mapping[str, Any]) -> None:
+        self._site, self._lowered, self._folder, self._given = site, lowered, folder, dict(given)
+        self._runs = 0
+
+    async def __call__(self, graph: ActionGraph, data: dict[str, Any] | None) -> ExecutionTrace:  # noqa: ARG002 - what was lowered from it is run
+        """What was done; a run that fails is a trace that failed."""
+        self._runs += 1
+        site, folder = self._site, self._folder / f"validation-{self._runs}"
+        values = {**(data or {}), **self._given}
+        async with (
+            browser_context(headed=site.headed) as browser,
+            open_session(
+                site.stores, browser, site.website_id, base_url=site.base_url, values=values
+            ) as session,
+        ):
+            for task in self._lowered.tasks:
+                session.knowledge.know(task)
+            trace = SessionTrace(folder, website_id=site.website_id, context=session.context)
+            session.bus.listen(trace)
+            error: str | None = None
+            try:
+                done = await run_workflow(Engine(session), self._lowered.workflow, values)
+                error = None if done.succeeded else done.error or done.status
+            except (AgentError, PageError, PlaywrightError) as exc:
+                error = str(exc)
+            trace.close(complete=error is None)
+        return read_session(folder).model_copy(update={"success": error is None, "error": error})
+
+
+async def validated(
+    site: Site, result: PipelineResult, count: int, folder: Path, given: Mapping[str, Any]
+) -> ValidationResults:
+    """Run the workflow on the site with what `count` of the traces show, and with what is given besides."""
+    if result.graph is None or result.lowered is None:
+        return ValidationResults()
+    shown = [values_shown(result, trace.trace_id) for trace in result.traces if trace.success]
+    validator = GraphValidator(SiteRunner(site, result.lowered, folder, given))
+    return await validator.validate(result.graph, shown[:count])
+
+
+async def published(site: Site, lowered: Lowered, *, replace: bool) -> str:
+    """Make the workflow part of the knowledge, over MCP; its id. Raises `UserError`."""
+    async with desk_client(site.stores) as client:
+        try:
+            answer = await Knowledge(client, site.website_id).publish(
+                lowered.workflow, lowered.tasks, lowered.dependencies, replace=replace
+            )
+        except AgentError as exc:
+            raise UserError(
+                str(exc), fix=exc.hint or "--replace lets another one of that name give way"
+            ) from exc
+    return answer.workflow_id
