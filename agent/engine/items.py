@@ -139,13 +139,16 @@ class Items:
             **self._run.values, "item": item, name: item, "item_index": self.done, "item_position": position,
         }  # fmt: skip
         place, engine.place = self._place, self._place
+        engine.steps.refused = None
         failed_before = dict(self._run.ledger.failed)
         while True:
             try:
                 outputs = await self._carry_out(self._spec.item_action, values, place, collection, member)
-            except (PersonNeeded, NotKept):
+            except NotKept:
                 raise
             except (AgentError, PageError) as exc:
+                if isinstance(exc, PersonNeeded) and not (self._goes_on and engine.steps.refused is not None):
+                    raise  # only a value of this item would be passed over with it
                 self._in_a_row += 1
                 again = rules.on_error == "retry" and self._in_a_row < rules.max_consecutive_errors
                 if again and place is not None and not isinstance(exc, PageGone):

@@ -23,6 +23,7 @@ from agent.errors import (
     PersonNeeded,
     SiteUnreachable,
     StepFailed,
+    ValueRefused,
     touched_the_page,
 )
 from agent.events import StepEnded, StepStarted
@@ -87,6 +88,8 @@ class Steps:
         self._session = engine.session
         self.under_way: list[str] = []
         """Tasks that run now, the outermost first: none of them is a remedy for its own troubles."""
+        self.refused: ValueRefused | None = None
+        """The last value that was refused: a loop passes over an item that it was of, where it is told to."""
         self.remedying = Remedying(engine)
         self._mendings: WeakKeyDictionary[Run, dict[str, Mending]] = WeakKeyDictionary()
         """What was tried for steps that have not come off yet, also where one went back for them."""
@@ -98,7 +101,7 @@ class Steps:
         session, step, started = self._session, run.steps[index], time.monotonic()
         action_type = step.action.canonical_type
         if index == 0:
-            await check_task(session, run)
+            await self._check_values(run)
         session.bus.tell(
             StepStarted(
                 run.task.task_id, step.step_id, index + 1, len(run.steps), action_type,
@@ -125,6 +128,7 @@ class Steps:
             status, error = StepStatus.SKIPPED, session.context.redact(str(left))
         except (AgentError, PageError) as exc:
             error = session.context.redact(str(exc))
+            self.refused = exc if isinstance(exc, ValueRefused) else self.refused
             if step.required and not step.can_skip:
                 status = StepStatus.FAILED
                 raise
@@ -156,6 +160,13 @@ class Steps:
         if key is not None:
             self._engine.keeper.state.forget(key)
             await self._engine.keep(run)
+
+    async def _check_values(self, run: Run) -> None:
+        try:
+            await check_task(self._session, run)
+        except ValueRefused as exc:
+            self.refused = exc
+            raise
 
     async def repeatable(self, step: TaskStep) -> bool:
         """Whether doing the step once more is the same as doing it once: as the step says, or its

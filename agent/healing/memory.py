@@ -102,6 +102,11 @@ class ElementMemory:
         self._healed[key] = selector
         self._unproven.add(key)
 
+    def no_longer(self, key: Key) -> None:
+        """Back to its own selector: the other one did not help."""
+        self._healed.pop(key, None)
+        self._unproven.discard(key)
+
     async def cached(self, key: Key, url: str) -> Selector | None:
         """Where the element was found lately on such a page."""
         if key in self._healed or self.locators is None:

@@ -79,6 +79,8 @@ class Mending:
         names = names_of(error, self.signs, action_type)
         case = Case(self._engine, error, names, self.signs, self._run, self._index, memory=self._memory)
         any_rule = False
+        if retrying.ALTERNATIVE in self._memory:  # it did not help: the next one, or the element's own way
+            self._engine.session.memory.no_longer(self._memory.pop(retrying.ALTERNATIVE))
         if self.attempts > 1 + self._engine.resilience.policy(self._run).max_retries:
             return Outcome.STOP, None  # in one go, whatever its rules say (WR `maxRetries`)
         async for remedy in self._left(case, own_only=own_only):

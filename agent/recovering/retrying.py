@@ -16,6 +16,9 @@ DEFAULT_WAIT_S = 1.0
 STRATEGIES = "strategies tried"
 """Under this a case remembers how many of an element's strategies had their turn."""
 
+ALTERNATIVE = "element with an alternative"
+"""Under this it remembers which element is looked for in another way for the time being."""
+
 
 @recovery("retry")
 async def retry(_case: Case) -> Outcome:
@@ -55,7 +58,8 @@ async def try_alternative_selector(case: Case) -> Outcome:
         alone = Selector(strategies=(strategies[number],), frame=authored.selector.frame)
         found = await locate(session.page, alone)
         if found.resolved and found.visible:
-            session.memory.stands_for((session.screen_id, element.element_id), alone)
+            case.memory[ALTERNATIVE] = (session.screen_id, element.element_id)
+            session.memory.stands_for(case.memory[ALTERNATIVE], alone)
             return Outcome.AGAIN
     return Outcome.NO_HELP
 

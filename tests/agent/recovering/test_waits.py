@@ -1,0 +1,36 @@
+"""Nothing is waited for by the clock but what an author wrote."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+AGENT = Path(__file__).parents[3] / "agent"
+PACED = {"presenting", "media"}
+"""What is shown and spoken has a pace of its own."""
+AUTHORED = {
+    "engine/actions.py": ["float(call.value)", "call.duration"],  # the action `wait`
+    "page/waiting.py": ["fallback.duration"],  # of a trigger whose event never came
+    "recovering/cases.py": ["case.wait_time"],  # of a rule
+    "page/changing.py": ["SHORTEST_WAIT_S"],  # one look for a burst of changes
+    "page/library.py": ["0"],  # the loop's turn
+}
+
+
+def test_the_engine_sleeps_nowhere_but_where_an_author_says_so():
+    found = {}
+    for file in sorted(AGENT.rglob("*.py")):
+        place = file.relative_to(AGENT)
+        if place.parts[0] in PACED:
+            continue
+        slept = [
+            ast.unparse(node.args[0])
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func) in ("asyncio.sleep", "time.sleep", "sleep")
+        ]
+        if slept:
+            found[place.as_posix()] = slept
+    assert found.keys() <= AUTHORED.keys(), found
+    for place, slept in found.items():
+        assert all(any(known in each for known in AUTHORED[place]) for each in slept), (place, slept)
