@@ -97,7 +97,7 @@ class Actions:
         try:
             async with self._watching(filled.observability_trigger, values):
                 if document is not None and document.execution_steps:
-                    await self._perform_document(document, filled, values)
+                    await self._perform_document(document, filled, call, values)
                 else:
                     await self._primitive(filled, values)
         except (PageError, StepFailed):
@@ -124,9 +124,14 @@ class Actions:
             raise
         await _await_trigger(armed, trigger)
 
-    async def _perform_document(self, document: Action, call: ActionCall, values: Mapping[str, Any]) -> None:
+    async def _perform_document(
+        self, document: Action, call: ActionCall, authored: ActionCall, values: Mapping[str, Any]
+    ) -> None:
         """An action document's execution steps (KS 4.2), each wait armed before what causes it."""
-        bound = {**values, **call.parameters, **bind(document, call)}
+        bound = {**values, **call.parameters, **bind(document, call, authored)}
+        for name, parameter in document.parameters.items():
+            if parameter.secret:
+                self._session.context.keep_secret(bound.get(name))
         await self._require(document.preconditions, bound, f"action {document.action_id!r}")
         steps = sorted(document.execution_steps, key=lambda step: step.step)
         touched = False

@@ -179,12 +179,15 @@ def fill_conditions(
     return tuple(fill_condition(condition, values) for condition in conditions)
 
 
-def bind(document: Action, call: ActionCall) -> dict[str, Any]:
-    """The values an action document's steps are filled with, from the call.
+def bind(document: Action, call: ActionCall, authored: ActionCall) -> dict[str, Any]:
+    """The values an action document's steps are filled with, from the call; `authored` is the call as
+    knowledge states it, before it was filled: what has no `{x}` there is knowledge and no data.
 
     Parameters are bound by name; those named like a target or a value take the call's. Raises
     `StepFailed` where a required one is missing.
     """
+    stated = {name for name, value in authored.parameters.items()
+              if isinstance(value, str) and not variables(value)}  # fmt: skip
     used = {name for step in document.execution_steps for _, text in strings(step.to_json())
             for name in variables(text)}  # fmt: skip
     values: dict[str, Any] = {}
@@ -192,7 +195,9 @@ def bind(document: Action, call: ActionCall) -> dict[str, Any]:
         value = _bound(name, call)
         parameter = document.parameters.get(name)
         if value is None and parameter is not None:
-            value = parameter.default
+            value, stated = parameter.default, stated | {name}
+        if isinstance(value, str) and name in stated:
+            value = Known(value)
         if value is None and parameter is not None and parameter.required:
             raise StepFailed(f"action {document.action_id!r} needs {name!r}", error="missing_parameter")
         if value is not None:

@@ -7,7 +7,7 @@ import html
 import pytest
 from pydantic import TypeAdapter
 
-from agent.engine.calls import fill_call, fill_condition, filled
+from agent.engine.calls import bind, fill_call, fill_condition, filled
 from agent.engine.extract import extract
 from agent.engine.inputs import MISSING
 from agent.errors import StepFailed
@@ -15,6 +15,7 @@ from agent.page.acting import perform
 from agent.page.evaluating import evaluate
 from agent.page.locating import fill_selector_parameters, locate
 from agent.session import ElementScope
+from kb_schema.actions import Action
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import Condition
 from kb_schema.probes import Facts
@@ -196,3 +197,23 @@ def test_a_value_cannot_climb_out_of_its_place_in_an_address(value):
         fill_call(ActionCall(action_type="navigate", url="/find?q={x}"), {"x": value}).url
         == f"/find?q={value}"
     )
+
+
+def test_an_action_document_is_given_targets_by_knowledge_and_never_by_data():
+    document = Action.model_validate(
+        {"action_id": "open", "name": "O", "parameters": {"menu": {}, "item": {"default": "li:first-child"}},
+         "execution_steps": [{"step": 1, "action": "click", "target": "{menu}"},
+                             {"step": 2, "action": "click", "target": "{item}"},
+                             {"step": 3, "action": "click", "target": "{element_selector}"}]}
+    )  # fmt: skip
+
+    def targets(call, values):
+        bound = {**values, **bind(document, fill_call(call, values), call)}
+        return [fill_call(step, bound).target for step in document.execution_steps]
+
+    call = ActionCall(action_type="open", target="#go", parameters={"menu": "nav > a"})
+    assert targets(call, {}) == ["nav > a", "li:first-child", "#go"]
+    by_data = ActionCall(action_type="open", target="#go", parameters={"menu": "{said}"})
+    assert targets(by_data, {"said": "main_menu"})[0] == "main_menu"
+    with pytest.raises(StepFailed, match="no element's id"):
+        targets(by_data, {"said": "nav > a"})
