@@ -85,6 +85,7 @@ class Asides:
         """
         came = self._here()
         await came.settled(await self._grace_s() if unseen and self._may_lead else 0.0)
+        self._may_lead = False  # a step made of steps has nothing more to wait for
         for said in came.said:
             self._session.bus.tell(DialogAnswered(said.kind, said.message, said.accepted))
         came.said.clear()
