@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from agent.redaction import REDACTED
 from agent.synthesis.alignment import AlignedPosition, AlignmentType
 from agent.synthesis.patterns import ExtractedPatterns
 from agent.synthesis.pipeline import PipelineResult
@@ -54,7 +55,9 @@ def rows_of(result: PipelineResult, screens: Mapping[int, str]) -> list[TraceRow
             position.index,
             position.alignment_type.value,
             tuple(_cell(position, trace) for trace in result.aligned.trace_ids),
-            tuple(dict.fromkeys(told.get(position.index, [_PLAIN[position.alignment_type]]))),
+            _SECRET
+            if _is_secret(position)
+            else tuple(dict.fromkeys(told.get(position.index, [_PLAIN[position.alignment_type]]))),
             screens.get(position.index, ""),
             position.confidence,
         )
@@ -85,7 +88,7 @@ def write_report(
         parameters=() if result.graph is None else result.graph.parameters,
         notes=() if result.lowered is None else result.lowered.notes,
         rows=rows_of(result, screens),
-        traces=() if result.aligned is None else result.aligned.trace_ids,
+        traces=_named(result),
         problems=problems,
         validated=validated,
     )
@@ -104,6 +107,21 @@ _PLAIN = {
     AlignmentType.OPTIONAL: "optional",
     AlignmentType.BRANCH_POINT: "a fork",
 }
+
+
+_SECRET = ("a secret: no trace has it, so it is asked for when the workflow runs",)
+
+
+def _is_secret(position: AlignedPosition) -> bool:
+    return any(step.metadata.get("secret") and _value(step) == REDACTED for step in position.observed)
+
+
+def _named(result: PipelineResult) -> list[tuple[str, str]]:
+    """The traces by id, with the folder of each."""
+    if result.aligned is None:
+        return []
+    folders = {each.trace_id: Path(each.session_dir or "").name for each in result.traces}
+    return [(trace, folders.get(trace, "")) for trace in result.aligned.trace_ids]
 
 
 def _cell(position: AlignedPosition, trace: str) -> TraceCell | None:

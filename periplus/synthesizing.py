@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,10 @@ from agent.page.errors import PageError
 from agent.redaction import REDACTED
 from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.graph import ActionGraph
-from agent.synthesis.lowering import Lowered
+from agent.synthesis.lowering import Lowered, lower
 from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig, PipelineResult
+from agent.synthesis.portable import made_portable
+from agent.synthesis.script import as_script
 from agent.synthesis.validating import GraphValidator, ValidationResults
 from agent.trace import SessionTrace
 from kb_schema.answers import Identification
@@ -78,7 +80,10 @@ async def induced(traces: Sequence[ExecutionTrace], name: str, task: str) -> Pip
             raise UserError(str(result.error), fix=result.cause.hint or "look at the traces")
         if result.cause is not None:
             raise result.cause
-    return result
+    if result.graph is None:
+        return result
+    graph = made_portable(result.graph)
+    return replace(result, graph=graph, lowered=lower(graph), python_script=as_script(graph))
 
 
 def written(result: PipelineResult, folder: Path) -> list[Path]:
