@@ -35,7 +35,7 @@ from agent.synthesis.validating import GraphRunner, GraphValidator, ValidationRe
 from kb_schema.traces import ExecutionTrace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PipelineResult:
     """What came out, as far as it got (MA 11)."""
 
@@ -53,6 +53,11 @@ class PipelineResult:
     lowered: Lowered | None = None
     task_description: str = ""
     cause: Exception | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """In a line: it holds every page of every trace, and an event loop may print a task's result."""
+        ended = f"failed at {self.failed_stage}" if self.failed_stage else "complete"
+        return f"<PipelineResult {ended}, {len(self.traces)} traces>"
 
 
 class MetaAgentPipeline:
