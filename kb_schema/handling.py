@@ -33,6 +33,8 @@ ERRORS: dict[str, str] = {
     "not_found": "the site has no such page (HTTP 404)",
     "connection_lost": "no answer came",
     "duplicate_submission": "what was sent may have been done already",
+    "option_not_found": "a list has no such choice",
+    "file_not_found": "there is no such file to give",
     "action_failed": "the browser refused the action",
     "subtask_failed": "a task that is part of this one failed",
     "condition_unknown": "what decides how to go on could not be evaluated",

@@ -13,6 +13,7 @@ from agent.errors import Lost, NoWay, StepFailed
 from agent.page.complaints import NO_COMPLAINTS, Complaints
 from agent.page.errors import (
     ActionFailed,
+    ActionMisused,
     ElementChanged,
     GateFailed,
     NavigationFailed,
@@ -51,6 +52,10 @@ _BY_TYPE: dict[type[Exception], tuple[str, ...]] = {
     Lost: ("screen_recognition_failed", "navigation_failed"),
     SelectorNotFilled: ("element_not_found",),
     SelectorUnusable: ("element_not_found",),
+}
+_BY_ACTION: dict[tuple[type[Exception], str], str] = {
+    (ActionFailed, "select_option"): "option_not_found",
+    (ActionMisused, "upload_file"): "file_not_found",
 }
 _SENDS = frozenset({"click", "press", "input_and_submit", "double_click"})
 
@@ -102,6 +107,8 @@ def _by_error(error: Exception, action_type: str | None) -> Iterator[str]:
     if isinstance(error, GateFailed):
         yield from _POINTS[error.point]
         yield from (error.point.value, "timeout")
+    if isinstance(error, ActionFailed | ActionMisused):
+        yield _BY_ACTION.get((type(error), error.action), "")
     yield from _BY_TYPE.get(type(error), ())
     if isinstance(error, StepFailed):
         yield from _OF_CONDITION.get(error.error, ())

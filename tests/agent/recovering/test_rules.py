@@ -6,7 +6,7 @@ import pytest
 
 from agent.errors import Lost, NoWay, StepFailed
 from agent.page.complaints import Complaints, RefusedField
-from agent.page.errors import ActionFailed, GateFailed, Point
+from agent.page.errors import ActionFailed, ActionMisused, GateFailed, Point
 from agent.recovering import recovering, retrying
 from agent.recovering.cases import RECOVERIES
 from agent.recovering.names import Signs, names_of
@@ -53,6 +53,8 @@ def test_every_named_recovery_is_there_and_no_other():
         (NoWay("a", "b"), Signs(), "navigate", "navigation_failed", "navigation_failed"),
         (Lost("http://x", ()), Signs(), "navigate", "screen_recognition_failed", "navigation_failed"),
         (ActionFailed("fill", "no"), Signs(), "fill", "action_failed", "action_failed"),
+        (ActionFailed("select_option", "no"), Signs(), "select_option", "option_not_found", "action_failed"),
+        (ActionMisused("upload_file", "no"), Signs(), "upload_file", "file_not_found", "file_not_found"),
     ],
 )  # fmt: skip
 def test_an_error_is_called_by_what_the_page_shows_first(error, signs, action, first, also):
