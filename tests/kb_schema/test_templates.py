@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs, quote, quote_plus, unquote, urlsplit
+
 import pytest
+import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -12,11 +15,15 @@ from kb_schema.templates import (
     MissingVariable,
     css_string,
     fill,
+    fill_css,
+    fill_pattern,
     fill_selector,
     fill_tree,
+    fill_url,
     fill_value,
     selector_parameters,
     strings,
+    url_spellings,
     variables,
     xpath_literal,
 )
@@ -32,8 +39,8 @@ def test_xpath_finds_exactly_the_element_with_any_text(texts):
     root = etree.Element("ul")
     for text in texts:
         etree.SubElement(root, "li").text = text
-    for quote in "'\"":
-        xpath = fill_selector(f"//li[text()={quote}{{{{name}}}}{quote}]", {"name": texts[0]}, "xpath")
+    for mark in "'\"":
+        xpath = fill_selector(f"//li[text()={mark}{{{{name}}}}{mark}]", {"name": texts[0]}, "xpath")
         assert [li.text for li in root.xpath(xpath)] == [texts[0]]
 
 
@@ -46,8 +53,8 @@ def test_css_finds_exactly_the_element_with_any_text(texts):
         item.attrs["data-name"] = text
         item.attrs["id"] = str(number)
         parser.css_first("ul").insert_child(item)
-    for quote in "'\"":
-        css = fill_selector(f"li[data-name={quote}{{{{name}}}}{quote}]", {"name": texts[0]}, "css")
+    for mark in "'\"":
+        css = fill_selector(f"li[data-name={mark}{{{{name}}}}{mark}]", {"name": texts[0]}, "css")
         assert [li.attrs["id"] for li in parser.css(css)] == ["0"]
 
 
@@ -124,3 +131,45 @@ def test_the_two_kinds_of_braces_do_not_mix():
 
 def test_strings_come_with_their_paths():
     assert list(strings({"a": ["x", {"b": "y"}], "c": 1})) == [("$.a[0]", "x"), ("$.a[1].b", "y")]
+
+
+@settings(deadline=None)
+@given(value=TEXTS | QUOTES)
+def test_any_value_in_an_address_is_one_step_and_one_parameter_of_it(value):
+    if value in (".", ".."):
+        with pytest.raises(ValueError, match="step of the path"):
+            fill_url("https://site.test/a/{x}/b", {"x": value})
+        return
+    parts = urlsplit(fill_url("https://site.test/a/{x}/b?q={x}&r=1#{x}", {"x": value}))
+    assert (parts.scheme, parts.netloc) == ("https", "site.test")
+    assert [unquote(step) for step in parts.path.split("/")] == ["", "a", value, "b"]
+    assert parse_qs(parts.query, keep_blank_values=True) == {"q": [value], "r": ["1"]}
+    assert unquote(parts.fragment) == value
+
+
+def test_an_address_that_begins_with_a_variable_takes_a_whole_one_for_it():
+    values = {"base": "https://site.test/app", "id": "a/b", "evil": "javascript:alert(1)"}
+    assert fill_url("{base}/x/{id}", values) == "https://site.test/app/x/a%2Fb"
+    assert fill_url("{base}", values) == "https://site.test/app"
+    assert fill_url("{evil}/x", values) == "javascript%3Aalert%281%29/x"
+    with pytest.raises(MissingVariable):
+        fill_url("/{nobody}", values)
+
+
+@settings(deadline=None)
+@given(value=TEXTS | QUOTES, other=TEXTS)
+def test_a_pattern_means_the_value_and_its_spellings_and_nothing_else(value, other):
+    pattern = re2.compile(fill_pattern("^<{x}>$", {"x": value}))
+    for spelling in (value, quote(value, safe=""), quote_plus(value), quote(value)):
+        assert (pattern.search(f"<{spelling}>") is not None) is (spelling in url_spellings(value))
+    assert pattern.search(f"<{value}>")
+    assert pattern.search(f"<{quote(value, safe='')}>")
+    assert (pattern.search(f"<{other}>") is not None) is (other in url_spellings(value))
+
+
+@settings(deadline=None)
+@given(value=QUOTES | TEXTS)
+def test_css_of_a_step_holds_any_value(value):
+    parser = LexborHTMLParser("<ul><li id=x></li><li id=y></li></ul>")
+    parser.css_first("#x").attrs["data-name"] = value
+    assert [li.attrs["id"] for li in parser.css(fill_css("li[data-name='{x}']", {"x": value}))] == ["x"]
