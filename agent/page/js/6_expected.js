@@ -6,7 +6,7 @@ const RUN_SHOWS_MS = 50; // and as many frames as this: what a timer begins (a s
 const RUN_SHOWS_FRAMES = 4; // measured: a smooth scroll is seen in the second or third, however late they come
 const RUNS_KEPT = 12;
 const FRAME_LOOP = 3; // frames each asked for by the one before: a loop that draws without end
-const RESOURCE_NEAR_MS = 400;
+const RESOURCE_NEAR_MS = 360; // less than the longest look: what was waited for in vain by one is not waited for by the next
 const LONG_POLL_MS = 2000; // an answer that took so long is one that comes when there is news
 const ASKED_BY_SCRIPT = new Set(["fetch", "xmlhttprequest"]);
 const ADDRESS_SHOWN = 60;
@@ -247,20 +247,26 @@ function comingSoon(doc, when, horizon) {
   for (const entry of expectation.timers.values()) {
     if (stirring(entry, when, horizon)) return `a timer of the page (${entry.delay} ms) is about to run`;
   }
+  forgetSilent(now);
   if (when.lateOnly) return null;
   for (const depth of expectation.frames.values()) if (depth < FRAME_LOOP) return "the page is about to draw a frame";
   const round = roundComing(doc, when, horizon);
   if (round) return round;
+  for (const { address } of expectation.requests.values()) return `the page waits for an answer from ${shortly(address)}`;
+  for (const teller of expectation.tellers) return `a ${teller.constructor.name} of the page has not said anything yet`;
+  return when.inner ? null : resourceComing(doc, now);
+}
+
+/** What was waited for in vain is not waited for any more, by nobody. */
+function forgetSilent(now) {
   for (const [asked, asking] of expectation.requests) {
-    if (!isSlow(asking.address) && near(asking, now)) return `the page waits for an answer from ${shortly(asking.address)}`;
-    expectation.requests.delete(asked);
+    if (isSlow(asking.address) || !near(asking, now)) expectation.requests.delete(asked);
   }
   for (const teller of expectation.tellers) {
-    if (near(teller, now)) return `a ${teller.constructor.name} of the page has not said anything yet`;
+    if (near(teller, now)) continue;
     expectation.tellers.delete(teller);
     noteSlowness(addressOf.get(teller), true);
   }
-  return when.inner ? null : resourceComing(doc, now);
 }
 
 /** The end of an address, as much of it as tells a person which one it is. */

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.page.acting import perform
 from agent.page.errors import GateFailed, Point
-from agent.page.gate import judge, pass_gate
+from agent.page.gate import GatePolicy, judge, pass_gate
 from agent.page.guarding import Vanished, press
 from kb_schema.selectors import css
 from tests.support.gate_pages import NEGATIVE, POSITIVE, TOLD, gated, jumping, open_page, sampled
@@ -91,6 +91,23 @@ async def test_what_an_animation_pushes_is_not_at_rest_where_that_turns_back(pag
     await open_page(page, NEGATIVE["pushed by an animated neighbour"])
     await page.wait_for_function(f"document.getAnimations()[0].currentTime >= {at_ms}")
     assert (await gated(page, timeout_s=0.6)).held
+
+
+async def test_a_socket_opened_anew_where_it_was_silent_is_not_waited_for_again(page):
+    opening = "void new WebSocket('ws://127.0.0.1:9/{}')"
+    await show(
+        page, f"<button id=a>A</button><button id=b>B</button><script>{opening.format('news')}</script>"
+    )
+    await pass_gate(page, css("#a"))
+    await page.wait_for_function(f"performance.now() > {GatePolicy().young_ms + GatePolicy().memory_ms}")
+    await page.evaluate(opening.format("other"))
+    with pytest.raises(GateFailed, match="a WebSocket of the page has not said anything yet"):
+        await pass_gate(page, css("#b"), timeout_s=0)
+    await pass_gate(page, css("#b"))
+    await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<button id=c>C</button>')")
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 400)))")
+    await page.evaluate(opening.format("news"))
+    await pass_gate(page, css("#c"), timeout_s=0)
 
 
 @pytest.mark.nightly
