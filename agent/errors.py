@@ -5,7 +5,9 @@ AgentError
 +-- NotInKnowledge         the knowledge has no such thing: correct the request
 +-- InputMissing           a person must give a value
 +-- PersonNeeded           the engine cannot tell and will not guess
-|   `-- ValueRefused       a field does not take a value: a person must give another
+|   |-- ValueRefused       a field does not take a value: a person must give another
+|   |-- NotAuthored        the page asked or opened something that nobody said what to do about
+|   `-- LedAway            the page is one of another website
 +-- SiteUnreachable        the website does not answer
 +-- Lost                   no known screen, and no recovery helped
 +-- NoWay                  no path leads there
