@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.async_api import Error as DriverError
 
 from agent.page import library
 from kb_schema.selectors import Selector, css
@@ -32,6 +33,25 @@ async def equipped_page(equipped: BrowserContext) -> AsyncIterator[Page]:
     yield await equipped.new_page()
     for opened in equipped.pages:
         await opened.close()
+    await equipped.clear_cookies()
+
+
+@pytest.fixture
+async def blank_page(equipped: BrowserContext) -> AsyncIterator[Page]:
+    """A blank page of that context, the same one for every test that leaves it open: a new one would take
+    longer than most of them.
+    """
+    page = equipped.pages[0] if equipped.pages else await equipped.new_page()
+    yield page
+    for opened in equipped.pages:
+        if opened != page:
+            await opened.close()
+    if not page.is_closed():
+        await page.unroute_all(behavior="ignoreErrors")
+        try:
+            await page.goto("about:blank")
+        except DriverError:  # it is still on its way elsewhere
+            await page.close()
     await equipped.clear_cookies()
 
 

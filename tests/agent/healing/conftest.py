@@ -9,6 +9,7 @@ import pytest
 
 from agent.events import Event
 from agent.healing.healer import Done, Healer, HealPolicy, Meant
+from agent.page import waiting
 from agent.page.acting import Performed, perform
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector, css
@@ -29,8 +30,14 @@ addEventListener("click", (event) => {
 
 
 @pytest.fixture
-def page(equipped_page: Page) -> Page:
-    return equipped_page
+def page(blank_page: Page) -> Page:
+    return blank_page
+
+
+@pytest.fixture(autouse=True)
+def quiet_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here comes over a network: to be idle for a moment is to be idle."""
+    monkeypatch.setattr(waiting, "NETWORK_QUIET_S", 0.03)
 
 
 class Hands:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def page(equipped_page: Page) -> Page:
-    return equipped_page
+def page(blank_page: Page) -> Page:
+    return blank_page
 
 
 @pytest.fixture

@@ -99,23 +99,26 @@ async def same_answers(page, words: list[str]) -> tuple[int, int]:
 PAGES = list(dict.fromkeys([*HARD_CASES, *HARDER, *(case[0] for case in (*TRAPS, *FOUND))]))
 
 
-@pytest.mark.parametrize("html", rotating("asked", PAGES, 8))
+@pytest.mark.parametrize("html", rotating("asked", PAGES, 5))
 async def test_on_hard_pages_a_look_for_a_question_answers_as_a_whole_look(page, html, chance):
     await show(page, f"<!doctype html><title>t</title><body>{html}")
     whole = await look_around(page)
     await same_answers(page, [*words_on(whole, chance, 4), *EXTRA])
 
 
+@pytest.mark.parametrize(
+    ("pages", "words_each"), [(1, 8), pytest.param(4, 12, marks=pytest.mark.nightly)], ids=["sample", "more"]
+)
 async def test_on_pages_of_sites_a_look_for_a_question_answers_as_a_whole_look(
-    browser, spadeworks, django_admin, chance
+    browser, spadeworks, django_admin, chance, pages, words_each
 ):
     read = there = 0
     for site, base in (("spadeworks", spadeworks), ("django", django_admin)):
         of_site = [p for p in target_pages("targets.yaml") if p.site == site and p.path not in SIGNED_OUT]
         async with opened(browser, site, base) as page:
-            for each in chance.sample([p for p in of_site if not p.signed_out], 2):
+            for each in chance.sample([p for p in of_site if not p.signed_out], pages):
                 await page.goto(base + each.path)
-                words = words_on(await look_around(page), chance, 10)
+                words = words_on(await look_around(page), chance, words_each)
                 counted = await same_answers(page, words)
                 read, there = read + counted[0], there + counted[1]
     assert read < there / 2, "next to everything was read"

@@ -16,7 +16,7 @@ from tests.agent.locating.targets import SIGNED_OUT, Target, TargetPage, opened,
 from tests.support.pages import show
 
 GOAL = 0.95
-SAMPLE = 4
+SAMPLE = 2
 
 TRAPS = [
     ("<button>Save</button><button>Save</button>", "Save", "click"),
