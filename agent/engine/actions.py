@@ -356,7 +356,7 @@ class Actions:
         if screen_id is None or not isinstance(element_id, str) or element_id not in elements:
             await self._act_unlisted(name, selector, act)
             return
-        url_before, memory = session.page.url, session.memory
+        url_before, memory = session.context.redact(session.page.url), session.memory
         authored = elements[element_id].selector
         parameterized = authored.parameterized or any(s.type == "dom_index" for s in authored.strategies)
         known = memory.known(screen_id, elements[element_id])
@@ -393,8 +393,10 @@ class Actions:
         to find it again where it leads nowhere.
         """
         session = self._session
-        url, memory = session.page.url, session.memory
+        url, memory = session.context.redact(session.page.url), session.memory
         key = unlisted(selector, url)
+        if key is not None and session.context.redact(key[1]) != key[1]:
+            key = None  # what a secret leads to is not remembered
         cached = None if key is None else await memory.cached(key, url)
         meant = Meant(
             name=summary(selector),

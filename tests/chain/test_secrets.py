@@ -221,3 +221,22 @@ async def test_a_demo_leaves_and_says_no_secret(site, tmp_path, said, monkeypatc
     assert site.state()["boats"][-1]["name"] == SECRET
     assert (tmp_path / "out" / "demo.mp4").is_file()
     assert leaks({"it": SECRET}, tmp_path / "out", tmp_path / "data", *said, console.file.getvalue()) == []
+
+
+async def test_what_a_secret_leads_to_is_not_remembered(session, site, tmp_path):
+    site.moor(SECRET)
+    task = _task(
+        "t", {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "quay"}},
+        _step("hover", "hover", "tr:has-text('{berth}') button"),
+    )  # fmt: skip
+    document = parse_document(task)
+    session.knowledge.know(document)
+    async with (
+        open_runs(tmp_path) as runs,
+        recorded(nullcontext(runs), session, kind="task", subject="s") as log,
+    ):
+        result = await Engine(session, keeping=Kept(runs)).run_task("t", {"berth": SECRET, "pin": PLAIN})
+        await end_record(log, ending_of(result), {})
+    assert result.succeeded, result.error
+    assert not session.memory._known
+    assert leaks(BOTH, tmp_path) == []

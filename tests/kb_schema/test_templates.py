@@ -133,7 +133,7 @@ def test_strings_come_with_their_paths():
     assert list(strings({"a": ["x", {"b": "y"}], "c": 1})) == [("$.a[0]", "x"), ("$.a[1].b", "y")]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(value=TEXTS | QUOTES)
 def test_any_value_in_an_address_is_one_step_and_one_parameter_of_it(value):
     if value in (".", ".."):
@@ -156,7 +156,7 @@ def test_an_address_that_begins_with_a_variable_takes_a_whole_one_for_it():
         fill_url("/{nobody}", values)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(value=TEXTS | QUOTES, other=TEXTS)
 def test_a_pattern_means_the_value_and_its_spellings_and_nothing_else(value, other):
     pattern = re2.compile(fill_pattern("^<{x}>$", {"x": value}))
@@ -167,7 +167,7 @@ def test_a_pattern_means_the_value_and_its_spellings_and_nothing_else(value, oth
     assert (pattern.search(f"<{other}>") is not None) is (other in url_spellings(value))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(value=QUOTES | TEXTS)
 def test_css_of_a_step_holds_any_value(value):
     parser = LexborHTMLParser("<ul><li id=x></li><li id=y></li></ul>")
