@@ -38,8 +38,10 @@ function isRefused(el) {
 }
 
 function refusedField(el, look) {
-  const said = [...namedBy(el, "aria-errormessage"), ...namedBy(el, "aria-describedby")]
-    .filter((node) => visible(node, look)).map((node) => textOf(node, look)).filter(Boolean);
+  const shown = [...namedBy(el, "aria-errormessage"), ...namedBy(el, "aria-describedby")]
+    .filter((node) => visible(node, look));
+  const alarming = shown.filter((node) => attr(node, "role") === "alert" || hasAttr(node, "aria-live"));
+  const said = (alarming.length ? alarming : shown).map((node) => textOf(node, look)).filter(Boolean);
   const own = el.validationMessage || "";
   const secret = el.type === "password";
   return {
