@@ -82,7 +82,7 @@ class Binder:
         return Binding("item", "item", _template("item", around), evidence="the item of the round")
 
     def _from_inputs(self, texts: Mapping[RowKey, str], label: str) -> Binding | None:
-        data = {row: flat(self._aligned.traces[row[0]].input_data) for row in texts}
+        data = {row: flat(self._data(row[0])) for row in texts}
         shared = set.intersection(*(set(each) for each in data.values())) if data else set()
         found = []
         for key in shared:
@@ -101,9 +101,7 @@ class Binder:
         found = []
         for key in list_keys(self._inputs(texts)):
             for field in ("", *item_fields(self._inputs(texts), key)):
-                items = {
-                    row: list_item(self._aligned.traces[row[0]].input_data, key, row, field) for row in texts
-                }
+                items = {row: list_item(self._data(row[0]), key, row, field) for row in texts}
                 around = _around(items, texts)
                 if around is not None:
                     found.append((-words_likeness(label, f"{key} {field}"), key, field, around))
@@ -114,8 +112,13 @@ class Binder:
         name = "item" if not field else f"item_{identifier(field)}"
         return Binding(name, "item", _template(name, around), field, description=label, evidence=told)
 
+    def _data(self, trace: str) -> Mapping[str, Any]:
+        """What a trace was given; nothing where the alignment was made without its traces."""
+        known = self._aligned.traces.get(trace)
+        return {} if known is None else known.input_data or {}
+
     def _inputs(self, texts: Mapping[RowKey, str]) -> list[Mapping[str, Any]]:
-        return [self._aligned.traces[trace].input_data or {} for trace in sorted({row[0] for row in texts})]
+        return [self._data(trace) for trace in sorted({row[0] for row in texts})]
 
     def _from_pages(
         self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str

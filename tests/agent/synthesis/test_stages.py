@@ -11,13 +11,14 @@ from pydantic_ai.models.function import FunctionModel
 
 from agent.inferring import InferenceFailed, ModelInferencer
 from agent.synthesis.aligning import TraceAligner
-from agent.synthesis.alignment import AlignmentType
+from agent.synthesis.alignment import AlignedPosition, AlignedTraceSet, AlignmentType
 from agent.synthesis.collecting import TraceCollector
 from agent.synthesis.config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.converting import TargetStrategyConverter
 from agent.synthesis.data import SyntheticDataProvider
 from agent.synthesis.errors import TraceEvaluationError, TraceNormalizationError
 from agent.synthesis.evaluating import TraceEvaluator
+from agent.synthesis.extracting import PatternExtractor
 from agent.synthesis.graph import LoopNode
 from agent.synthesis.normalising import TraceNormalizer
 from agent.synthesis.pipeline import MetaAgentPipeline
@@ -286,6 +287,16 @@ def test_a_loop_of_which_nothing_tells_the_end_is_refused_with_its_places():
     assert refusal.startswith("loop: between 2 and 3 times")
     assert "(at t0#1, t1#1)" in refusal
     assert [node.type for node in result.lowered.workflow.nodes] == ["task", "agent", "task"]
+
+
+def test_an_alignment_without_its_traces_still_names_what_varies():
+    steps = {
+        f"t{n}": TraceStep(action_type="fill", target=g.by_id("a"), args={"value": f"{n}"}) for n in range(2)
+    }
+    position = AlignedPosition(0, AlignmentType.PARAMETERIZABLE, steps)
+    patterns = PatternExtractor().extract(AlignedTraceSet((position,), ("t0", "t1"), 1.0))
+    ((_, info),) = patterns.parameterizable_steps
+    assert info.variable_args == {"value": "fill_value"}
 
 
 # -- prompts and models
