@@ -4,7 +4,8 @@ that is lowered is a valid part of a knowledge base.
 
 from __future__ import annotations
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.synthesis.extracting import PatternExtractor
@@ -44,9 +45,12 @@ def plain(workflow):
     return workflow.model_copy(update={"provenance": None})
 
 
-@examples
-@given(g.traces())
-def test_everything_lowered_is_valid_knowledge(traces):
+@pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.nightly)])
+def test_everything_lowered_is_valid_knowledge(count):
+    settings(few_examples, max_examples=count)(given(g.traces())(valid_when_lowered))()
+
+
+def valid_when_lowered(traces):
     lowered = g.induce(traces).lowered
     knowledge = g.published(lowered)
     assert knowledge.workflows.keys() == {lowered.workflow.workflow_id}
@@ -54,7 +58,7 @@ def test_everything_lowered_is_valid_knowledge(traces):
     assert used <= knowledge.tasks.keys()
 
 
-@examples
+@few_examples
 @given(g.aligned_sets())
 def test_hand_made_alignments_are_lowered_to_valid_knowledge_too(aligned):
     graph = g.synthesize(PatternExtractor().extract(aligned)).graph
