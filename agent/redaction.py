@@ -168,16 +168,28 @@ def _markup(text: str) -> Iterator[str]:
 
 
 def _literals(text: str) -> Iterator[str]:
-    for once in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
-        yield once
-        yield json.dumps(once, ensure_ascii=False)[1:-1]
-        yield once.replace("/", "\\/")
-        yield once.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    yield repr(text)[1:-1]
-    yield text.replace("\\", "\\\\").replace("'", "\\'")
-    yield css_string(text)[1:-1]
+    """In source of all kinds: selectors, and those and the text itself inside JSON and Python."""
+    bases = {text, css_string(text)[1:-1]}
     if "'" in text and '"' in text:
-        yield xpath_literal(text)
+        bases.add(xpath_literal(text))
+    for base in bases:
+        yield base
+        yield from _escaped(base)
+        for once in (json.dumps(base)[1:-1], json.dumps(base, ensure_ascii=False)[1:-1]):
+            yield once
+            yield from _escaped(once)
+            yield json.dumps(once, ensure_ascii=False)[1:-1]
+            yield once.replace("/", "\\/")
+            yield once.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """As Python writes strings: which marks are escaped depends on what stands around it."""
+    slashed = text.replace("\\", "\\\\")
+    yield slashed
+    yield slashed.replace("'", "\\'")
+    yield slashed.replace('"', '\\"')
+    yield repr(text)[1:-1]
 
 
 def _bytes(data: bytes) -> Iterator[str]:

@@ -32,6 +32,8 @@ SPELLINGS = {
     "JSON in JSON": lambda text: json.dumps(json.dumps({"q": text})),
     "Python": repr,
     "CSS": lambda text: f"[title={css_string(text)}]",
+    "CSS in Python": lambda text: repr(f"tr:has-text({css_string(text)})"),
+    "CSS in JSON": lambda text: json.dumps(f"tr:has-text({css_string(text)})"),
     "XPath": lambda text: f"//p[.={xpath_literal(text)}]",
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "a header": lambda text: base64.b64encode(f"user:{text}".encode()).decode(),

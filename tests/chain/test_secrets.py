@@ -227,7 +227,10 @@ async def test_what_a_secret_leads_to_is_not_remembered(session, site, tmp_path)
     site.moor(SECRET)
     task = _task(
         "t", {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "quay"}},
-        _step("hover", "hover", "tr:has-text('{berth}') button"),
+        _step(
+            "hover", "hover", "tr:has-text('{berth}') button",
+            postconditions=[{"type": "on_screen", "screen_id": "quay"}],
+        ),
     )  # fmt: skip
     document = parse_document(task)
     session.knowledge.know(document)

@@ -31,6 +31,8 @@ def spelt(secret: str) -> dict[str, bytes]:
         "json, letters": json.dumps(secret, ensure_ascii=False)[1:-1],
         "json in json": json.dumps(json.dumps(secret)[1:-1])[1:-1],
         "python": repr(secret)[1:-1],
+        "css": secret.replace('"', '\\"'),
+        "css in python": secret.replace('"', '\\\\"').replace("'", "\\'"),
         "hex": plain.hex(),
         "HEX": plain.hex().upper(),
     }
