@@ -64,7 +64,7 @@ def record(
     frames and new tabs, too. What is typed into password fields is never stored. Show the same task
     three times or more, with other data, then [cyan]periplus synthesize[/].
     """
-    if not origin_of(url).startswith(("http://", "https://", "file://")):
+    if not origin_of(url).startswith(("http://", "https://")):
         raise UserError(f"{url} is no address of a page", fix="write it with http:// or https://")
     if storage_state is not None and not storage_state.is_file():
         raise UserError(

@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -19,12 +19,21 @@ from agent.recording.recorder import Recorder
 from periplus.synthesis_report import write_report
 from periplus.synthesizing import Site, induced, published, read_traces, values_shown, written
 from tests.support.live_spadeworks import ACCOUNT, Controls, live, stores, visiting  # noqa: F401 - fixtures
-from tests.support.rotation import SEED
+from tests.support.rotation import SEED, dice
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
 
     from agent.synthesis.pipeline import PipelineResult
+
+_AGENT_TONIGHT = dice("synthesis").random() < 0.5
+T = TypeVar("T")
+
+
+def sampled(*, tonight: bool) -> Callable[[T], T]:
+    """One of the two is in the normal run, drawn by its seed; the other in the nightly."""
+    return pytest.mark.nightly if tonight else lambda test: test
+
 
 Person = Callable[["Page", Mapping[str, str], random.Random], Awaitable[None]]
 
@@ -126,10 +135,12 @@ async def _shown(
     browser: Browser, live: Controls, folder: Path, person: Person, given: Sequence[Mapping[str, str]],  # noqa: F811
     prepare: Callable[[int], None] = lambda _: None,
 ) -> PipelineResult:  # fmt: skip
-    dice = random.Random(SEED)
+    rolled = random.Random(SEED)
     for number, each in enumerate(given):
         prepare(number)
-        await _recorded(browser, live.base, folder / f"pass-{number}", person, each, dice, asked=number != 1)
+        await _recorded(
+            browser, live.base, folder / f"pass-{number}", person, each, rolled, asked=number != 1
+        )
     for file in folder.rglob("*"):
         assert file.is_dir() or ACCOUNT["password"].encode() not in file.read_bytes(), file
     return await induced(read_traces([folder]), person.__name__, "")
@@ -142,6 +153,7 @@ AGENTS = (
 )
 
 
+@sampled(tonight=_AGENT_TONIGHT)
 async def test_an_agent_is_created_as_it_was_shown_with_data_nobody_showed(browser, live, stores, tmp_path):  # noqa: F811
     result = await _shown(browser, live, tmp_path / "traces", creates_an_agent, AGENTS)
     report, lowered = result.synthesis_report, result.lowered
@@ -170,9 +182,9 @@ async def test_an_agent_is_created_as_it_was_shown_with_data_nobody_showed(brows
     assert created["greeting"] == "Ahoi {x}"
 
 
-@pytest.mark.parametrize("count", [5])
-async def test_all_messages_are_deleted_however_many_there_are(browser, live, stores, tmp_path, count):  # noqa: F811
-    numbers = (3, 2, 4)
+@sampled(tonight=not _AGENT_TONIGHT)
+async def test_all_messages_are_deleted_however_many_there_are(browser, live, stores, tmp_path):  # noqa: F811
+    numbers, count = (3, 2, 4), 5
 
     def prepare(number: int) -> None:
         live.ask("seed-emails", count=numbers[number])

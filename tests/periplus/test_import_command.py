@@ -1,0 +1,72 @@
+"""`periplus import` and what `periplus synthesize` says of traces, as a person sees it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support import warm
+
+STEPS = [
+    {"type": "navigate", "url": "https://shop.test/login"},
+    {"type": "change", "selectors": [["#password"]], "value": "open&sesame"},
+    {"type": "click", "selectors": [['aria/Go[role="button"]']], "offsetX": 1, "offsetY": 1,
+     "assertedEvents": [{"type": "navigation", "url": "https://shop.test/?p=open%26sesame", "title": ""}]},
+    {"type": "click", "selectors": [["#done"]], "offsetX": 1, "offsetY": 1},
+    {"type": "customStep", "name": "x", "parameters": {}},
+]  # fmt: skip
+
+
+def _flow(folder: Path, name: str, steps: object) -> str:
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps({"title": "Go there", "steps": steps}))
+    return str(file)
+
+
+def test_imported_traces_hold_no_secret_tell_what_was_left_out_and_become_a_workflow(tmp_path):
+    files = [_flow(tmp_path, name, STEPS) for name in ("one", "two")]
+    out = tmp_path / "traces"
+    done = warm.run("periplus", *["import", *files, files[0], "--out", str(out)])
+    assert done.returncode == 0, done.stderr
+    assert sorted(each.name for each in out.iterdir()) == ["one", "one-2", "two"]
+    assert "steps[4]: steps of type 'customStep' cannot be read" in done.stdout
+    assert "1 with a secret" in done.stdout
+    written = [file for file in out.rglob("*") if file.is_file()]
+    assert len(written) == 6
+    assert not [file for file in written if b"sesame" in file.read_bytes()]
+
+    made = warm.run(
+        "periplus", *["synthesize", str(out), "--name", "Go there", "--out", str(tmp_path / "made")]
+    )
+    assert made.returncode == 0, made.stderr
+    workflow = json.loads((tmp_path / "made/workflow.json").read_text())
+    assert [(each["name"], each["secret"]) for each in workflow["io_spec"]["inputs"]] == [("password", True)]
+    page = (tmp_path / "made/report.html").read_text()
+    assert "a secret: no trace has it" in page
+    assert "one-2" in page
+
+
+def test_traces_that_do_not_show_one_task_are_refused_with_their_names(tmp_path):
+    other = [{"type": "navigate", "url": "https://b.test/"}] + [
+        {"type": "click", "selectors": [[f"#k{number}"]], "offsetX": 1, "offsetY": 1} for number in range(4)
+    ]
+    out = str(tmp_path / "traces")
+    files = [_flow(tmp_path, "one", STEPS), _flow(tmp_path, "two", other)]
+    assert warm.run("periplus", *["import", *files, "--out", out]).returncode == 0
+    refused = warm.run("periplus", *["synthesize", out, "--name", "x", "--out", str(tmp_path / "made")])
+    assert refused.returncode == 2
+    assert "one" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_what_is_no_recording_or_no_trace_is_one_clear_error(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    for command, told in (
+        (["import", str(file)], "line 1"),
+        (["import", str(tmp_path / "nowhere")], "cannot be read"),
+        (["synthesize", str(tmp_path), "--name", "x"], "holds no trace"),
+        (["record", "nowhere"], "no address of a page"),
+    ):
+        done = warm.run("periplus", *command)
+        assert (done.returncode, told in done.stderr) == (2, True), done.stderr
