@@ -198,7 +198,9 @@ async def _known(errand: Errand, session: Session, note: Callable[[str], None]) 
         summaries = await session.knowledge.tasks()
         known = {name for each in summaries for name in (*each.required_inputs, *each.optional_inputs)}
         for name in sorted(others - known):
-            note(f"no task has an input {name!r}; {did_you_mean(name, sorted(own | known)) or 'is it misspelt?'}")
+            note(
+                f"no task has an input {name!r}; {did_you_mean(name, sorted(own | known)) or 'is it misspelt?'}"
+            )
 
 
 async def _workflow(errand: Errand, session: Session) -> Workflow | None:
