@@ -8,7 +8,7 @@ import pytest
 
 from agent.context import Context
 from agent.engine.engine import Engine
-from agent.errors import NoWay
+from agent.errors import LedAway, NoWay
 from agent.events import ActionDone, HealTried, ScreenSeen
 from agent.healing.healer import HealPolicy
 from agent.page.errors import GateFailed, OriginRefused
@@ -135,7 +135,7 @@ async def test_nothing_is_done_on_a_foreign_origin(session):
         "http://evil.test/**", lambda r: r.fulfill(body="<input id=a>", content_type="text/html")
     )
     await session.page.goto("http://evil.test/")
-    with pytest.raises(OriginRefused):
+    with pytest.raises(LedAway, match=r"led away to http://evil\.test"):
         await engine.perform_call(ActionCall(action_type="fill", target="#a", value="x"), {})
     assert await session.page.input_value("#a") == ""
     await session.page.goto(session.base_url)
