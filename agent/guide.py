@@ -88,6 +88,11 @@ class Guide:
             method = "direct_url"  # the same kind of screen, of another thing
         if method == "direct_url" and direct is not None:
             return await self._open_screen(screen_id, direct)
+        return await self._along(screen_id, None if method == "path" else direct)
+
+    async def _along(self, screen_id: str, direct: str | None) -> Identification:
+        """To a screen along transitions; by its address, where one may, if they do not lead there."""
+        session = self._session
         avoid: set[str] = set()
         for _ in range(MAX_REPLANS):
             start = session.screen_id
@@ -97,14 +102,14 @@ class Guide:
                 break
             path = await self._path(start, screen_id, avoid) if start else None
             if path is None:
-                if direct is None or method == "path":
+                if direct is None:
                     raise NoWay(start, screen_id)
                 return await self._open_screen(screen_id, direct)
             failed = await self._follow(path)
             if failed is None:
                 break
             avoid.add(failed)
-        if session.screen_id != screen_id and direct is not None and method != "path":
+        if session.screen_id != screen_id and direct is not None:
             return await self._open_screen(screen_id, direct)
         if session.screen_id != screen_id or session.current is None:
             raise NoWay(session.screen_id, screen_id)

@@ -55,7 +55,7 @@ def _circles(knowledge: KnowledgeBase) -> Iterator[Problem]:
     """Strategies that name each other in a circle would only ever call each other."""
     documents = knowledge.error_recoveries
     leads_to = {
-        name: [step.recovery for step in document.strategies if step.recovery in documents]
+        name: [step.recovery for step in document.strategies if step.recovery and step.recovery in documents]
         for name, document in documents.items()
     }
     for start in sorted(leads_to):
@@ -68,6 +68,6 @@ def _circles(knowledge: KnowledgeBase) -> Iterator[Problem]:
                     f"error_recovery:{start}", fix="name a recovery that does something", rule=RULE,
                 )  # fmt: skip
                 break
-            if name is not None and name not in seen:
+            if name not in seen:
                 seen.add(name)
                 todo += leads_to[name]
