@@ -20,8 +20,8 @@ from tests.support.live_spadeworks import ACCOUNT, SEED, Controls, visiting
 from tests.support.rotation import dice, rotating
 
 RUNS, AT_LEAST = 100, 95
-FEW = 2
-"""In the normal run, beside the three pairs of task and fault of `test_spadeworks_exactly_once`."""
+FEW, FEW_AT_LEAST = 10, 7  # of so few, chance may take more than of a hundred
+"""In the normal run, beside a pair of task and fault of `test_spadeworks_exactly_once`."""
 KINDS = ("drop_after_commit", "error_500", "expire_session", "delay", "modal", "animation")
 CAMPAIGN = WORKS[1]
 
@@ -64,7 +64,7 @@ async def came_out(case: Drawn, live: Controls, stores, browser) -> str:
 async def test_a_few_runs_with_faults_at_random_do_nothing_twice_and_tell_the_truth(live, stores, browser):
     rng = dice(f"{__name__} few")
     outcomes = [await came_out(drawn(rng), live, stores, browser) for _ in range(FEW)]
-    assert "success" in outcomes, outcomes
+    assert outcomes.count("success") >= FEW_AT_LEAST, outcomes
 
 
 @pytest.mark.nightly
@@ -91,7 +91,7 @@ def campaigns(site: Controls) -> list[dict[str, Any]]:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("line", rotating(f"{__name__} kills", range(1, 31), 1))
+@pytest.mark.parametrize("line", rotating(f"{__name__} kills", range(1, 31), 5))
 def test_a_campaign_whose_process_is_killed_anywhere_is_launched_once(line, tmp_path):
     env = {"PERIPLUS_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"}
     given = [f"--input={name}={value}" for name, value in ACCOUNT.items()]
