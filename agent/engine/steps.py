@@ -27,9 +27,11 @@ from agent.errors import (
     touched_the_page,
 )
 from agent.events import StepEnded, StepStarted
+from agent.page.complaints import complaints
 from agent.page.errors import PageError, PageGone
 from agent.recovering.cases import Outcome
 from agent.recovering.checking import check_step, check_task, left_out_for_certain
+from agent.recovering.names import INVALID
 from agent.recovering.recovering import Mending
 from agent.recovering.remedying import Remedying
 from agent.recovering.rules import Remedy
@@ -256,6 +258,8 @@ class Steps:
         match outcome:
             case Outcome.NO_HELP if refused or within or mending.attempts > DEFAULT_ATTEMPTS:
                 raise mending.told(error) from error
+            case Outcome.STOP if refused and remedy is not None:
+                raise PersonNeeded(str(mending.told(error)), hint="give other values") from error
             case Outcome.STOP:
                 raise mending.told(error) from error
             case Outcome.SKIP:
@@ -299,8 +303,8 @@ class Steps:
     async def _after_doubt(self, run: Run, step: TaskStep, error: Exception) -> list[Verdict] | None:
         """It may have happened, and must not be repeated blindly: page and knowledge are asked.
 
-        Returns where it happened, None where the page refused it. Raises `Again` where it did not
-        happen otherwise, `PersonNeeded` where nothing tells.
+        Returns where it happened, None where the page refused it, in a way or in words for which the step
+        has a rule. Raises `Again` where it did not happen otherwise, `PersonNeeded` where nothing tells.
         """
         engine, key = self._engine, run.key(step)
         if await self._refused(run, step):
@@ -314,6 +318,8 @@ class Steps:
         if effect.status is Happened.DID_NOT_HAPPEN:
             if key is not None:
                 await engine.keeper.conclude(engine.keeper.latest(key), "did_not_happen")
+            if await self._told_no(step):
+                return None
             raise Again(f"{error}; it did not happen: {effect.reason}") from error
         raise in_doubt(run, step, str(error), effect.reason) from error
 
@@ -326,6 +332,17 @@ class Steps:
         except PageError:
             return False  # there is no page to say anything
         return any(verdict.held for verdict in verdicts)
+
+    async def _told_no(self, step: TaskStep) -> bool:
+        """Whether the page says no in words, and the step says what is to be done then: a wrong password
+        stays wrong.
+        """
+        if not any(rule.condition in INVALID for rule in step.error_handling):
+            return False
+        try:
+            return bool((await complaints(self._session.page, {})).alerts)
+        except PageError:
+            return False
 
     async def _repair(self, step: TaskStep) -> None:
         """Between two attempts: out of the way what covers the page, back to a known screen."""

@@ -22,6 +22,7 @@ from agent.page.errors import (
     SelectorUnusable,
 )
 from agent.session import BROWSERS_OWN_ERROR
+from kb_schema import vocabulary
 from kb_schema.graph import ErrorState
 
 INVALID = ("validation_failed", "validation_error", "validation_errors")
@@ -98,9 +99,14 @@ def _by_page(error: Exception, signs: Signs, action_type: str | None) -> Iterato
         yield from SIGNED_OUT
     if isinstance(error, GateFailed):
         return
-    fields = signs.complaints.fields
-    if any(each.marked for each in fields) or (fields and action_type in _SENDS):
+    fields, sent = signs.complaints.fields, _may_send(action_type)
+    if any(each.marked for each in fields) or (sent and (fields or signs.complaints.alerts)):
         yield from INVALID
+
+
+def _may_send(action_type: str | None) -> bool:
+    """Whether a form may have been sent: by an action of the vocabulary that does, or by a site's own recipe."""
+    return action_type is not None and (action_type in _SENDS or vocabulary.canonical(action_type) is None)
 
 
 def _by_error(error: Exception, action_type: str | None) -> Iterator[str]:

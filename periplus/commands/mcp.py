@@ -29,6 +29,7 @@ from periplus.commands.mcp_tokens import app as tokens
 from periplus.desk import path_engines
 from periplus.errors import UserError
 from periplus.logbook import open_logbook
+from periplus.logs import to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
@@ -115,6 +116,7 @@ def mcp(
     """
     if context.invoked_subcommand is not None:
         return
+    to_stderr()
     settings = load_mcp_settings()
     if headed and not agent:
         raise UserError("--headed: only the agent has a browser", fix="give --agent, too, or leave it out")

@@ -18,6 +18,7 @@ from agent.synthesis.validating import ValidationResults
 from kb_schema.traces import ExecutionTrace
 from periplus.commands.run import _parsed
 from periplus.errors import UserError
+from periplus.logs import to_stderr
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 from periplus.synthesis_report import screens_of, write_report
 from periplus.synthesizing import Site, identified, induced, published, read_traces, validated, written
@@ -73,6 +74,7 @@ def synthesize(
 
     Exit code 0 done, 1 validation failed (then nothing is published), 2 something to put right.
     """
+    to_stderr()
     console = Console()
     given = _parsed(inputs or [])
     read = read_traces(traces)

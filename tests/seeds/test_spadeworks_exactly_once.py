@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,7 +15,7 @@ from agent.engine.engine import Engine
 from kb_schema.runs import RunStatus
 from kb_store.runs import open_runs
 from periplus.logbook import Kept
-from tests.support.live_spadeworks import SEED, Controls, visiting
+from tests.support.live_spadeworks import ACCOUNT, SEED, Controls, visiting
 from tests.support.lives import another_life, cut_off, kept_state
 from tests.support.rotation import rotating
 
@@ -86,3 +87,17 @@ async def test_a_campaign_whose_run_was_cut_off_anywhere_is_launched_once(
     (campaign,) = [each for each in found["campaigns"] if each["name"] == "Spring <1>"]
     assert (campaign["start_date"], campaign["daily_limit"]) == ("03/01/2027", 50)
     assert result.outputs["created_campaign_id"] == campaign["id"]
+
+
+async def test_a_wrong_password_stays_wrong_and_is_sent_once(live, stores, browser):
+    async with visiting(live, stores, browser) as session:
+        sent: list[str] = []
+        session.page.on(
+            "request", lambda request: sent.append(request.url) if request.method == "POST" else None
+        )
+        wrong = {**ACCOUNT, "password": "not-the-password"}
+        session.context.global_values.update(wrong)
+        result = await Engine(session).run_task("create_agent", {"agent_name": "Nobody"})
+    assert result.status is RunStatus.NEEDS_PERSON
+    assert "not right" in (result.error or ""), result.error
+    assert [urlsplit(url).path for url in sent] == ["/login"]
