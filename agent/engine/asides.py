@@ -79,13 +79,15 @@ class Asides:
         if call.download is not None:
             values[call.download] = await self._keep_download()
 
-    async def settle(self, *, unseen: bool = False) -> None:
-        """Tell of dialogs; raise what was refused. `unseen`: nothing was looked at since the action, so
-        what it leads to may only be beginning. Raises `NotAuthored`, `LedAway`.
+    async def settle(self, *, unseen: bool | None = None) -> None:
+        """Tell of dialogs; raise what was refused. `unseen`: the step is over, and nothing was looked at since
+        its action, so what that leads to may only be beginning; None: it is not over yet. Raises
+        `NotAuthored`, `LedAway`.
         """
         came = self._here()
         await came.settled(await self._grace_s() if unseen and self._may_lead else 0.0)
-        self._may_lead = False  # a step made of steps has nothing more to wait for
+        if unseen is not None:
+            self._may_lead = False  # a step made of steps has nothing more to wait for
         for said in came.said:
             self._session.bus.tell(DialogAnswered(said.kind, said.message, said.accepted))
         came.said.clear()

@@ -184,7 +184,10 @@ def _check(asked: _Asked) -> None:
         ("a task", asked.task), ("--resume", asked.resume), ("--undo", asked.undo),
     ) if given is not None]  # fmt: skip
     if len(named) > 1:
-        raise UserError(f"{' and '.join(named)} are different things to do", fix="give one of them")
+        raise UserError(
+            f"{' and '.join(named)} are different things to do",
+            fix="give one of them: `periplus run TASK`, `periplus run --resume last`, `periplus run --undo last`",
+        )
     if not named and asked.goal is None:
         raise UserError(
             "name a task, a screen to get to, or a run to carry on",
