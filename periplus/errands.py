@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from agent.context import Asker
 from agent.engine.engine import Engine
 from agent.engine.goals import reach, then
+from agent.engine.keeping import LATEST
 from agent.engine.state import RunState
 from agent.engine.stopping import Stop, Stopped
 from agent.engine.workflows import run_workflow
@@ -35,7 +36,7 @@ from kb_schema.read_backs import Happened
 from kb_schema.runs import RunKind, RunResult, RunStatus, StoredRun
 from kb_schema.values import IoSpec
 from kb_schema.workflows import Workflow
-from kb_store import Stores
+from kb_store import StoreError, Stores
 from kb_store.run_leases import holding_run
 from kb_store.runs import RunStore
 from periplus.errors import UserError
@@ -178,6 +179,13 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
 async def _kept(errand: Errand, runs: RunStore) -> RunState:
     kept = await runs.checkpoint(errand.run_id)
     if kept is None:
+        entries = await runs.journal(errand.run_id)
+        if any(entry.outcome != "did_not_happen" for entry in entries):
+            raise UserError(
+                f"run {errand.run_id} did something, and nothing is kept to carry on from",
+                fix=f"checkpoints are kept for a day; `periplus runs show {errand.run_id}` tells what it did:"
+                " look on the site before it is done again",
+            )
         raise UserError(
             f"of run {errand.run_id} nothing is kept to carry on from",
             fix=f"checkpoints are kept for a day; begin anew: `periplus run {errand.subject}`",
@@ -247,3 +255,6 @@ async def _told(result: RunResult, gear: Gear, log: RunLog) -> None:
     note = await end_record(log, ending_of(result), files, metrics=metrics_of(result))
     if note:
         gear.note(note)
+    elif result.status is RunStatus.SUCCESS:  # its end is noted: there is nothing to carry on any more
+        with suppress(StoreError):
+            await gear.runs.drop_checkpoint(result.run_id, LATEST)

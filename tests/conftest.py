@@ -30,6 +30,15 @@ os.environ.setdefault("PERIPLUS_KEYRING", "0")  # no test waits for a person's k
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of tests marked `sampled(share)` that share is in the normal run, drawn anew each time; the nightly has all."""
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None and rotation.dice(item.nodeid).random() >= mark.args[0]:
+            item.add_marker(pytest.mark.nightly)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """How to draw the same samples again."""
     terminalreporter.write_line(f"rotating samples: {rotation.VARIABLE}={rotation.SEED}")

@@ -252,9 +252,7 @@ class Engine:
         if run.path is None:
             return
         await note_reversal(self, run, succeeded=status is RunStatus.SUCCESS)
-        if status is RunStatus.SUCCESS and run.depth == 0:
-            await self.keeper.forget()
-        elif status is RunStatus.SUCCESS:
+        if status is RunStatus.SUCCESS:  # of the run itself, too: its end may not be noted anywhere yet
             run.frame.over = True
             await self.keep(run)
         elif run.depth == 0:

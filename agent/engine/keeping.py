@@ -87,12 +87,6 @@ class Keeper:
         """What the browser knows, but no secret."""
         return storage_without(await browser_storage(page), self._context.redact)
 
-    async def forget(self) -> None:
-        """The run came to its good end: there is nothing to carry on."""
-        if self._port is not None:
-            with suppress(NotKept):
-                await self._port.drop_checkpoint(self._context.run_id, LATEST)
-
     async def begin(self, key: str, action: str, details: dict[str, Any]) -> str:
         """Write down that something is about to be done; the key of the entry.
 

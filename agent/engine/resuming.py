@@ -48,6 +48,11 @@ class Resuming:
                 return index  # what it is made of finds its own way back
             if await self._settled(run, step, key):
                 return index + 1
+        elif run.frame.looked:  # only its end is missing, and what its page said of it may be gone
+            effect = await engine.effects.happened(run, lambda: self.sign_in(run))
+            if effect.status is Happened.HAPPENED:
+                await self.settle(run, run.steps[-1], effect)
+                return index
         return await self._return_to(run, index)
 
     async def _settled(self, run: Run, step: TaskStep, key: str) -> bool:
@@ -145,6 +150,12 @@ class Resuming:
     async def _return_to(self, run: Run, index: int) -> int:
         """The latest step from which everything can be done again that is not done before `index`."""
         for door in run.doors(index):
+            if door < len(run.steps) and _finds_its_own_way(run.steps[door]):
+                await (
+                    self._engine.guide.arrive()
+                )  # where it was then may not be there any more (a login page)
+                run.back_to(door)
+                return door
             url, screen_id = run.place(door)
             if not url.startswith(("http://", "https://")) or await self._is_at(run, url, screen_id):
                 run.back_to(door)
@@ -172,6 +183,11 @@ class Resuming:
             except AgentError:
                 return False
         return False
+
+
+def _finds_its_own_way(step: TaskStep) -> bool:
+    action = step.action
+    return action.canonical_type == "navigate" and (action.target_screen or action.url) is not None
 
 
 def _seen(run: Run, step: TaskStep, effect: Finding) -> StepRecord:
