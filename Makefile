@@ -2,7 +2,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-JOBS ?= 2
+JOBS ?= 3
 PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
 # Folders arrive one by one; style is checked on those that are there.
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)

@@ -17,6 +17,8 @@ from kb_schema import parse_document
 from kb_schema.calls import ActionCall
 from kb_schema.runs import EvidenceLevel, RunStatus
 
+pytestmark = pytest.mark.sampled(0.4)
+
 TO_FORM = {
     "step_id": "go",
     "action": {"action_type": "navigate", "target_screen": "boat_new", "method": "path"},

@@ -19,6 +19,8 @@ from tests.support import warm
 from tests.support.processes import descendants, process_is_alive
 from tests.support.warm import Started
 
+pytestmark = pytest.mark.sampled(0.5)
+
 HARBOUR = str(Path(__file__).parent.parent / "data" / "harbour")
 
 

@@ -18,6 +18,8 @@ from periplus.demo import DemoSettings, run_demo
 from periplus.errors import UserError
 from periplus.seeds import find_seed
 
+pytestmark = pytest.mark.sampled(0.5)
+
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 LEFT = {"captions.vtt", "captions.srt", "result.json", "report.html", "session"}
 

@@ -16,6 +16,8 @@ from kb_schema.presentation import PresentationFlow
 from kb_schema.runs import RunResult
 from kb_schema.selectors import css
 
+pytestmark = pytest.mark.sampled(0.5)
+
 
 def _player(session, **options):
     began = time.monotonic()

@@ -20,6 +20,8 @@ from kb_store.runs import open_runs
 from periplus.logbook import Kept, _Lessons
 from tests.support.lives import another_life, kept_state
 
+pytestmark = pytest.mark.sampled(0.4)
+
 TO_QUAY = {
     "step_id": "go",
     "action": {"action_type": "navigate", "target_screen": "quay"},

@@ -16,6 +16,8 @@ from kb_schema.runs import StoredRun
 from kb_store.runs import open_runs
 from tests.support import warm
 
+pytestmark = pytest.mark.sampled(0.5)
+
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 
 

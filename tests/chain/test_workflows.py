@@ -15,6 +15,8 @@ from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
+pytestmark = pytest.mark.sampled(0.5)
+
 BOATS = {"type": "element_visible", "element": "tr.boat"}
 REGISTER: dict[str, Any] = {
     "type": "task", "node_id": "register", "task_id": "register_boat",

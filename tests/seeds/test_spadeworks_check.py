@@ -20,6 +20,8 @@ from kb_schema.snapshots import PageSnapshot
 from periplus.cli import main
 from tests.seeds.test_spadeworks_kb import ADDRESSES, NEEDS_ACTING, ROOT, SEED, Site, site  # noqa: F401 - fixture
 
+pytestmark = pytest.mark.sampled(0.5)
+
 ANYBODY = ("login", "login_code")
 """Screens that one who is signed in does not get to see."""
 AGENT_PAGES = r"^https://app\.spadeworks\.co/agent/.*$"

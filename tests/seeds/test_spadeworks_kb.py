@@ -36,6 +36,8 @@ from seeds.spadeworks.site import sample
 from seeds.spadeworks.site.settings import DEMO_EMAIL, DEMO_PASSWORD
 from tests.support.rotation import rotating
 
+pytestmark = pytest.mark.sampled(0.4)
+
 ROOT = Path(__file__).parents[2]
 SEED = ROOT / "seeds" / "spadeworks"
 BASE = "https://app.spadeworks.co"
