@@ -57,6 +57,8 @@ class _Moved:
     tab: int
     at: float
     order: int
+    since_action_ms: float
+    """Since what was last done in the tab by then, unless that had led on already."""
 
 
 @dataclass(slots=True)
@@ -164,7 +166,12 @@ class Recorder:
 
         def moved(frame: Frame) -> None:
             if frame == page.main_frame:
-                self._put(_Moved(tab, time.time() * 1000, self._next()))
+                at, known = time.time() * 1000, self._tabs[tab]
+                since, known.acted_at = (
+                    at - known.acted_at,
+                    0.0,
+                )  # what is to come does not answer the same action
+                self._put(_Moved(tab, at, self._next(), since))
 
         page.on("framenavigated", moved)
 
@@ -224,10 +231,9 @@ class Recorder:
             tab.arrived or not url.startswith(_BLANK),
         )
         try:
-            own = await tab.history.step(since_action_ms=item.at - tab.acted_at)
+            own = await tab.history.step(since_action_ms=item.since_action_ms)
         except DriverError:
             return
-        tab.acted_at = 0.0  # what is to come does not answer the same action
         if (
             url.startswith(_BLANK)
             or own is None

@@ -50,9 +50,10 @@ FIELD = "<input class=go>"
 async def test_no_kind_of_action_reaches_an_element_that_is_not_safe(page, unsafe):
     html, point = UNSAFE[unsafe]
     await show(page, HEARING + html.replace("{}", FIELD))
-    for action in ON_ELEMENTS:
+    for number, action in enumerate(ON_ELEMENTS):
+        patience = 0.0 if number else 2.0  # a page that has just been drawn is not at rest yet
         with pytest.raises(GateFailed) as caught:
-            await perform(page, action, selector=css(".go"), value="x", timeout_s=0)
+            await perform(page, action, selector=css(".go"), value="x", timeout_s=patience)
         assert caught.value.point is point, action
     assert await page.evaluate("heard") == []
 
