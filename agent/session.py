@@ -24,7 +24,7 @@ from agent.knowledge import Knowledge
 from agent.media.veil import Veil
 from agent.page.acting import Pace
 from agent.page.changing import wait_for_change
-from agent.page.evaluating import evaluated
+from agent.page.evaluating import evaluate
 from agent.page.locating import beginning_with, fill_selector_parameters
 from agent.page.snapshot import revision_of, snapshot_and_revision
 from kb_schema.answers import Identification
@@ -262,7 +262,7 @@ class Session:
             scope = ElementScope(elements, self.website.authenticated_when, values or {}, healed)
             if by_screen:
                 known = replace(known, screen_known=True, screen_id=self.screen_id)
-            judged, seen = await evaluated(self.page, conditions, scope, known)
+            judged, seen = await evaluate(self.page, conditions, scope, known)
             verdicts = [told(v, c, healed) for v, c in zip(judged, conditions, strict=True)]
             self._seen = seen.revision
             same = looked > 0 and self._knows_the_address()  # what moved on it did so while it was looked at

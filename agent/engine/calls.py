@@ -42,6 +42,11 @@ class Known(str):
     __slots__ = ()
 
 
+def finds_its_own_way(call: ActionCall) -> bool:
+    """Whether it does not matter where it begins: it says itself where to go."""
+    return call.canonical_type == "navigate" and (call.target_screen or call.url) is not None
+
+
 def _fill_target(template: str, values: Mapping[str, Any]) -> Any:
     """CSS or an element's id: what is filled in is quoted, so that no value can change what is meant,
     and a value that is the whole of it can only name an element.

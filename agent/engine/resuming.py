@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent.engine.calls import finds_its_own_way
 from agent.engine.running import Run
 from agent.engine.steps import COMPOSITE, in_doubt
 from agent.errors import AgentError, StepFailed
@@ -150,7 +151,7 @@ class Resuming:
     async def _return_to(self, run: Run, index: int) -> int:
         """The latest step from which everything can be done again that is not done before `index`."""
         for door in run.doors(index):
-            if door < len(run.steps) and _finds_its_own_way(run.steps[door]):
+            if door < len(run.steps) and finds_its_own_way(run.steps[door].action):
                 await (
                     self._engine.guide.arrive()
                 )  # where it was then may not be there any more (a login page)
@@ -183,11 +184,6 @@ class Resuming:
             except AgentError:
                 return False
         return False
-
-
-def _finds_its_own_way(step: TaskStep) -> bool:
-    action = step.action
-    return action.canonical_type == "navigate" and (action.target_screen or action.url) is not None
 
 
 def _seen(run: Run, step: TaskStep, effect: Finding) -> StepRecord:

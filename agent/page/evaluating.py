@@ -15,13 +15,6 @@ from kb_schema.probes import Facts, Scope, Verdict
 
 async def evaluate(
     page: Page, conditions: Sequence[BaseCondition], scope: Scope, facts: Facts | None = None
-) -> list[Verdict]:
-    """The verdict on each condition, as `evaluated`."""
-    return (await evaluated(page, conditions, scope, facts))[0]
-
-
-async def evaluated(
-    page: Page, conditions: Sequence[BaseCondition], scope: Scope, facts: Facts | None = None
 ) -> tuple[list[Verdict], PageFacts]:
     """The verdict on each condition, and what the page said for it.
 

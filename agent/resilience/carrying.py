@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.engine.calls import finds_its_own_way
 from agent.engine.steps import COMPOSITE, FINAL, Again
 from agent.errors import AgentError, NotInKnowledge, StepFailed, share_of, touched_the_page
 from agent.events import Replanned
@@ -291,7 +292,7 @@ class Resilience:
         run.pass_over(index, engine.session.page.url)
         if leads_somewhere(attempt.step):
             why = f"not reached: {attempt.step.step_id} failed"
-            while following < len(run.steps) and not _finds_its_own_way(run.steps[following]):
+            while following < len(run.steps) and not _starts_anywhere(run.steps[following]):
                 step = run.steps[following]
                 record = self._record(attempt, why, StepStatus.SKIPPED, step).model_copy(
                     update={"degraded": True}
@@ -362,5 +363,5 @@ def _may_be_tried_again(failure: Failure) -> bool:
     return failure.repeatable or not failure.touched
 
 
-def _finds_its_own_way(step: TaskStep) -> bool:
-    return step.action.canonical_type in ("navigate", "run_task")
+def _starts_anywhere(step: TaskStep) -> bool:
+    return step.action.canonical_type == "run_task" or finds_its_own_way(step.action)

@@ -20,6 +20,7 @@ from kb_schema.read_backs import Happened
 from kb_schema.runs import RunResult, RunStatus
 from kb_store import Stores
 from kb_store.runs import RunStore
+from periplus.commands.on_a_site import BaseUrl, Headed, WebsiteId, read_inputs
 from periplus.errands import RESULT, Errand, Gear, carry_out, to_carry_on
 from periplus.errors import UserError
 from periplus.live import LiveView
@@ -67,13 +68,9 @@ def run(
             metavar="SCREEN", help="The screen to end on. Without a task: only get there.", show_default=False
         ),
     ] = None,
-    website: Annotated[
-        str | None, typer.Option(help="Which website; needed where the store has several.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Where the site is, if not where it was authored.")
-    ] = None,
-    headed: Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")] = None,
+    website: WebsiteId = None,
+    base_url: BaseUrl = None,
+    headed: Headed = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +125,7 @@ def run(
     """
     console = Console(stderr=as_json)
     asked = _Asked(
-        task, goal, resume, undo, _parsed(inputs or []), website, base_url, headed, _seen(happened)
+        task, goal, resume, undo, read_inputs(inputs or []), website, base_url, headed, _seen(happened)
     )
     _check(asked)
     moment = datetime.now().astimezone()
@@ -244,18 +241,6 @@ def _gear(
         console.print(f"[yellow]{escape(text)}[/]", soft_wrap=True)
 
     return Gear(stores, runs, browsers, folder, asker=_asker(view), listeners=[view], note=note)
-
-
-def _parsed(pairs: list[str]) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise UserError(
-                f"--input {pair!r} is not NAME=VALUE", fix='write it like --input agent_name="Ada"'
-            )
-        values[name.strip()] = value
-    return values
 
 
 def _asker(view: LiveView) -> Asker | None:

@@ -16,7 +16,7 @@ from rich.table import Table
 from agent.synthesis.pipeline import PipelineResult
 from agent.synthesis.validating import ValidationResults
 from kb_schema.traces import ExecutionTrace
-from periplus.commands.run import _parsed
+from periplus.commands.on_a_site import BaseUrl, Headed, WebsiteId, read_inputs
 from periplus.errors import UserError
 from periplus.logs import to_stderr
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
@@ -52,13 +52,9 @@ def synthesize(
         list[str] | None,
         typer.Option("--input", "-i", metavar="NAME=VALUE", help="For --validate; secrets are in no trace."),
     ] = None,
-    website: Annotated[
-        str | None, typer.Option(help="Which website; needed where the store has several.")
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Where the site is, if not where it was authored.")
-    ] = None,
-    headed: Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")] = None,
+    website: WebsiteId = None,
+    base_url: BaseUrl = None,
+    headed: Headed = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for reports and documents.")] = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -76,7 +72,7 @@ def synthesize(
     """
     to_stderr()
     console = Console()
-    given = _parsed(inputs or [])
+    given = read_inputs(inputs or [])
     read = read_traces(traces)
     folder = out or Path("out") / f"synthesis-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     folder.mkdir(parents=True, exist_ok=True)

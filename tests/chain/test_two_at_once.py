@@ -13,28 +13,13 @@ from kb_store import load_knowledge, open_stores
 from loaders.files import read_knowledge_folder
 from tests.chain.conftest import HARBOUR
 from tests.support import warm
-
-REGISTER = {
-    "type": "task", "task_id": "register", "website_id": "harbour",
-    "io_spec": {"inputs": [{"name": "boat_name", "source": "user_input"}]},
-    "steps": [
-        {"step_id": "open", "action": {"action_type": "navigate", "target_screen": "boat_new"}},
-        {"step_id": "name", "action": {"action_type": "fill", "target": "name_field", "value": "{boat_name}"}},
-        {"step_id": "moor", "action": {"action_type": "click", "target": "moor"},
-         "postconditions": [{"type": "navigates_to", "screen_id": "quay"}]},
-    ],
-    "read_back": {
-        "screen_id": "quay", "expect": "one_more",
-        "extraction": {"method": "table_extraction", "selector": "tr.boat", "columns": {"name": "td.name"}},
-        "where": {"name": "{boat_name}"},
-    },
-}  # fmt: skip
+from tests.support.harbour import moors_a_boat
 
 
 @pytest.fixture
 async def data_dir(tmp_path):
     knowledge, _ = read_knowledge_folder(HARBOUR / "kb")
-    tasks = {**knowledge.by_kind["task"], "register": parse_document(REGISTER)}
+    tasks = {**knowledge.by_kind["task"], "register": parse_document(moors_a_boat("register"))}
     async with open_stores(tmp_path) as stores:
         knowledge = replace(knowledge, by_kind={**knowledge.by_kind, "task": tasks})
         await load_knowledge(stores.documents, stores.graph, knowledge)

@@ -31,24 +31,11 @@ from periplus.agent_server.server import create_agent_server
 from periplus.agent_server.workshop import Workshop, WorkshopLimits
 from periplus.seeds import find_seed
 from periplus.sites import running_site
+from tests.support.harbour import moors_a_boat
 
 ROOT = Path(__file__).parents[2]
 HARBOUR = ROOT / "tests/data/harbour"
-ASKS = {
-    "type": "task", "task_id": "name_a_boat",
-    "io_spec": {"inputs": [{"name": "boat_name", "description": "What she is called", "source": "user_input"}]},
-    "steps": [
-        {"step_id": "open", "action": {"action_type": "navigate", "target_screen": "boat_new"}},
-        {"step_id": "name", "action": {"action_type": "fill", "target": "name_field", "value": "{boat_name}"}},
-        {"step_id": "moor", "action": {"action_type": "click", "target": "moor"},
-         "postconditions": [{"type": "navigates_to", "screen_id": "quay"}]},
-    ],
-    "read_back": {
-        "screen_id": "quay", "expect": "one_more",
-        "extraction": {"method": "table_extraction", "selector": "tr.boat", "columns": {"name": "td.name"}},
-        "where": {"name": "{boat_name}"},
-    },
-}  # fmt: skip
+ASKS = moors_a_boat("name_a_boat")
 ASKS_LATER = {
     "type": "task", "task_id": "name_it_later",
     "steps": [{"step_id": "all", "action": {"action_type": "run_task", "task_id": "name_a_boat"}}],

@@ -241,7 +241,7 @@ async def test_live_page_and_its_snapshot_agree_with_the_table(open_page, each: 
     condition = CONDITION.validate_python(each.condition)
     facts = Facts(**each.facts)
 
-    [live] = await evaluate(page, [condition], SCOPE, facts)
+    ([live], _) = await evaluate(page, [condition], SCOPE, facts)
     snapshot = await take_snapshot(page)
     [stored] = evaluate_stored(snapshot, [condition], SCOPE, facts)
 
@@ -265,7 +265,8 @@ async def test_all_conditions_of_a_page_cost_one_round_trip(page, monkeypatch):
 
     monkeypatch.setattr(page, "evaluate", counted)
     conditions = [CONDITION.validate_python(each.condition) for each in CASES]
-    assert len(await evaluate(page, conditions, SCOPE)) == len(CASES)
+    verdicts, _ = await evaluate(page, conditions, SCOPE)
+    assert len(verdicts) == len(CASES)
     assert len(calls) == 1
 
 
