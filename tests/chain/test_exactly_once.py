@@ -170,6 +170,44 @@ async def test_a_run_cut_off_anywhere_is_carried_on_without_repeating_anything(
     assert len({step.step_id for step in result.steps}) == 3
 
 
+async def test_a_run_whose_end_was_not_noted_is_over_all_the_same(session, site, kept, browser):
+    _knows(session, read_back=READ_BACK)
+    first = await Engine(session, keeping=kept).run_task("register_boat", {"boat_name": "Tern"})
+    async with another_life(session, browser) as again:
+        engine = Engine(again, keeping=kept, resume=await kept_state(kept, session))
+        result = await engine.run_task("register_boat")
+    assert (result.status, result.outputs) == (RunStatus.SUCCESS, first.outputs)
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
+async def test_where_what_the_page_said_at_the_end_is_gone_the_site_is_asked(session, site, kept, browser):
+    _knows(session, read_back=READ_BACK)
+    await Engine(session, keeping=kept).run_task("register_boat", {"boat_name": "Tern"})
+    state = await kept_state(kept, session)
+    frame = state.frames["register_boat"]
+    frame.over = False  # cut off after its last step, and `?new=1` is what shows "Boat registered"
+    for done in frame.done.values():
+        done.url = done.url.partition("?")[0]
+    async with another_life(session, browser) as again:
+        result = await Engine(again, keeping=kept, resume=state).run_task("register_boat")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.evidence is EvidenceLevel.VERIFIED
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
+async def test_a_run_that_begins_with_a_way_needs_no_page_to_come_back_to(session, site, kept, browser):
+    """As after signing in: the login page it began on shows something else by then."""
+    _knows(session, read_back=READ_BACK)
+    assert await cut_off(session, kept, "register_boat", {"boat_name": "Tern"}, 1)
+    state = await kept_state(kept, session)
+    frame = state.frames["register_boat"]
+    frame.url, frame.screen_id = f"{site.url}/quay", "boat_new"
+    async with another_life(session, browser) as again:
+        result = await Engine(again, keeping=kept, resume=state).run_task("register_boat")
+    assert result.status is RunStatus.SUCCESS, result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
 def _knows_a_fleet(session):
     fleet = {
         "type": "task", "task_id": "fleet",
