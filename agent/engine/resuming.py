@@ -12,8 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.engine.calls import finds_its_own_way
+from agent.engine.doubting import in_doubt
 from agent.engine.running import Run
-from agent.engine.steps import COMPOSITE, in_doubt
+from agent.engine.steps import COMPOSITE
 from agent.errors import AgentError, StepFailed
 from agent.page.errors import PageError
 from agent.session import SETTLE_S

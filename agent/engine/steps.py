@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from agent.engine.calls import fill_call, fill_conditions, is_idempotent
+from agent.engine.doubting import Again, Doubt
 from agent.engine.iterate import run_iterator
 from agent.engine.running import Run
 from agent.engine.undoing import read_former
@@ -27,17 +28,15 @@ from agent.errors import (
     touched_the_page,
 )
 from agent.events import StepEnded, StepStarted
-from agent.page.complaints import complaints
 from agent.page.errors import PageError, PageGone
 from agent.recovering.cases import Outcome
 from agent.recovering.checking import check_step, check_task, left_out_for_certain
-from agent.recovering.names import INVALID
 from agent.recovering.recovering import Mending
 from agent.recovering.remedying import Remedying
 from agent.recovering.rules import Remedy
 from kb_schema import vocabulary
 from kb_schema.calls import ActionCall
-from kb_schema.conditions import BaseCondition, ElementVisible
+from kb_schema.conditions import BaseCondition
 from kb_schema.evaluation import passed
 from kb_schema.probes import Status, Verdict
 from kb_schema.read_backs import Happened
@@ -57,15 +56,6 @@ COMPOSITE = frozenset({"run_task", "execute_iterator"})
 """Steps made of other steps: each of those is kept by itself."""
 FINAL = (InputMissing, PersonNeeded, PageGone, NotInKnowledge, SiteUnreachable, KnowledgeUnavailable, NotKept)
 """Errors that no further attempt mends."""
-
-
-class Again(Exception):
-    """What the step was to do did not happen, and doing it again needs steps before it."""
-
-    def __init__(self, reason: str, *, index: int | None = None) -> None:
-        super().__init__(reason)
-        self.reason, self.index = reason, index
-        """`index`: of the step to go on from; None: the one that failed."""
 
 
 class _LeftOut(Exception):
@@ -88,6 +78,7 @@ class Steps:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._session = engine.session
+        self.doubt = Doubt(engine)
         self.under_way: list[str] = []
         """Tasks that run now, the outermost first: none of them is a remedy for its own troubles."""
         self.refused: ValueRefused | None = None
@@ -214,7 +205,11 @@ class Steps:
         """Carry the step out, again where that is safe and its rules allow (KS 9.7)."""
         step, mendings = run.steps[index], self._mendings.setdefault(run, {})
         mending = mendings.setdefault(step.step_id, Mending(self._engine, run, index))
-        if repeatable and run.again.get(step.step_id) and (verdicts := await self._holds_by_now(run, step)):
+        if (
+            repeatable
+            and run.again.get(step.step_id)
+            and (verdicts := await self.doubt.holds_by_now(run, step))
+        ):
             return verdicts
         first: _Before | None = before
         while True:
@@ -247,7 +242,7 @@ class Steps:
         step, touched = run.steps[index], touched_the_page(error)
         composite, refused = step.action.canonical_type in COMPOSITE, False
         if touched and not repeatable and not composite:
-            happened = await self._after_doubt(run, step, error)
+            happened = await self.doubt.settled(run, step, error)
             if happened is not None:
                 return happened
             refused = True
@@ -265,13 +260,13 @@ class Steps:
             case Outcome.SKIP:
                 raise _LeftOut(str(error))
             case Outcome.DONE:
-                return await self._holds_by_now(run, step)
+                return await self.doubt.holds_by_now(run, step)
             case Outcome.BACK:
                 raise Again(str(error)) from error
         if remedy is not None and remedy.retry_step is not None:
             await self._from_step(run, index, remedy, error)
         await self._repair(step)
-        if touched and (verdicts := await self._holds_by_now(run, step)):
+        if touched and (verdicts := await self.doubt.holds_by_now(run, step)):
             return verdicts
         _, screen_id = run.place(index)
         if screen_id is not None and self._session.screen_id != screen_id:
@@ -293,56 +288,6 @@ class Steps:
                 raise error
         run.back_to(start)
         raise Again(str(error), index=start) from error
-
-    async def _holds_by_now(self, run: Run, step: TaskStep) -> list[Verdict]:
-        """What the step was to bring about, where the page shows it after all: then it is not repeated."""
-        conditions = fill_conditions(step.postconditions, run.values)
-        verdicts = await self._session.judge(conditions, run.values)
-        return verdicts if all(map(passed, conditions, verdicts)) else []
-
-    async def _after_doubt(self, run: Run, step: TaskStep, error: Exception) -> list[Verdict] | None:
-        """It may have happened, and must not be repeated blindly: page and knowledge are asked.
-
-        Returns where it happened, None where the page refused it, in a way or in words for which the step
-        has a rule. Raises `Again` where it did not happen otherwise, `PersonNeeded` where nothing tells.
-        """
-        engine, key = self._engine, run.key(step)
-        if await self._refused(run, step):
-            if key is not None:
-                await engine.keeper.conclude(engine.keeper.latest(key), "did_not_happen")
-            return None
-        effect = await engine.effects.happened(run, lambda: engine.resuming.sign_in(run))
-        if effect.status is Happened.HAPPENED:
-            await engine.resuming.settle(run, step, effect)
-            return []
-        if effect.status is Happened.DID_NOT_HAPPEN:
-            if key is not None:
-                await engine.keeper.conclude(engine.keeper.latest(key), "did_not_happen")
-            if await self._told_no(step):
-                return None
-            raise Again(f"{error}; it did not happen: {effect.reason}") from error
-        raise in_doubt(run, step, str(error), effect.reason) from error
-
-    async def _refused(self, run: Run, step: TaskStep) -> bool:
-        """Whether the page itself says that the form was not accepted."""
-        signs: list[BaseCondition] = [ElementVisible(type="element_visible", element='[aria-invalid="true"]')]
-        signs += [condition for condition in step.postconditions if condition.success is False]
-        try:
-            verdicts = await self._session.judge(fill_conditions(tuple(signs), run.values), run.values)
-        except PageError:
-            return False  # there is no page to say anything
-        return any(verdict.held for verdict in verdicts)
-
-    async def _told_no(self, step: TaskStep) -> bool:
-        """Whether the page says no in words, and the step says what is to be done then: a wrong password
-        stays wrong.
-        """
-        if not any(rule.condition in INVALID for rule in step.error_handling):
-            return False
-        try:
-            return bool((await complaints(self._session.page, {})).alerts)
-        except PageError:
-            return False
 
     async def _repair(self, step: TaskStep) -> None:
         """Between two attempts: out of the way what covers the page, back to a known screen."""
@@ -490,12 +435,3 @@ class Steps:
                 )
         run.proven = run.proven or any(verdict.held for verdict in verdicts)
         return verdicts
-
-
-def in_doubt(run: Run, step: TaskStep, error: str, reason: str) -> PersonNeeded:
-    """It may have happened, and nothing tells: a person looks."""
-    return PersonNeeded(
-        f"step {step.step_id!r} of {run.task.task_id!r} may have been done or not: {error}; {reason}",
-        hint="look on the site whether it happened; then `periplus run --resume last --it-happened`,"
-        " or `--it-did-not`",
-    )

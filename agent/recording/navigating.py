@@ -5,14 +5,20 @@ Asked of the browser's history, which tells how each entry came about.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from playwright.async_api import CDPSession, Page
+from playwright.async_api import Error as DriverError
 
 _ADDRESSED = frozenset({"typed", "auto_bookmark", "generated", "keyword", "keyword_generated", "address_bar"})
 ANSWER_MS = 1_500
 """A page that goes back or reloads so soon after something was done on it does it because of that."""
+SWAP_S = 2.0
+"""The longest that documents change places in a tab."""
+_SWAPPING = "Not attached to an active page"
 
 Own = Literal["navigate", "navigate_back", "refresh"]
 
@@ -32,14 +38,25 @@ class History:
 
         Raises the driver's error where the page is gone.
         """
-        if self.session is None:
-            self.session = await self.page.context.new_cdp_session(self.page)
-        told = await self.session.send("Page.getNavigationHistory")
+        told = await self._asked()
         index, entries = int(told["currentIndex"]), told["entries"]
         former_index, former = self._index, self._entries
         self._index = index
         self._entries = [(entry["id"], entry["transitionType"]) for entry in entries]
         return _own(entries[index], index, former_index, former, since_action_ms)
+
+    async def _asked(self) -> dict[str, Any]:
+        """The history as the browser tells it, which for a moment it refuses while documents change places."""
+        if self.session is None:
+            self.session = await self.page.context.new_cdp_session(self.page)
+        until = time.monotonic() + SWAP_S
+        while True:
+            try:
+                return await self.session.send("Page.getNavigationHistory")
+            except DriverError as error:
+                if _SWAPPING not in str(error) or self.page.is_closed() or time.monotonic() > until:
+                    raise
+            await asyncio.sleep(0.02)
 
 
 def _own(

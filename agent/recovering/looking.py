@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from agent.engine.calls import fill_conditions
 from agent.errors import AgentError
 from agent.page.errors import PageError
 from agent.recovering.cases import Case, Outcome, recovery
 from agent.session import SETTLE_S
 from kb_schema.conditions import OnScreen
-from kb_schema.evaluation import passed
 
 if TYPE_CHECKING:
     from agent.engine.running import Run
@@ -73,8 +71,6 @@ def begins_on(run: Run, index: int) -> str | None:
 
 async def holds_by_now(case: Case) -> bool:
     """Whether the step names what it is to bring about, and all of it holds."""
-    if case.run is None or case.step is None or not case.step.postconditions:
+    if case.run is None or case.step is None:
         return False
-    conditions = fill_conditions(case.step.postconditions, case.run.values)
-    verdicts = await case.engine.session.judge(conditions, case.run.values)
-    return all(map(passed, conditions, verdicts))
+    return bool(await case.engine.steps.doubt.holds_by_now(case.run, case.step))

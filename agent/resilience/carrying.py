@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.engine.calls import finds_its_own_way
-from agent.engine.steps import COMPOSITE, FINAL, Again
+from agent.engine.doubting import Again
+from agent.engine.steps import COMPOSITE, FINAL
 from agent.errors import AgentError, NotInKnowledge, StepFailed, share_of, touched_the_page
 from agent.events import Replanned
 from agent.page.errors import PageError
@@ -355,7 +356,7 @@ class Resilience:
 
 def _may_be_tried_again(failure: Failure) -> bool:
     """What may not be repeated only where the page was certainly not touched; everything else goes by
-    the journal and the page (`Steps._after_doubt`), the one door. A task within the task has done its
+    the journal and the page (`Doubt.settled`), the one door. A task within the task has done its
     own replanning.
     """
     if failure.step.action.canonical_type in COMPOSITE:

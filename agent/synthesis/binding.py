@@ -38,9 +38,9 @@ class Binder:
     variable, two values are two.
     """
 
-    def __init__(self, aligned: AlignedTraceSet, pages: Pages) -> None:
+    def __init__(self, aligned: AlignedTraceSet, pages: Pages, names: dict[str, str] | None = None) -> None:
         self._aligned, self._pages = aligned, pages
-        self._names: dict[str, str] = {}
+        self.names = {} if names is None else names
         """Variable -> what it stands for."""
 
     def bind(
@@ -173,7 +173,7 @@ class Binder:
         """The name, or with a number where it stands for something else already."""
         wanted = wanted or "value"
         name, number = wanted, 1
-        while self._names.setdefault(name, meaning) != meaning:
+        while self.names.setdefault(name, meaning) != meaning:
             number += 1
             name = f"{wanted}_{number}"
         return name

@@ -356,7 +356,10 @@ class _Stretch:
         ]
         rule = self._rules.rule(passes, constant)
         inner = _Stretch(
-            aligned, self._pages, _BinderOfRounds(self._binder, rule, passes), depth=self._depth + 1
+            aligned,
+            self._pages,
+            _BinderOfRounds(aligned, self._pages, self._binder.names, rule, passes),
+            depth=self._depth + 1,
         )
         numbers = [position.index for position in body]
         each: tuple[ExtractedPatterns, ...] = ()
@@ -457,8 +460,11 @@ class _Stretch:
 class _BinderOfRounds(Binder):
     """Binds inside of a loop: what the round is about comes first."""
 
-    def __init__(self, outer: Binder, rule: LoopRule, passes: Mapping[RowKey, Pass]) -> None:
-        self.__dict__.update(outer.__dict__)
+    def __init__(
+        self, aligned: AlignedTraceSet, pages: Pages, names: dict[str, str], rule: LoopRule,
+        passes: Mapping[RowKey, Pass],
+    ) -> None:  # fmt: skip
+        super().__init__(aligned, pages, names)  # a value is the same variable in and outside of the loop
         self._rule, self._passes = rule, passes
 
     def bind(

@@ -165,16 +165,17 @@ async def test_what_an_address_says_is_read_as_it_was_meant(page):
         "[new URL(location).searchParams.get('q'), decodeURIComponent(location.pathname)]"
     )
     assert said == [HARD, f"/find/{HARD}"]
+    here = Facts(path_base="http://site.test")
     for condition in (
         {"type": "url_contains", "value": "q={name}"},
         {"type": "url_contains", "value": "/find/{name}?"},
         {"type": "url_matches", "pattern": "^/find/{name}\\?q={name}$"},
     ):
         stated = fill_condition(ASKED.validate_python(condition), {"name": HARD})
-        (verdict,) = await evaluate(page, [stated], ElementScope({}, ()), Facts(path_base="http://site.test"))
+        ([verdict], _) = await evaluate(page, [stated], ElementScope({}, ()), here)
         assert verdict.held, verdict.evidence
         other = fill_condition(ASKED.validate_python(condition), {"name": HARD + "!"})
-        (verdict,) = await evaluate(page, [other], ElementScope({}, ()), Facts(path_base="http://site.test"))
+        ([verdict], _) = await evaluate(page, [other], ElementScope({}, ()), here)
         assert not verdict.held
 
 

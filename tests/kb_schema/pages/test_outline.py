@@ -99,7 +99,7 @@ async def desk(browser):
 @pytest.mark.parametrize(("condition", "expected"), TOLD, ids=str)
 async def test_what_a_snapshot_tells_is_what_the_page_tells(desk, condition, expected):
     page, snapshot = desk
-    [live] = await evaluate(page, [CONDITION.validate_python(condition)], SCOPE)
+    ([live], _) = await evaluate(page, [CONDITION.validate_python(condition)], SCOPE)
     [told] = evaluate_stored(snapshot, [CONDITION.validate_python(condition)], SCOPE)
     assert (live.status, told.status) == (expected, expected), (live.evidence, told.evidence)
 
