@@ -295,6 +295,25 @@ def test_agents_are_paged_by_ten(member, page, cards):
     assert len(re.findall("data-agent-id", member.get(f"/agent?page={page}").text)) == cards
 
 
+def test_agent_is_paused_resumed_and_published(member):
+    member.control("seed-agents", {"statuses": ["Live", "Draft"]})
+    live, draft = member.state()["agents"]
+    for agent, then, offers in (
+        (live, "Paused", "Resume"),
+        (live, "Live", "Pause"),
+        (draft, "Live", "Pause"),
+    ):
+        page = member.post(f"/agent/{agent['id']}/switch")
+        assert f">{offers}</button>" in page.text
+        assert next(a for a in member.state()["agents"] if a["id"] == agent["id"])["status"] == then
+    assert member.count("agents_switched") == 3
+
+
+def test_workspace_without_agents_says_so(member):
+    member.control("seed-agents", {"statuses": []})
+    assert "No agents yet" in member.get("/agent").text
+
+
 # --- contacts and campaigns -------------------------------------------------------------------
 
 
@@ -333,6 +352,17 @@ def test_import_names_the_bad_line_and_imports_nothing(member, text, error):
     assert page.status_code == 422
     assert error in page.text
     assert member.count("contacts_imported") == 0
+
+
+def test_calls_to_a_contact_are_forbidden_and_allowed_again(member):
+    member.control("seed-contacts", {"count": 13, "blocked": [1]})
+    assert len(re.findall("data-contact-id", member.get("/contacts?page=2").text)) == 1
+    called, blocked, *_ = member.state()["contacts"]
+    assert ">Allow calls<" in member.fetch(f"/contacts/{called['id']}/calls").json()["row"]
+    assert ">Do not call<" in member.fetch(f"/contacts/{blocked['id']}/calls").json()["row"]
+    assert [c["do_not_call"] for c in member.state()["contacts"]] == [True] + 12 * [False]
+    assert (member.count("contacts_blocked"), member.count("contacts_allowed")) == (1, 1)
+    assert member.fetch("/contacts/con-0/calls").status_code == 404
 
 
 def test_campaign_is_launched_in_three_steps(member):
@@ -507,6 +537,8 @@ def test_faults_can_be_meant_for_one_visitor_and_cleared(member):
         ("faults", {"kind": "delay", "colour": "red"}),
         ("ui-version", {"version": 3}),
         ("otp", {"required": "yes"}),
+        ("seed-agents", {"statuses": ["Asleep"]}),
+        ("seed-contacts", {"blocked": ["0"]}),
         ("reset?visitor=nobody", {}),
     ],
 )

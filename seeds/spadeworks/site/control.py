@@ -5,6 +5,7 @@ always; a request that makes no sense is answered with 400 and ``{"error": ...}`
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from json import JSONDecodeError
 
@@ -14,7 +15,7 @@ from starlette.routing import Route
 
 from seeds.spadeworks.site.faults import Fault, FaultKind
 from seeds.spadeworks.site.site import Site, site_of
-from seeds.spadeworks.site.state import MAX_EMAILS, Visitor
+from seeds.spadeworks.site.state import MAX_AGENTS, MAX_CONTACTS, MAX_EMAILS, STATUSES, Visitor
 from seeds.spadeworks.site.web import Handler
 
 _MAX_MS = 60_000
@@ -43,6 +44,22 @@ class Body:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
             raise ControlError(f"{name!r} must be a whole number from 0 to {most}")
         return value
+
+    def numbers(self, name: str, most: int) -> tuple[int, ...]:
+        """Return a list of whole numbers from 0 to ``most``, empty if missing. Raises ``ControlError``."""
+        values = self._values.get(name, [])
+        if not isinstance(values, list) or not all(
+            type(each) is int and 0 <= each <= most for each in values
+        ):
+            raise ControlError(f"{name!r} must be a list of whole numbers from 0 to {most}")
+        return tuple(values)
+
+    def texts(self, name: str, known: Collection[str], most: int) -> tuple[str, ...]:
+        """Return a list of at most ``most`` strings, each one of ``known``. Raises ``ControlError``."""
+        values = self._values.get(name)
+        if not isinstance(values, list) or len(values) > most or not all(each in known for each in values):
+            raise ControlError(f"{name!r} must be a list of at most {most} of: {', '.join(known)}")
+        return tuple(values)
 
     def flag(self, name: str, default: bool) -> bool:
         """Return true or false. Raises ``ControlError``."""
@@ -188,6 +205,26 @@ async def _seed_emails(request: Request) -> Response:
     return JSONResponse({"count": count})
 
 
+async def _seed_agents(request: Request) -> Response:
+    statuses = (await _body(request, "statuses")).texts("statuses", STATUSES, MAX_AGENTS)
+    for visitor in _addressed(request):
+        visitor.staff(statuses)
+    if _visitor(request) is None:
+        site_of(request).visitors.defaults.statuses = statuses
+    return JSONResponse({"count": len(statuses)})
+
+
+async def _seed_contacts(request: Request) -> Response:
+    body = await _body(request, "count", "blocked")
+    count, blocked = body.number("count", 48, MAX_CONTACTS), body.numbers("blocked", MAX_CONTACTS)
+    for visitor in _addressed(request):
+        visitor.fill_contacts(count, blocked)
+    if _visitor(request) is None:
+        defaults = site_of(request).visitors.defaults
+        defaults.contacts, defaults.blocked = count, blocked
+    return JSONResponse({"count": count})
+
+
 routes = [
     Route("/state", _answers(_state)),
     Route("/faults", _answers(_list_faults), methods=["GET"]),
@@ -197,4 +234,6 @@ routes = [
     Route("/reset", _answers(_reset), methods=["POST"]),
     Route("/otp", _answers(_otp), methods=["POST"]),
     Route("/seed-emails", _answers(_seed_emails), methods=["POST"]),
+    Route("/seed-agents", _answers(_seed_agents), methods=["POST"]),
+    Route("/seed-contacts", _answers(_seed_contacts), methods=["POST"]),
 ]

@@ -55,6 +55,14 @@ def agents() -> Iterator[tuple[AgentSeed, str, int]]:
         yield details, status, calls
 
 
+def agents_named(count: int) -> Iterator[AgentSeed]:
+    """Yield the details of ``count`` agents; past the written names, the same again with a number."""
+    written = [details for details, _, _ in agents()]
+    for i in range(count):
+        lap, details = i // len(written), written[i % len(written)]
+        yield details._replace(name=f"{details.name} {lap + 1}") if lap else details
+
+
 _FIRST = (
     "Alice", "Ben", "Chloe", "David", "Emma", "Farid", "Gina", "Hugo",
     "Isla", "Jonas", "Keira", "Liam", "Mona", "Nils", "Olga", "Pablo",
@@ -63,11 +71,12 @@ _LAST = ("Archer", "Bianchi", "Castillo", "Dubois", "Eriksen", "Fischer")
 _DOMAINS = ("brightpath.example", "oakandco.example", "lumenlabs.example")
 
 
-def contacts() -> Iterator[tuple[str, str, str, str]]:
-    """Yield each contact's name, email, phone and list."""
+def contacts(count: int = CONTACT_LISTS["All contacts"]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each contact's name, email, phone and list; past the written names, with a number."""
     lists = [name for name in CONTACT_LISTS if name != "All contacts"]
-    for i in range(CONTACT_LISTS["All contacts"]):
+    for i in range(count):
         first, last = _FIRST[i % len(_FIRST)], _LAST[(i * 5 + i // 16) % len(_LAST)]
+        last += f"-{i // 48 + 1}" if i >= 48 else ""
         email = f"{first}.{last}@{_DOMAINS[i % len(_DOMAINS)]}".lower()
         yield f"{first} {last}", email, f"+1 555 01{i:02d}", lists[i % len(lists)]
 

@@ -5,7 +5,7 @@ Nothing here knows about HTTP. The example entities themselves are in ``sample.p
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
@@ -16,6 +16,7 @@ MAX_CONTACTS = 5_000
 MAX_CAMPAIGNS = 100
 MAX_EMAILS = 500
 MAX_TOASTS = 5
+STATUSES = ("Live", "Paused", "Draft")
 
 Theme = Literal["light", "dark", "system"]
 
@@ -59,6 +60,7 @@ class Contact:
     email: str
     phone: str
     list_name: str
+    do_not_call: bool = False
 
 
 @dataclass
@@ -116,8 +118,11 @@ class Counts:
     agents_created: int = 0
     agents_updated: int = 0
     agents_deleted: int = 0
+    agents_switched: int = 0
     contacts_imported: int = 0
     contacts_skipped: int = 0
+    contacts_blocked: int = 0
+    contacts_allowed: int = 0
     campaigns_created: int = 0
     emails_deleted: int = 0
     emails_received: int = 0
@@ -215,6 +220,37 @@ class Visitor:
         self.agents.remove(agent)
         self.counts.agents_deleted += 1
 
+    def switch_agent(self, agent: Agent) -> None:
+        """Pause an agent that takes calls; let any other one take calls."""
+        agent.status = "Paused" if agent.status == "Live" else "Live"
+        self.counts.agents_switched += 1
+
+    def staff(self, statuses: Sequence[str]) -> None:
+        """Replace the agents with one for each status."""
+        self.agents = [
+            Agent(*details, id=self.next_id("agt"), status=status)
+            for details, status in zip(sample.agents_named(len(statuses)), statuses, strict=True)
+        ]
+
+    def contact(self, contact_id: str) -> Contact | None:
+        """Return the contact with this id, if there is one."""
+        return next((c for c in self.contacts if c.id == contact_id), None)
+
+    def switch_calls(self, contact: Contact) -> None:
+        """Forbid calls to somebody who may be called; allow them to anybody else."""
+        contact.do_not_call = not contact.do_not_call
+        if contact.do_not_call:
+            self.counts.contacts_blocked += 1
+        else:
+            self.counts.contacts_allowed += 1
+
+    def fill_contacts(self, count: int, blocked: Collection[int] = ()) -> None:
+        """Replace the contacts with ``count`` of them; those at the places ``blocked`` are not to be called."""
+        self.contacts = [
+            Contact(self.next_id("con"), *row, do_not_call=place in blocked)
+            for place, row in enumerate(sample.contacts(min(count, MAX_CONTACTS)))
+        ]
+
     def import_contacts(self, rows: Iterable[tuple[str, str, str]]) -> int:
         """Add ``(name, email, phone)`` rows; return how many. Raises ``WorkspaceFullError``."""
         new = list(rows)
@@ -277,6 +313,9 @@ class NewVisitorDefaults:
 
     otp_required: bool = False
     emails: int = len(sample.EMAILS)
+    statuses: Sequence[str] | None = None  # of the agents; None: the usual ones
+    contacts: int | None = None  # None: the usual ones
+    blocked: Collection[int] = ()  # places of contacts who are not to be called
 
 
 class VisitorStore:
@@ -336,6 +375,10 @@ class VisitorStore:
                     audience=sample.CONTACT_LISTS[list_name],
                 )
             )
+        if self.defaults.statuses is not None:
+            visitor.staff(self.defaults.statuses)
+        if self.defaults.contacts is not None:
+            visitor.fill_contacts(self.defaults.contacts, self.defaults.blocked)
         visitor.fill_inbox(self.defaults.emails)
         self._visitors[visitor_id] = visitor
         return visitor

@@ -84,6 +84,19 @@ async def _delete(request: Request) -> Response:
     return see_other("/agent")
 
 
+@signed_in
+async def _switch(request: Request) -> Response:
+    """Pause an agent that takes calls; let any other one take calls."""
+    visitor, agent = visitor_of(request), _agent(request)
+    await read_form(request)
+    visitor.switch_agent(agent)
+    if agent.status == "Live":
+        visitor.toast("Agent is live", f"“{agent.name}” takes calls.")
+    else:
+        visitor.toast("Agent paused", f"“{agent.name}” takes no calls for now.")
+    return see_other(f"/agent/{agent.id}")
+
+
 def _show_form(
     request: Request, details: AgentDetails, errors: Errors, *, editing: Agent | None = None
 ) -> Response:
@@ -105,5 +118,6 @@ routes = [
     Route("/agent/{agent_id}", _detail),
     Route("/agent/{agent_id}/edit", _edit_page, methods=["GET"]),
     Route("/agent/{agent_id}/edit", _edit, methods=["POST"]),
+    Route("/agent/{agent_id}/switch", _switch, methods=["POST"]),
     Route("/agent/{agent_id}/delete", _delete, methods=["POST"]),
 ]

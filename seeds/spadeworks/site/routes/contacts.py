@@ -1,14 +1,14 @@
 """Contacts: the list, and importing a CSV file."""
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from seeds.spadeworks.site.forms import read_contacts
 from seeds.spadeworks.site.paging import page_of
 from seeds.spadeworks.site.site import visitor_of
 from seeds.spadeworks.site.state import WorkspaceFullError
-from seeds.spadeworks.site.web import read_form, render, see_other, signed_in
+from seeds.spadeworks.site.web import read_form, render, render_text, see_other, signed_in
 
 PER_PAGE = 12
 
@@ -17,6 +17,18 @@ PER_PAGE = 12
 async def _list(request: Request) -> Response:
     page = page_of(visitor_of(request).contacts, request.query_params.get("page", ""), PER_PAGE)
     return render(request, "contacts.html", page=page, page_link="/contacts?page=")
+
+
+@signed_in
+async def _switch_calls(request: Request) -> Response:
+    """Forbid or allow calls to one contact; answer with the row as it is now."""
+    visitor = visitor_of(request)
+    await read_form(request)
+    contact = visitor.contact(request.path_params["contact_id"])
+    if contact is None:
+        return JSONResponse({"error": "This contact is gone"}, 404)
+    visitor.switch_calls(contact)
+    return JSONResponse({"row": render_text(request, "contact_row.html", contact=contact)})
 
 
 @signed_in
@@ -66,4 +78,5 @@ routes = [
     Route("/contacts", _list),
     Route("/contacts/import", _import_page, methods=["GET"]),
     Route("/contacts/import", _import, methods=["POST"]),
+    Route("/contacts/{contact_id}/calls", _switch_calls, methods=["POST"]),
 ]
