@@ -55,6 +55,8 @@ class Merging:
         if action.field_id is not None and self.last is not None and self.last.field_id == action.field_id:
             self._held[-1] = replace(action, seen=self.last.seen or action.seen)
             return []
+        if self._moves_the_caret(action):
+            return []
         if action.action_type == "double_click":
             return self._double(action)
         if action.action_type == "fill" and self.last is not None and _enters(self.last, action):
@@ -75,18 +77,48 @@ class Merging:
         held, self._held = self._held, []
         return held
 
+    def _moves_the_caret(self, action: Action) -> bool:
+        """Whether it belongs to the typing into one field that a click in the same field interrupts; then it
+        is merged.
+        """
+        if len(self._held) < 2 or not _enters(self._held[1], self._held[0]):
+            return False
+        typed, click = self._held
+        if action.field_id is not None and action.field_id == typed.field_id:
+            self._held = [replace(action, seen=typed.seen or action.seen)]
+            return True
+        again = _enters(action, typed) and action.tab == click.tab
+        if again:
+            self._held[1] = replace(action, seen=click.seen or action.seen)
+        return again
+
     def _double(self, action: Action) -> list[Action]:
-        clicks = [each for each in self._held if each.action_type == "click"
-                  and action.time - each.time < _PRESSED_AGAIN_MS and each.tab == action.tab]  # fmt: skip
-        if clicks:
+        clicks = [each for each in self._held if _is_part(each, action)]
+        if clicks or action.seen is not None:
+            seen = action.seen or clicks[0].seen
             self._held = [each for each in self._held if each not in clicks]
-            self._held.append(replace(action, seen=clicks[0].seen, url=clicks[0].url))
+            self._held.append(replace(action, seen=seen, url=clicks[0].url if clicks else action.url))
         return []
 
 
+def _is_part(each: Action, double: Action) -> bool:
+    """Whether it is one of the two clicks: of those on an option of a list the first one is the choice."""
+    if double.time - each.time >= _PRESSED_AGAIN_MS or each.tab != double.tab:
+        return False
+    if each.action_type == "click":
+        return True
+    chosen = (what.chosen for action in (each, double) if (what := action.what) is not None)
+    return each.action_type == "select_option" and len({*chosen}) == 1
+
+
 def _enters(click: Action, fill: Action) -> bool:
-    """Whether a click only put the caret where the text went."""
-    if click.action_type != "click" or click.what is None or not click.what.field:
+    """Whether a click only put the caret where the text goes."""
+    if (
+        fill.action_type != "fill"
+        or click.action_type != "click"
+        or click.what is None
+        or not click.what.field
+    ):
         return False
     return click.element is not None and click.element == fill.element
 

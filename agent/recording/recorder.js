@@ -40,6 +40,7 @@
   const editable = (el) => el.isContentEditable === true;
   const isText = (el) => tag(el) === "textarea" || (tag(el) === "input" && !UNTYPED.has(el.type)) || editable(el);
   const origin = (event) => event.composedPath()[0];
+  const said = (option) => option.label.trim() || option.value;
 
   function isSecret(el) {
     if (inputType(el) === "password") passwords.add(el);
@@ -87,6 +88,7 @@
   }
 
   function tell(kind, el, seen, more = {}) {
+    if (typing && kind !== "typed") typing.told = false; // what is typed on after this has to say where
     const what = {
       kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: Date.now(),
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false, ...more,
@@ -151,7 +153,10 @@
 
   function doubleClick(event) {
     const el = event.isTrusted ? meant(origin(event)) : null;
-    if (el && !isText(el) && !isToggle(el)) tell("double_click", el, null);
+    if (!el || isText(el) || isToggle(el)) return;
+    // A click on an option is told as the choice it makes: only here is it seen where it was.
+    if (tag(el) === "option") tell("double_click", el, before(el), { chosen: [said(el)] });
+    else tell("double_click", el, null);
   }
 
   /** A box was clicked. Where the page lets it change, `change` comes at once; else it was only clicked. */
@@ -222,7 +227,7 @@
     if (inputType(el) === "file" && el.files.length) {
       tell("uploaded", el, before(el), { files: [...el.files].map((file) => file.name) });
     } else if (tag(el) === "select" && event.isTrusted) {
-      const chosen = [...el.selectedOptions].map((option) => option.label.trim() || option.value);
+      const chosen = [...el.selectedOptions].map(said);
       tell("chosen", el, before(el), { chosen });
     } else if (isToggle(el) && event.isTrusted) {
       const seen = ticking && ticking.el === el ? ticking.seen : before(el);

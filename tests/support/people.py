@@ -40,6 +40,13 @@ class Noise:
                 await self._page.keyboard.press("Backspace")
         await self._page.keyboard.type(text)
 
+    async def retype(self, field: str, text: str) -> None:
+        """In place of what stands there."""
+        await self._page.click(field)
+        await self._page.keyboard.press("ControlOrMeta+A")
+        await self._page.keyboard.press("Delete")
+        await self.type(field, text)
+
     async def wander(self) -> None:
         """A click on nothing."""
         if self._dice.random() < 0.5:

@@ -90,6 +90,8 @@ async def _work(person: _Person, upload: Path) -> None:
     await page.click("[name=n]")
     await page.keyboard.type("Adx")
     await page.keyboard.press("Backspace")
+    for _ in range(2):
+        await page.click("[name=n]")  # only puts the caret where it is
     await page.keyboard.type("a")
     await page.keyboard.press("Tab")
     await page.keyboard.type("open sesame")
