@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent.recording.beside import Beside
 from agent.recording.heard import Seen, What
 
 _PRESSED_AGAIN_MS = 700
@@ -31,6 +32,7 @@ class Action:
     field_id: str | None = None
     what: What | None = None
     html_after: str | None = None
+    beside: Beside = field(default_factory=Beside)
 
     @property
     def element(self) -> object:
@@ -66,6 +68,15 @@ class Merging:
         if len(self._held) <= 2:
             return []
         return [self._held.pop(0)]
+
+    def beside(self, tab: int, beside: Beside) -> bool:
+        """Something came of the last action in a tab; False where there is none."""
+        for at in range(len(self._held) - 1, -1, -1):
+            held = self._held[at]
+            if held.tab == tab:
+                self._held[at] = replace(held, beside=held.beside.joined(beside))
+                return True
+        return False
 
     def settled(self, html: str) -> None:
         """How the page looks when it has come to rest after the last action."""
@@ -125,7 +136,7 @@ def _enters(click: Action, fill: Action) -> bool:
 
 def did_nothing(action: Action, html_after: str | None) -> bool:
     """Whether an action hit nothing and changed nothing: a click on the empty page, a stray key."""
-    if action.what is None or action.seen is None or html_after is None or action.seen.html != html_after:
+    if action.beside or action.what is None or action.seen is None or action.seen.html != html_after:
         return False
     if action.action_type == "click":
         fingerprint = action.seen.fingerprint or {}

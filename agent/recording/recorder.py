@@ -25,6 +25,7 @@ from agent.page import library
 from agent.page.changing import wait_for_change
 from agent.page.errors import PageError
 from agent.page.snapshot import take_snapshot
+from agent.recording.beside import Beside, listen_for_answers
 from agent.recording.heard import Seen, What, read_seen, read_what
 from agent.recording.merging import Action, Merging, did_nothing
 from agent.recording.navigating import History
@@ -59,6 +60,16 @@ class _Moved:
     order: int
     since_action_ms: float
     """Since what was last done in the tab by then, unless that had led on already."""
+
+
+@dataclass(slots=True)
+class _Came:
+    """Something happened beside a page."""
+
+    tab: int
+    beside: Beside | None
+    """None: the tab itself opened."""
+    order: int
 
 
 @dataclass(slots=True)
@@ -109,7 +120,8 @@ class Recorder:
         self._merging = Merging()
         self._pending: Action | None = None
         self._tabs: list[_Tab] = []
-        self._queue: asyncio.Queue[_Heard | _Moved] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Heard | _Moved | _Came] = asyncio.Queue()
+        self._listening: set[asyncio.Task[CDPSession | None]] = set()
         self._resting: asyncio.Task[None] | None = None
         self._worker: asyncio.Task[None] | None = None
         self._order = 0
@@ -134,6 +146,8 @@ class Recorder:
         if self._worker is not None:
             self._worker.cancel()
             await asyncio.wait([self._worker])
+        for task in self._listening:
+            task.cancel()
         for action in self._merging.finish():
             self._final(action)
         self._flush(None)
@@ -173,7 +187,14 @@ class Recorder:
                 )  # what is to come does not answer the same action
                 self._put(_Moved(tab, at, self._next(), since))
 
+        def came(beside: Beside) -> None:
+            self._put(_Came(tab, beside, self._next()))
+
         page.on("framenavigated", moved)
+        page.on("download", lambda download: came(Beside(download=download.suggested_filename)))
+        self._listening.add(asyncio.create_task(listen_for_answers(page, came), name="dialogs"))
+        if tab > 0:
+            self._put(_Came(tab, None, self._next()))
 
     def _closed(self, _page: Page) -> None:
         if all(tab.page.is_closed() for tab in self._tabs):
@@ -186,7 +207,7 @@ class Recorder:
         self._order += 1
         return self._order
 
-    def _put(self, item: _Heard | _Moved) -> None:
+    def _put(self, item: _Heard | _Moved | _Came) -> None:
         if self._resting is not None:
             self._resting.cancel()
         if isinstance(item, _Heard):
@@ -201,8 +222,10 @@ class Recorder:
             try:
                 if isinstance(item, _Heard):
                     await self._heard(item)
-                else:
+                elif isinstance(item, _Moved):
                     await self._moved(item)
+                else:
+                    await self._came(item)
                 if self._queue.empty():
                     self._resting = asyncio.create_task(self._rest(self._tabs[item.tab].page, self._order))
             finally:
@@ -243,6 +266,22 @@ class Recorder:
         kind, address = own
         args = {"url": address} if address is not None else {}
         self._add(Action(kind, item.tab, url, item.at, args=args))
+
+    async def _came(self, item: _Came) -> None:
+        """To the action that led to it: the last one in its tab, or in the tab that opened its tab."""
+        tab, beside = item.tab, item.beside
+        if beside is None:
+            try:
+                opener = await self._tabs[item.tab].page.opener()
+            except DriverError:
+                return
+            known = None if opener is None else self._tab_of(opener)
+            if known is None:
+                return  # the person opened it
+            tab, beside = known, Beside(opened=item.tab)
+        if not self._merging.beside(tab, beside):
+            told = "a tab opened" if beside.opened is not None else "a download or a question came"
+            self.recording.problems.append(f"{told} in tab {tab} that nothing recorded led to")
 
     async def _with_paths(self, action: Action) -> Action:
         """The files' places on this machine, which pages are not told: needed to give them again."""
@@ -325,12 +364,13 @@ def _entry(action: Action, html_after: str | None, tabs: int) -> TraceEntry:
         metadata["foreign_frame"] = what.url
     if tabs > 1:
         metadata["tab"] = action.tab
+    metadata |= action.beside.metadata
     return TraceEntry(
         type="AgentActionResults",
         timestamp=datetime.fromtimestamp(action.time / 1000, UTC),
         action_type=action.action_type,
         target=None if selector is None else selector.model_dump(mode="json", exclude_defaults=True),
-        args=action.args,
+        args={**action.args, **action.beside.args},
         result={"success": True},
         source_url=action.url,
         body_html_before_last_action=None if seen is None else seen.html,

@@ -7,7 +7,7 @@ The page layer does the actions, so the gate judges each element. What a person 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from playwright.async_api import BrowserContext, Page
@@ -15,6 +15,7 @@ from playwright.async_api import Error as DriverError
 
 from agent.page.acting import perform
 from agent.page.errors import PageError
+from agent.page.happenings import watch
 from agent.recording.merging import Action
 from kb_schema.urls import origin_of
 
@@ -53,14 +54,14 @@ async def replay(
     browser: BrowserContext, actions: Sequence[Action], *, timeout_s: float = TIMEOUT_S
 ) -> Replay:
     """Do the actions in order in a context that knows nothing yet."""
-    tabs = _Tabs(browser)
+    tabs = _Tabs(browser, {action.beside.opened for action in actions})
     origins = frozenset(origin_of(action.url) for action in actions)
     done: list[Replayed] = []
     for number, action in enumerate(actions, 1):
         error: str | None = None
         try:
-            await _do(await tabs.page(action.tab, timeout_s), action, origins, timeout_s)
-        except (PageError, DriverError, TimeoutError) as exc:
+            await _do(await tabs.of(action, timeout_s), action, origins, timeout_s)
+        except (PageError, DriverError, TimeoutError, _CameOtherwise) as exc:
             error = str(exc).splitlines()[0] or type(exc).__name__
         done.append(Replayed(number, action, error))
         if error is not None:
@@ -73,17 +74,28 @@ async def _do(page: Page, action: Action, origins: frozenset[str], timeout_s: fl
     value = action.args.get("value") if action.secret is None else action.secret
     if action.action_type == "press" and action.what is not None and not action.what.focused:
         selector = None
+    happening = watch(page)
+    happening.expect(action.beside.expected)
     await perform(
         page, action.action_type, selector=selector, value=value, url=action.args.get("url"),
         timeout_s=timeout_s, allowed_origins=origins,
     )  # fmt: skip
+    if action.beside.download is not None and await happening.download(timeout_s) is None:
+        raise _CameOtherwise("no download began")
+    await happening.settled()
+    if happening.refused:
+        raise _CameOtherwise(f"the page {happening.refused[0].what}")
+
+
+class _CameOtherwise(Exception):
+    """The action was done, and led to something else than in the recording."""
 
 
 class _Tabs:
     """The tabs of a context in the order in which they were opened, as the recording counts them."""
 
-    def __init__(self, browser: BrowserContext) -> None:
-        self._browser = browser
+    def __init__(self, browser: BrowserContext, led_to: Collection[int | None]) -> None:
+        self._browser, self._led_to = browser, led_to
         self._pages: list[Page] = []
         self._opened = asyncio.Event()
         browser.on("page", self._note)
@@ -92,9 +104,10 @@ class _Tabs:
         self._pages.append(page)
         self._opened.set()
 
-    async def page(self, number: int, timeout_s: float) -> Page:
-        """The tab of that number. The first is opened; others are by what was done before."""
-        if not self._pages and number == 0:
+    async def of(self, action: Action, timeout_s: float) -> Page:
+        """The tab of an action. One that the person opened is opened; others are by what was done before."""
+        number = action.tab
+        if number == len(self._pages) and action.action_type == "navigate" and number not in self._led_to:
             await self._browser.new_page()
         async with asyncio.timeout(timeout_s):
             while number >= len(self._pages):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Dialog
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.markup import escape
@@ -24,6 +25,7 @@ from agent.recording.replaying import Replay, replay
 from kb_schema.sessions import MANIFEST
 from kb_schema.urls import origin_of
 from periplus.errors import UserError
+from periplus.signals import on_signals
 from periplus.voyage import VIEWPORT, started_browser
 
 EXIT_FAILED = 1
@@ -101,6 +103,8 @@ async def _record(
 
     async with started_browser(headed=headed) as browser:
         context = await browser.new_context(no_viewport=headed, storage_state=storage)
+        if headed:
+            context.on("dialog", _left_to_the_person)
         recorder = Recorder(context, folder, context=Context(), name=name, on_action=told)
         await recorder.start()
         browser.on("disconnected", lambda _: recorder.closed.set())
@@ -109,23 +113,34 @@ async def _record(
         )
         try:
             page = await context.new_page()
-            await page.goto(url)
+            await page.goto(url, wait_until="commit")  # it may have a question that only the person answers
         except PlaywrightError as exc:
             await recorder.finish(complete=False)
             raise UserError(
                 f"{url} does not open: {exc.message.splitlines()[0]}", fix="see that it does"
             ) from exc
-        complete = False
+        complete, told_to_end = False, asyncio.Event()
+
+        def end() -> None:
+            told_to_end.set()
+            recorder.closed.set()
+
         try:
-            await recorder.closed.wait()
-            complete = True
+            with on_signals(end, signal.SIGTERM):
+                await recorder.closed.wait()
+            complete = not told_to_end.is_set()
         finally:
             recording = await recorder.finish(complete=complete)
         with suppress(PlaywrightError):
             await context.close()
+        check = check and complete
         if not check or not browser.is_connected():
             return recording, None if not check else await _checked_anew(recording, storage, headed=headed)
         return recording, await _checked(browser, recording, storage)
+
+
+def _left_to_the_person(_dialog: Dialog) -> None:
+    """Without a listener the driver answers every question with no."""
 
 
 async def _checked_anew(recording: Recording, storage: Path | None, *, headed: bool) -> Replay:
@@ -148,7 +163,13 @@ def described(action: Action) -> str:
     """An action in one line, without secrets."""
     said = "" if action.seen is None else f" {action.seen.said}"
     value = action.args.get("value", action.args.get("url"))
-    return f"{action.action_type}{said}" + ("" if value is None else f": {value}")
+    told = f"{action.action_type}{said}" + ("" if value is None else f": {value}")
+    beside = action.beside
+    if beside.dialog is not None:
+        told += f" ({'yes' if beside.dialog.accept else 'no'} to the question)"
+    if beside.download is not None:
+        told += f" (downloads {beside.download})"
+    return told if beside.opened is None else f"{told} (opens another tab)"
 
 
 def _tell(console: Console, recording: Recording) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from agent.context import Context
 from agent.page import library
+from agent.recording.beside import Beside
 from agent.recording.recorder import Recorder, Recording
 from agent.recording.replaying import replay
 from kb_schema.pages.stored import StoredPage
@@ -236,6 +237,57 @@ async def test_a_new_tab_is_recorded_with_its_number_and_found_again(browser, tm
     replayed = await replay(again, recording.actions)
     assert replayed.succeeded, replayed.failure
     await again.close()
+
+
+BESIDE = """<!doctype html><title>Beside</title><p id=out></p>
+<button onclick="out.textContent = confirm('Delete?') ? 'gone' : 'kept'">Delete</button>
+<button onclick="out.textContent += prompt('Where?')">Move</button>
+<button onclick="alert('Well done')">Praise</button>
+<a href="data:text/plain,a" download="report.txt">Report</a> <a href=/other target=_blank>Other</a>"""
+
+
+async def test_answers_to_dialogs_downloads_and_tabs_belong_to_the_actions_that_led_to_them(
+    browser, tmp_path
+):
+    async with _watched(browser, tmp_path / "trace", BESIDE) as person:
+        page = person.page
+        page.on("dialog", lambda each: each.accept("berth 7") if each.type == "prompt" else each.accept())
+        await page.click("text=Delete")
+        await page.click("text=Move")
+        await page.click("text=Praise")
+        async with page.expect_download():
+            await page.click("text=Report")
+        async with page.expect_popup() as opening:
+            await page.click("text=Other")
+        other = await opening.value
+        await other.wait_for_load_state()
+        other.on("dialog", lambda each: each.dismiss())
+        await other.click("text=Delete")
+        await other.close()
+        await page.click("text=Report")
+        recording, trace = await person.done()
+    assert [(step.args, step.metadata.get("opens_tab"), step.metadata.get("download")) for step in trace.steps[1:]] == [
+        ({"on_dialog": "accept"}, None, None),
+        ({"on_dialog": {"accept": True, "text": "berth 7"}}, None, None),
+        ({}, None, None),
+        ({}, None, "report.txt"),
+        ({}, 1, None),
+        ({"on_dialog": "dismiss"}, None, None),
+        ({}, None, "report.txt"),
+    ]  # fmt: skip
+    assert recording.problems == []
+    again = await browser.new_context()
+    await again.route(f"{SITE}/**", _answer(BESIDE))
+    replayed = await replay(again, recording.actions)
+    assert replayed.succeeded, replayed.failure
+    assert await again.pages[0].locator("#out").text_content() == "goneberth 7"
+    assert await again.pages[1].locator("#out").text_content() == "kept"
+    changed = [replace(action, beside=Beside()) for action in recording.actions]
+    later = await browser.new_context()
+    await later.route(f"{SITE}/**", _answer(BESIDE))
+    replayed = await replay(later, changed)
+    assert replayed.failure is not None
+    assert "asked 'Delete?'" in str(replayed.failure.error)
 
 
 async def test_the_badge_is_to_be_seen_and_neither_the_page_nor_a_snapshot_has_it(browser, tmp_path):
