@@ -55,23 +55,34 @@ class Binder:
 
         `item`: what the round of a row is about, where the loop around goes through things.
         """
-        label = "" if key == "row" else self.label(position)
+        label = self._list_of(position) if key == "row" else self.label(position)
         texts = {row: as_text(value) for row, value in values.items()}
         return (
             (self._from_item(texts, item) if item is not None else None)
             or self._from_inputs(texts, label)
             or self._from_lists(texts, label)
+            or self._as_before(texts, label)
             or self._from_pages(texts, position, label or key)
             or self._from_a_person(texts, position, label, key)
         )
 
+    def known(self, values: Values) -> Binding | None:
+        """Where values come from that were given before: in the input data, or by a person at another
+        position; None where they are new.
+        """
+        texts = {row: as_text(value) for row, value in values.items()}
+        return self._from_inputs(texts, "") or self._from_lists(texts, "") or self._as_before(texts, "")
+
     def label(self, position: AlignedPosition) -> str:
         """What the element at a position is called."""
+        return _called(self._element(position))
+
+    def _list_of(self, position: AlignedPosition) -> str:
+        """What the field is called in whose list of options something was chosen."""
         element = self._element(position)
-        if element is None:
+        if element is None or element.tag != "option":
             return ""
-        given = element.get("placeholder") or element.get("name") or element.get("id") or ""
-        return squeeze(label_text(element) or name_of(element) or given)[:80]
+        return _called(next((each for each in element.ancestors() if each.tag == "select"), None))
 
     # -- the sources
 
@@ -86,12 +97,14 @@ class Binder:
         shared = set.intersection(*(set(each) for each in data.values())) if data else set()
         found = []
         for key in shared:
-            around = _around({row: data[row][key] for row in texts}, texts)
+            given = {row: data[row][key] for row in texts}
+            exact = _around(given, texts)
+            around = exact or _in_other_letters(given, texts)
             if around is not None:
-                found.append((around != ("", ""), -words_likeness(label, key), key, around))
+                found.append((around != ("", ""), exact is None, -words_likeness(label, key), key, around))
         if not found:
             return None
-        _, _, key, around = min(found)
+        *_, key, around = min(found)
         name = self._named(identifier(key), f"input {key}")
         told = f"equals the input {key} in {len(texts)} of {len(texts)} rows"
         return Binding(name, "input", _template(name, around), key, description=label, evidence=told)
@@ -156,14 +169,22 @@ class Binder:
                 )
         return None
 
+    def _as_before(self, texts: Mapping[RowKey, str], label: str) -> Binding | None:
+        """What a person gave before, given again: the same input."""
+        meaning = _given(texts)
+        name = next((name for name, said in self.names.items() if said == meaning), None)
+        if name is None:
+            return None
+        told = f"the same as {name} in {len(texts)} of {len(texts)} rows"
+        return Binding(name, "user_input", f"{{{name}}}", description=label, evidence=told)
+
     def _from_a_person(
         self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str, key: str
     ) -> Binding:
         element = self._element(position)
         secret = element is not None and element.tag == "input" and element.input_type == "password"
         fallback = "row" if key == "row" else f"{position.observed[0].action_type}_{key}"
-        told = tuple(sorted(texts.items()))
-        name = self._named(identifier(label) or identifier(fallback), f"values {told}")
+        name = self._named(identifier(label) or identifier(fallback), _given(texts))
         return Binding(
             name, "user_input", f"{{{name}}}", secret=secret, description=label,
             evidence="varies, and nothing that was seen or given has it",
@@ -241,6 +262,13 @@ def identifier(words: str) -> str:
     return f"v_{name}" if name[:1].isdigit() else name
 
 
+def _called(element: Element | None) -> str:
+    if element is None:
+        return ""
+    given = element.get("placeholder") or element.get("name") or element.get("id") or ""
+    return squeeze(label_text(element) or name_of(element) or given)[:80]
+
+
 # -- texts -------------------------------------------------------------------------------------------
 
 
@@ -260,6 +288,16 @@ def _around(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[s
     if found is not None and any("{" in part or "}" in part for part in found):
         return None
     return found
+
+
+def _in_other_letters(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
+    """Nothing around it, where some people wrote the value in capitals, or without them: the value is meant."""
+    same = all(as_text(given[row]).casefold() == text.casefold() for row, text in texts.items())
+    return ("", "") if same and any(texts.values()) else None
+
+
+def _given(texts: Mapping[RowKey, str]) -> str:
+    return f"values {tuple(sorted(texts.items()))}"
 
 
 def _template(name: str, around: tuple[str, str]) -> str:

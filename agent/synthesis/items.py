@@ -14,7 +14,7 @@ from kb_schema.pages.tree import Element
 from kb_schema.selectors import Selector
 from kb_schema.traces import TraceStep
 
-_ROW_TAGS = frozenset({"tr", "li", "article"})
+_ROW_TAGS = frozenset({"tr", "li", "article", "option"})
 _ROW_ROLES = frozenset({"row", "listitem", "article", "treeitem", "option"})
 _NO_LISTS = frozenset({"nav", "header", "footer", "thead", "menu"})
 _NO_LIST_ROLES = frozenset({
@@ -83,8 +83,8 @@ def item_token(step: TraceStep, pages: Pages) -> str | None:
     for look in (pages.standing_for, pages.get):  # a page of that address may show it, and is parsed already
         page = look(step.html_before or step.html_after, step.source_url)
         element = None if page is None else page.find(step.target)
-        if element is not None:
-            break
+        if element is not None and (look == pages.get or row_of(element) is None):
+            break  # what stands in a list may stand in another one by then
     row = None if element is None else row_of(element)
     if row is None or element is None:
         return None

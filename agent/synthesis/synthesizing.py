@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from agent.inferring import InferenceFailed, Inferencer
 from agent.synthesis.alignment import AlignedPosition, AlignmentType
+from agent.synthesis.beside import DIALOG_TEXT, agreed
 from agent.synthesis.config import SynthesisStrategy
 from agent.synthesis.graph import (
     ActionGraph,
@@ -206,10 +207,12 @@ class GraphSynthesizer(ABC):
         return node
 
     def _declare(self, binding: Binding) -> None:
-        self._work.parameters[binding.name] = GraphParameter(
-            name=binding.name, source=binding.source, key=binding.key if binding.source in ("input", "item") else "",
-            description=binding.description, secret=binding.secret, evidence=binding.evidence,
-        )  # fmt: skip
+        """Named and told by where it is given first."""
+        key = binding.key if binding.source in ("input", "item") else ""
+        self._work.parameters.setdefault(binding.name, GraphParameter(
+            name=binding.name, source=binding.source, key=key, description=binding.description,
+            secret=binding.secret, evidence=binding.evidence,
+        ))  # fmt: skip
 
     # -- the rules, which all strategies fall back on
 
@@ -232,8 +235,17 @@ class GraphSynthesizer(ABC):
             args |= {key: each.template for key, each in context.info.bindings.items()}
             if context.info.target is not None:
                 target = context.info.target.selector
+        args |= self._beside(position, args.pop(DIALOG_TEXT, None))
         confidence = 1.0 if context.kind is not AlignmentType.OPTIONAL else position.confidence
         return ActionDecision(position.index, first.action_type, target, args or None, confidence=confidence)
+
+    def _beside(self, position: AlignedPosition, dialog_text: Any) -> dict[str, Any]:
+        """What the action may lead to beside the page; where traces disagree, a run asks a person."""
+        found, doubts = agreed(position.observed, position.index)
+        if dialog_text is not None and "on_dialog" in found:
+            found["on_dialog"]["text"] = dialog_text
+        self._work.warnings += [f"Step {position.index}: {each}; a run asks a person there" for each in doubts]
+        return found
 
 
 class RuleBasedSynthesizer(GraphSynthesizer):
