@@ -30,8 +30,9 @@ def _missing(what: str, target: str) -> None:
 
 
 @contextmanager
-def django_site(version: str) -> Iterator[str]:
-    """The base URL of the admin's site under that version of Django, with a database of its own.
+def django_site(version: str, database: Path | None = None) -> Iterator[str]:
+    """The base URL of the admin's site under that version of Django, with a database of its own: the file
+    that is named, which is filled first, or one that nobody else sees.
 
     The server ends with its stdin, so it cannot outlive us.
     """
@@ -40,7 +41,7 @@ def django_site(version: str) -> Iterator[str]:
         _missing(f"Django {version}", "setup-django")
     with tempfile.TemporaryDirectory(prefix="periplus-django-", ignore_cleanup_errors=True) as folder:
         process = subprocess.Popen(
-            [sys.executable, DJANGO_SITE / "serve.py", Path(folder) / "db.sqlite"],
+            [sys.executable, DJANGO_SITE / "serve.py", database or Path(folder) / "db.sqlite"],
             env=os.environ | {"PYTHONPATH": str(packages), "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip

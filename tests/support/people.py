@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ class Noise:
             await self._page.mouse.click(640, 700)
 
 
-async def signs_in(page: Page, noise: Noise, *, into: str = "**/dashboard") -> None:
+async def signs_in(page: Page, noise: Noise, *, into: str | re.Pattern[str] = "**/dashboard") -> None:
     """Says yes to cookies where that is asked, and signs in to Spadeworks."""
     if await page.locator("#cookie-accept").is_visible():
         await page.click("#cookie-accept")
@@ -65,9 +66,9 @@ async def signs_in(page: Page, noise: Noise, *, into: str = "**/dashboard") -> N
 
 async def recorded(
     browser: Browser, base: str, folder: Path, person: Person, given: Mapping[str, str], dice: random.Random,
-    *, asked: bool,
+    *, asked: bool, start: str = "/login",
 ) -> None:  # fmt: skip
-    """`asked`: this person is asked about cookies; others have said yes before."""
+    """`asked`: this person is asked about cookies; others have said yes before. `start`: where they begin."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     if not asked:
         await context.add_cookies([{"name": "sw_consent", "value": "accepted", "url": base}])
@@ -75,7 +76,7 @@ async def recorded(
         recorder = Recorder(context, folder, context=Context(), name=person.__name__.replace("_", " "))
         await recorder.start()
         page = await context.new_page()
-        await page.goto(f"{base}/login")
+        await page.goto(f"{base}{start}")
         await person(page, given, dice)
         await recorder.rest()
         await page.close()
