@@ -94,6 +94,8 @@ for _action in (
     ActionType("wait", "Wait a time, or for a person", target="none", on_page=False,
                aliases=("UserInputsRequired",)),
     ActionType("wait_for", "Wait for an observability trigger", target="none", on_page=False),
+    ActionType("close_tab", "Close the tab that was followed, and go on in the one it was opened from", target="none",
+               idempotent=False, on_page=False, aliases=("close_window",)),
     ActionType("no_op", "Do nothing", target="none", on_page=False),
     ActionType("run_task", "Run another task", target="none", on_page=False, idempotent=False,
                aliases=("execute_task",)),

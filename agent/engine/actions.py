@@ -276,6 +276,8 @@ class Actions:
                 )
             case "run_task" if call.task_id is not None:
                 await self._engine.sub_task(call.task_id, call.inputs, self._engine.depth)
+            case "close_tab":
+                await self._asides.close_tab()
             case "no_op" | "wait_for":
                 return
             case name if vocabulary.canonical(name) is None:

@@ -79,6 +79,16 @@ class Asides:
         if call.download is not None:
             values[call.download] = await self._keep_download()
 
+    async def close_tab(self) -> None:
+        """Close the tab that was followed last, and go back. Raises `StepFailed` where none was."""
+        session = self._session
+        if not self._openers:
+            raise StepFailed("no other tab was followed that could be closed", error="no_tab")
+        tab = session.page
+        session.page = self._openers.pop()
+        session.touched()
+        await tab.close()
+
     async def settle(self, *, unseen: bool | None = None) -> None:
         """Tell of dialogs; raise what was refused. `unseen`: the step is over, and nothing was looked at since
         its action, so what that leads to may only be beginning; None: it is not over yet. Raises

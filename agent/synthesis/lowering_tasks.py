@@ -23,7 +23,7 @@ _STEP_TYPES = {
     "uncheck": "form_fill", "clear": "form_fill", "upload_file": "form_fill", "click": "click",
     "input_and_submit": "submit", "wait": "wait", "wait_for": "wait", "get_screen_content": "extract",
 }  # fmt: skip
-_CALL_FIELDS = frozenset({"value", "url", "duration"})
+_CALL_FIELDS = frozenset({"value", "url", "duration", "on_dialog", "new_tab", "download"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,8 @@ class TaskWriter:
 
     def _value(self, value: Any, literals: dict[str, Any]) -> Any:
         """A value; one that only looks like a template becomes an input with this very value."""
+        if isinstance(value, dict):
+            return {key: self._value(each, literals) for key, each in value.items()}
         if not isinstance(value, str) or variables(value) <= self._parameters.keys():
             return value
         name = f"literal_{len(literals) + 1}"

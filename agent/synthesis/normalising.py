@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from agent.synthesis.beside import TabsMixed, one_tab_after_the_other, taken_apart
 from agent.synthesis.errors import TraceNormalizationError
 from kb_schema import vocabulary
 from kb_schema.calls import _VALUE_NAMES
@@ -48,16 +49,20 @@ class TraceNormalizer:
                 steps.append(self.normalize_step(step))
             except (ValidationError, TypeError, ValueError) as exc:
                 raise TraceNormalizationError(trace.trace_id, index, _first_line(exc)) from exc
-        return trace.model_copy(update={"steps": tuple(steps)})
+        try:
+            told = one_tab_after_the_other(steps) if steps else ()
+        except TabsMixed as exc:
+            raise TraceNormalizationError(trace.trace_id, exc.index, str(exc)) from exc
+        return trace.model_copy(update={"steps": told})
 
     def normalize_step(self, step: TraceStep) -> TraceStep:
         """One step in canonical form. Raises `ValueError`, `TypeError` for a target that is none."""
         name = self.normalize_action_type(step.action_type)
-        metadata = dict(step.metadata)
+        args, metadata = taken_apart(step.args or {}, dict(step.metadata))
         known = vocabulary.action_type(name)
         if known is None:
             metadata[UNRECOGNIZED] = step.action_type
-        args = {key: value for key, value in (step.args or {}).items() if value is not None}
+        args = {key: value for key, value in args.items() if value is not None}
         target: Any = step.target
         if name == "wait":
             person = step.action_type == _ASKS_A_PERSON or target is True

@@ -126,6 +126,14 @@ async def test_downloads_are_kept_tabs_are_followed_and_files_are_given_as_autho
     result = await office({"target": "#tab", "new_tab": "follow"}, outputs=(), after=[on_quay])
     assert result.status is RunStatus.SUCCESS, result.error
     assert office.session.page.url == f"{office.url}/quay"
+    back = {"step_id": "back", "action": "close_tab"}
+    sinks = {"action_type": "click", "target": "#confirm", "on_dialog": "accept"}
+    after = [on_quay, back, {"step_id": "sink", "action": sinks, "repeatable": True}]
+    result = await office(
+        {"target": "#tab", "new_tab": "follow"}, outputs=[SAID | {"after_step": "sink"}], after=after
+    )
+    assert result.outputs == {"said": "sunk"}, result.error
+    assert len(office.session.page.context.pages) == 2  # the one that was closed is gone
     result = await office({"target": "#foreign_tab", "new_tab": "close"}, outputs=())
     assert result.status is RunStatus.SUCCESS, result.error
 
