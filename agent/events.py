@@ -86,6 +86,7 @@ class ActionDone(Event):
     url_before: str
     url_after: str
     html_before: str | None
+    """None where no listener wants it."""
     html_after: str | None
     duration_ms: float
     error: str | None = None
@@ -197,10 +198,15 @@ class Bus:
     def __init__(self, redact: Callable[[Any], Any] = lambda data: data) -> None:
         self._listeners: list[Callable[[Event], None]] = []
         self._redact = redact
+        self.pages = False
+        """Whether anybody wants to know how pages looked before what was done on them."""
 
-    def listen(self, listener: Callable[[Event], None]) -> None:
-        """Add a listener. It must be quick and must not raise."""
+    def listen(self, listener: Callable[[Event], None], *, pages: bool = False) -> None:
+        """Add a listener, that wants `html_before` where it says `pages`. It must be quick and must not
+        raise.
+        """
         self._listeners.append(listener)
+        self.pages = self.pages or pages
 
     def tell(self, event: Event) -> None:
         """Tell everybody."""

@@ -26,7 +26,7 @@ from agent.page.acting import Pace
 from agent.page.changing import wait_for_change
 from agent.page.evaluating import evaluate
 from agent.page.locating import beginning_with, fill_selector_parameters
-from agent.page.snapshot import revision_of, snapshot_and_revision
+from agent.page.snapshot import snapshot_and_revision, snapshot_unless
 from kb_schema.answers import Identification
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.probes import Facts, Status, Verdict
@@ -120,6 +120,8 @@ class Session:
     current: Identification | None = None
     _looked_at: str = ""
     """The address of the last look."""
+    _came_at: float = field(default_factory=time.monotonic)
+    """When the page was first seen to be what it is: at this address, this screen."""
     _stale: bool = True
     """Something was done since the last look that may have changed the screen."""
     _unsure: bool = False
@@ -138,7 +140,10 @@ class Session:
 
     def on(self, page: Page) -> Session:
         """The same session on another page (a tab)."""
-        return replace(self, page=page, veil=None, last_known=None, current=None, _stale=True, _revision=None)
+        return replace(
+            self, page=page, veil=None, last_known=None, current=None, _stale=True, _revision=None,
+            _came_at=time.monotonic(),
+        )  # fmt: skip
 
     def check_origin(self) -> None:
         """Raises `LedAway` where the page is one of another website."""
@@ -152,6 +157,11 @@ class Session:
         return self.current.screen_id if self.current else None
 
     @property
+    def here_s(self) -> float:
+        """How long the page has been what it is, as far as it was looked at."""
+        return time.monotonic() - self._came_at
+
+    @property
     def allowed_origins(self) -> frozenset[str]:
         """Where the agent may act."""
         return frozenset({origin_of(self.base_url), *(origin_of(o) for o in self.website.allowed_origins)})
@@ -159,6 +169,9 @@ class Session:
     async def snapshot(self) -> PageSnapshot:
         """The page as it is, without secrets."""
         taken, self._seen = await snapshot_and_revision(self.page, self.secret_fields)
+        return self._without_secrets(taken)
+
+    def _without_secrets(self, taken: PageSnapshot) -> PageSnapshot:
         redact = self.context.redact
         return taken.model_copy(
             update={"html": redact(taken.html), "title": redact(taken.title), "url": redact(taken.url)}
@@ -167,10 +180,12 @@ class Session:
     async def see(self) -> Identification:
         """Which screen the page is: as at the last look where nothing changed since then."""
         if self._knows_the_address() and self.current is not None and self._revision is not None:
-            self._seen = await revision_of(self.page)
-            if self._seen == self._revision:
+            taken, self._seen = await snapshot_unless(self.page, self.secret_fields, self._revision)
+            if taken is None:
                 self._unsure = False
                 return self.current
+            self.check_origin()
+            return await self._identify(self._without_secrets(taken))
         return await self.look()
 
     def _knows_the_address(self) -> bool:
@@ -179,12 +194,16 @@ class Session:
     async def look(self) -> Identification:
         """Ask the desk which screen the page is. Raises `LedAway`."""
         self.check_origin()
-        snapshot = await self.snapshot()
+        return await self._identify(await self.snapshot())
+
+    async def _identify(self, snapshot: PageSnapshot) -> Identification:
         revision = self._seen
         found = await self.knowledge.identify(snapshot, self.last_known)
+        changed = self.current is None or self.current.screen_id != found.screen_id
+        if changed or snapshot.url != self._looked_at:
+            self._came_at = time.monotonic()
         self._looked_at, self._revision = snapshot.url, revision  # without secrets, as all that is written
         self._stale = self._unsure = False
-        changed = self.current is None or self.current.screen_id != found.screen_id
         self.current = found
         if found.screen_id is not None:
             self.last_known = found.screen_id

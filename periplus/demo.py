@@ -159,7 +159,7 @@ class _Show:
         trace = SessionTrace(
             self._out / SESSION, website_id=session.website.website_id, context=session.context
         )
-        session.bus.listen(trace)
+        session.bus.listen(trace, pages=True)
         session.bus.listen(self._note_screen)
         expected = self._flow.duration.estimated
         view = LiveView(

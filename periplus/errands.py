@@ -155,7 +155,7 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
         )  # fmt: skip
         session.download_folder, session.upload_folder = gear.folder / DOWNLOADS, gear.uploads
         trace = SessionTrace(gear.folder / SESSION, website_id=errand.website_id, context=session.context)
-        session.bus.listen(trace)
+        session.bus.listen(trace, pages=True)
         for listener in gear.listeners:
             session.bus.listen(listener)
         ended = False

@@ -303,7 +303,8 @@ class Actions:
             session.secret_fields.append(selector)
         if session.veil is not None:
             await session.veil.draw(selector if secret else None)
-        before = await session.snapshot()
+        url_before = session.page.url
+        html_before = (await session.snapshot()).html if session.bus.pages else None
         started, error = time.monotonic(), None
         try:
             await self._act_past_overlays(name, call, selector)
@@ -318,9 +319,9 @@ class Actions:
                     action_type=name,
                     target=redact(selector.to_json() if selector else call.url),
                     args=redact({} if call.value is None else {"value": call.value}),
-                    url_before=redact(before.url),
+                    url_before=redact(url_before),
                     url_after=redact(session.page.url),
-                    html_before=before.html,
+                    html_before=html_before,
                     html_after=None,
                     duration_ms=(time.monotonic() - started) * 1000,
                     error=redact(error),

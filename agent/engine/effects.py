@@ -51,7 +51,7 @@ class Effects:
         if rows is not MISSING:
             found["read_back"] = rows
         elif run.task.already_done_when:
-            held = await self._holds(run, BEFORE_S)
+            held = await self._holds(run, BEFORE_S, before=True)
             if held is not None:
                 found["already"] = held
         run.frame.before, run.frame.looked = found, True
@@ -122,14 +122,19 @@ class Effects:
         await other.session.look_for(timeout_s=AFTER_S)
         return MISSING if await other.session.signed_in() is False else False
 
-    async def _holds(self, run: Run, patience_s: float) -> bool | None:
-        """Whether `already_done_when` holds, on the screen it is about; None where that is not to be told."""
+    async def _holds(self, run: Run, patience_s: float, *, before: bool = False) -> bool | None:
+        """Whether `already_done_when` holds, on the screen it is about; None where that is not to be told.
+
+        `before` anything was done, a page has had its time to show it since it came.
+        """
         conditions = fill_conditions(run.task.already_done_when, run.values)
         screen = next((c.screen_id for c in conditions if isinstance(c, OnScreen)), None)
         try:
             session = self._engine.session
             if screen is None and origin_of(session.page.url) in session.allowed_origins:
                 await self._engine.dismiss_overlays()
+                if before:
+                    patience_s = max(0.0, patience_s - session.here_s)
                 return await _all_hold(self._engine, conditions, run.values, patience_s)
             async with self._engine.elsewhere() as other:
                 if screen is None:  # an error page of the browser: ask the site

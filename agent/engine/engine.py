@@ -21,6 +21,7 @@ from agent.engine.inputs import MISSING, refresh_inputs, resolve_inputs
 from agent.engine.keeping import Keeper, KeepingPort
 from agent.engine.resuming import Resuming
 from agent.engine.running import Run
+from agent.engine.spare_tab import SpareTab
 from agent.engine.state import Frame, RunState, without_secrets
 from agent.engine.steps import Steps
 from agent.engine.stopping import Stop
@@ -98,6 +99,7 @@ class Engine:
         )
         self._running: tuple[str, ...] = ()
         """The tasks that run now, the outermost first."""
+        self.spare_tab = SpareTab(lambda: self.session.page.context)
         self.dismissing = False
         """Something that is in the way is being put away."""
         self.depth = 0
@@ -112,13 +114,10 @@ class Engine:
         """An engine in a tab of its own, in the same session; nothing is kept of what it does, and it tries
         nothing but what it is told: it only looks.
         """
-        tab = await self.session.page.context.new_page()
-        session = self.session.on(tab)
-        session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
-        try:
+        async with self.spare_tab.lent() as tab:
+            session = self.session.on(tab)
+            session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
             yield Engine(session)
-        finally:
-            await tab.close()
 
     # -- tasks -----------------------------------------------------------------------------------
 
@@ -132,19 +131,25 @@ class Engine:
         """
         if depth > MAX_DEPTH:
             raise StepFailed(f"tasks call each other more than {MAX_DEPTH} deep", error="too_deep")
+        async with self.spare_tab.kept():
+            return await self._run_task(task_id, given or {}, depth)
+
+    async def _run_task(self, task_id: str, given: Mapping[str, Any], depth: int) -> RunResult:
         session = self.session
         task = await session.knowledge.task(task_id)
+        if task.read_back is not None:
+            self.spare_tab.ahead()
         started_at, started = datetime.now(UTC), time.monotonic()
         session.bus.tell(TaskStarted(task_id, task.name or task_id, depth))
         for spec in task.io_spec.inputs:
-            if spec.secret and given and spec.name in given:
+            if spec.secret and spec.name in given:
                 session.context.keep_secret(given[spec.name])  # before anything of it is kept
-        run = await self._begin(task, given or {}, depth)
+        run = await self._begin(task, given, depth)
         end = End()
         (outer, self.depth), place, running = (self.depth, depth), self.place, self._running
         self._running = (*running, task_id)
         try:
-            await self._carry_out(run, given or {})
+            await self._carry_out(run, given)
         except (InputMissing, PersonNeeded) as exc:
             end = End(str(exc), exc.hint, needs_person=True)
         except FATAL as exc:

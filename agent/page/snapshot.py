@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from playwright.async_api import Page
 
@@ -38,12 +39,31 @@ async def snapshot_and_revision(
     selector of `secrets` never leave the page. With the token of a `look` at the page, its elements
     carry their places in it (`PLACE_ATTRIBUTE`). Raises `PageGone`.
     """
+    said = await _said(page, secrets, look, None)
+    return _taken(said), said["revision"]
+
+
+async def snapshot_unless(
+    page: Page, secrets: Sequence[Selector], revision: str
+) -> tuple[PageSnapshot | None, str | None]:
+    """As `snapshot_and_revision`, in one round trip; None for a page whose state still is `revision`."""
+    said = await _said(page, secrets, None, revision)
+    return None if said.get("same") else _taken(said), said["revision"]
+
+
+async def _said(
+    page: Page, secrets: Sequence[Selector], look: str | None, unless: str | None
+) -> dict[str, Any]:
     asked = json.dumps([selector.model_dump(mode="json") for selector in secrets])
-    said = await library.call(page, "snapshot", asked, look)
-    if said["ready_state"] == "loading":  # half a page is no page: wait until it is parsed
+    said: dict[str, Any] = await library.call(page, "snapshot", asked, look, unless)
+    if said.get("ready_state") == "loading":  # half a page is no page: wait until it is parsed
         await library.document_ready(page, PARSED_WITHIN_S)
         said = await library.call(page, "snapshot", asked, look)
-    taken = PageSnapshot(
+    return said
+
+
+def _taken(said: dict[str, Any]) -> PageSnapshot:
+    return PageSnapshot(
         url=said["url"],
         title=said["title"],
         html=said["html"],
@@ -52,4 +72,3 @@ async def snapshot_and_revision(
         viewport=Viewport(**said["viewport"]),
         annotated=True,
     )
-    return taken, said["revision"]

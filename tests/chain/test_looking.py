@@ -52,3 +52,14 @@ async def test_so_is_one_whose_address_changed_without_a_word(session, asked):
     await session.page.evaluate("history.pushState({}, '', '/elsewhere')")
     assert (await session.see()).screen_id != "quay"
     assert len(asked) == 1
+
+
+async def test_how_long_it_is_there_counts_from_when_it_came(session, asked):
+    came = session.here_s
+    session.touched()
+    await session.look()
+    assert session.here_s > came  # looked at again, it is still the same page
+    before = session.here_s
+    await session.page.evaluate("history.pushState({}, '', '/elsewhere')")
+    await session.look()
+    assert session.here_s < before

@@ -97,7 +97,7 @@ async def _fails_in_every_way(session, out, data, console):
     results = []
     session.bus.listen(LiveView(console, "secrets"))
     trace = SessionTrace(out / "session", website_id="harbour", context=session.context)
-    session.bus.listen(trace)
+    session.bus.listen(trace, pages=True)
     fill = _step("fill", "fill", "name_field", "{berth}")
     tasks = {
         name.replace(" ", "_"): _task(name.replace(" ", "_"), TO_FORM, fill, last)

@@ -51,7 +51,7 @@ async def test_signing_in_leaves_says_and_sends_neither_password_nor_code(
         session.knowledge.know(parse_document(json.loads(hasty)))
         session.bus.listen(LiveView(console, "secrets"))
         trace = SessionTrace(out, website_id="spadeworks", context=session.context)
-        session.bus.listen(trace)
+        session.bus.listen(trace, pages=True)
 
         def note(event: Event) -> None:
             if isinstance(event, StepStarted) and event.step_id == "verify_code":

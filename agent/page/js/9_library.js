@@ -41,8 +41,10 @@ const library = Object.freeze({
     });
   },
   gate: async (selectorJson, policyJson) => json(await gate(JSON.parse(selectorJson), JSON.parse(policyJson))),
-  snapshot(secretsJson, token = null) {
-    return json({ ...pageFacts(), revision: revision(), html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
+  snapshot(secretsJson, token = null, unless = null) {
+    const now = revision();
+    if (unless !== null && now === unless) return json({ revision: now, same: true });
+    return json({ ...pageFacts(), revision: now, html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
   revision: () => json({ revision: revision() }),
   coverRules: (selectorJson) => json(coverRules(JSON.parse(selectorJson))),

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from agent.page.changing import wait_for_change
-from agent.page.snapshot import revision_of, snapshot_and_revision
+from agent.page.snapshot import revision_of, snapshot_and_revision, snapshot_unless
 from tests.support.pages import show
 
 PAGE = """<title>Quay</title><style>#tint{transition:color 400ms}#tint.on{color:red}
@@ -53,6 +53,18 @@ async def test_it_is_of_the_very_moment_of_the_snapshot(quay):
     taken, revision = await snapshot_and_revision(quay)
     assert revision == await revision_of(quay)
     assert "Boats" in taken.html
+
+
+async def test_a_page_in_that_state_is_not_taken_again_and_any_other_is(quay):
+    taken, revision = await snapshot_unless(quay, (), "another")
+    assert taken is not None
+    assert "Boats" in taken.html
+    assert revision is not None
+    assert await snapshot_unless(quay, (), revision) == (None, revision)
+    await quay.evaluate(CHANGES["a text"])
+    taken, _ = await snapshot_unless(quay, (), revision)
+    assert taken is not None
+    assert "Ships" in taken.html
 
 
 async def test_colours_may_fade_and_what_may_hide_something_leaves_no_word(quay):

@@ -1,0 +1,90 @@
+"""A tab beside the page that is worked on, for looking at something without leaving that page.
+
+Opening a tab costs about as much as looking at a page in it, so while a run goes on one is opened ahead,
+emptied after each look and lent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from playwright.async_api import BrowserContext, Page
+from playwright.async_api import Error as PlaywrightError
+
+_EMPTY = "about:blank"
+
+
+class SpareTab:
+    """Of one engine. Without a run that keeps it, a tab is opened for each look and closed after it."""
+
+    def __init__(self, context: Callable[[], BrowserContext]) -> None:
+        self._context = context
+        self._kept = False
+        self._opening: asyncio.Task[Page] | None = None
+        self._used: tuple[Page, asyncio.Task[bool]] | None = None
+        """The tab of the last look, and whether it could be emptied."""
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Keep the tab from one look to the next while this goes on."""
+        if self._kept:
+            yield
+            return
+        self._kept = True
+        try:
+            yield
+        finally:
+            self._kept = False
+            with suppress(PlaywrightError):
+                await self._close()
+
+    def ahead(self) -> None:
+        """It will be asked for: open it while something else is done."""
+        if self._kept and self._opening is None and self._used is None:
+            self._opening = asyncio.create_task(self._context().new_page(), name="spare tab")
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[Page]:
+        """An empty tab. Raises the driver's error where none can be opened."""
+        tab = await self._empty_tab()
+        try:
+            yield tab
+        finally:
+            if self._kept and self._used is None:
+                self._used = tab, asyncio.create_task(_emptied(tab), name="spare tab")
+            else:
+                await tab.close()
+
+    async def _empty_tab(self) -> Page:
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            return await opening
+        used, self._used = self._used, None
+        if used is not None:
+            tab, emptied = used
+            if await emptied:
+                return tab
+            with suppress(PlaywrightError):
+                await tab.close()
+        return await self._context().new_page()
+
+    async def _close(self) -> None:
+        opening, self._opening = self._opening, None
+        used, self._used = self._used, None
+        if used is not None:
+            tab, emptied = used
+            emptied.cancel()
+            await tab.close()
+        if opening is not None:
+            await (await opening).close()
+
+
+async def _emptied(tab: Page) -> bool:
+    """Whether nothing of the page in it goes on."""
+    try:
+        await tab.goto(_EMPTY)
+    except PlaywrightError:
+        return False
+    return True
