@@ -178,7 +178,7 @@ class SiteRunner:
             for task in self._lowered.tasks:
                 session.knowledge.know(task)
             trace = SessionTrace(folder, website_id=site.website_id, context=session.context)
-            session.bus.listen(trace)
+            session.bus.listen(trace, pages=True)
             error: str | None = None
             try:
                 done = await run_workflow(Engine(session), self._lowered.workflow, values)
