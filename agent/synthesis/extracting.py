@@ -46,6 +46,7 @@ from agent.synthesis.rows import (
     of_round,
     refusal_at,
     targets_vary,
+    turn_of,
     usable_target,
     within,
 )
@@ -354,14 +355,18 @@ class _Stretch:
             target if position.alignment_type is not AlignmentType.VARIABLE else None
             for position, target in zip(body, targets, strict=True)
         ]
-        rule = self._rules.rule(passes, constant)
+        turn = turn_of(body, rounds, self._aligned.loops)
+        if turn is None:
+            rule = self._rules.rule(passes, constant)
+        else:
+            rule = self._turning(turn, targets[-1], passes, deciding_rows)
         inner = _Stretch(
             aligned,
             self._pages,
             _BinderOfRounds(aligned, self._pages, self._binder.names, rule, passes),
             depth=self._depth + 1,
         )
-        numbers = [position.index for position in body]
+        numbers = [position.index for position in body if position is not turn]
         each: tuple[ExtractedPatterns, ...] = ()
         if rule.kind == "fixed":
             each = tuple(
@@ -378,6 +383,17 @@ class _Stretch:
         return LoopPattern(
             loop.start, loop.end, min(counts), max(counts), tuple(body), rule, found, loop.last, each
         )
+
+    def _turning(
+        self, turn: AlignedPosition, target: Selector | None, passes: Mapping[RowKey, Pass],
+        rows: frozenset[RowKey],
+    ) -> LoopRule:  # fmt: skip
+        turned = [
+            Sight(cell.step.html_before, cell.step.source_url)
+            for key, cell in sorted(turn.cells.items()) if key in rows and cell.step.html_before
+        ]  # fmt: skip
+        ended = [each.after for each in passes.values() if each.after is not None]
+        return self._rules.turning(target, turned, ended)
 
     def _body_positions(self, loop: AlignedLoop) -> list[AlignedPosition]:
         """The body's positions, later rounds that have positions of their own put into them."""

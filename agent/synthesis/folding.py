@@ -5,6 +5,8 @@ First stretches that repeat exactly, short ones first, so that inner loops are o
 ones are looked for. Then rounds that begin and end alike with more or less between: loops whose bodies
 have optional steps or branches. Those need evidence that the rounds are rounds: their number, or what is
 in them, differs from trace to trace. Steps that only recur are no loop.
+
+What is done again after each turn of a page (`paging`) is a loop whose last round has no turn.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
+
+from agent.synthesis.paging import paged_rounds
 
 MOST_FOLDED = 50
 """Loops that are looked for; a trace with more is no task."""
@@ -78,6 +82,10 @@ def _best(rows: Sequence[Row]) -> _Candidate | None:
     again, inside of a round or as several of them.
     """
     told = [_symbols(row) for row in rows]
+    paged = paged_rounds(told)
+    if paged is not None:
+        covered = sum(end - begin for places in paged.values() for begin, end in places)
+        return _Candidate(covered, paged)
     exact, alike = _exact(told), _alike(told)
     if exact is None or alike is None:
         return exact or alike

@@ -82,7 +82,7 @@ class LoopNode(Model):
     """A loop. Always bounded."""
 
     type: Literal["loop"] = "loop"
-    kind: Literal["collection", "list", "until", "fixed", "unknown"]
+    kind: Literal["collection", "list", "pages", "until", "fixed", "unknown"]
     nodes: tuple[GraphNode, ...] = Field(min_length=1)
     min_iterations: int = Field(ge=0)
     max_iterations: int = Field(ge=0)
@@ -92,6 +92,8 @@ class LoopNode(Model):
     shrinking: bool = False
     items: str | None = None
     times: int | None = None
+    turn: Selector | None = None
+    """What turns to the next page (`pages`); the last one has none."""
     description: str = ""
 
 

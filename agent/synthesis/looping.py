@@ -68,6 +68,19 @@ class LoopRules:
         told = f"between {min(counts)} and {max(counts)} times, and nothing that was seen tells when it ends"
         return LoopRule("unknown", told)
 
+    def turning(self, turn: Selector | None, turned: Sequence[Sight], ended: Sequence[Sight]) -> LoopRule:
+        """The rule of a loop that turns pages: it goes on while there is something to turn with.
+
+        `turned`: the pages on which it was turned; `ended`: those on which it was not.
+        """
+        if turn is not None and turned and ended and usable(turn):
+            told = f"there was a next page on {len(turned)} of {len(turned)} pages, and on the last one of"
+            if self._deciding.by_target(turn, turned, ended) is not None or (
+                self._enabled(turn, turned) == {True} and self._enabled(turn, ended) <= {False}
+            ):
+                return LoopRule("pages", f"{told} {len(ended)} passes none", turn=turn)
+        return LoopRule("unknown", "pages are turned, and nothing that was seen tells which one is the last")
+
     def _over_a_list(self, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
         """As many rounds as an input has items."""
         for key in list_keys([each.inputs or {} for each in passes.values()]):

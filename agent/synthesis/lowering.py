@@ -9,7 +9,7 @@ one bounded agent step, never a guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,6 @@ MOST_ROUNDS = 10_000
 """Iterations that any loop may be given."""
 LEAST_BOUND = 50
 _Node = ActionNode | ConditionNode | LoopNode
-_COUNTED = frozenset({"position", "confidence", "decision_source"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +105,7 @@ class _Lowering:
         """A stretch: straight actions together, everything else by itself."""
         made: list[AnyNode] = []
         straight: list[ActionNode] = []
-        at = 0
-        while at < len(nodes):
-            node = nodes[at]
-            at += 1
+        for node in nodes:
             if isinstance(node, ActionNode):
                 if node.left_out is not None:
                     self._notes.append(
@@ -126,9 +122,7 @@ class _Lowering:
             elif isinstance(node, ConditionNode):
                 made += self._fork(node, scope)
             else:
-                looped, used = self._loop(node, nodes[at:], scope)
-                made += looped
-                at += used
+                made.append(self._loop(node, scope))
         return [*made, *self._tasks(straight, scope)]
 
     def _is_straight(self, node: ActionNode) -> bool:
@@ -217,37 +211,11 @@ class _Lowering:
 
     # -- loops
 
-    def _loop(self, node: LoopNode, behind: Sequence[_Node], scope: _Scope) -> tuple[list[AnyNode], int]:
-        """The nodes of a loop, and how many of the nodes behind it are in it."""
+    def _loop(self, node: LoopNode, scope: _Scope) -> AnyNode:
         if node.kind == "unknown":
             self._notes.append(f"left to an agent step: a loop, {node.description}")
-            return [self._agent(f"Repeat as long as it makes sense: {_summary(node.nodes)}")], 0
-        paged = self._pages(node, behind, scope)
-        if paged is not None:
-            return [paged], len(node.nodes) - 1
-        return [self._repeated(self._nodes(node.nodes, scope), lambda item: self._iterator(node, item))], 0
-
-    def _pages(self, node: LoopNode, behind: Sequence[_Node], scope: _Scope) -> AnyNode | None:
-        """Pagination: what is done on a page is done once more behind the loop, the last page has no next."""
-        *each, last = node.nodes
-        if (
-            not isinstance(last, ActionNode)
-            or last.action_type != "click"
-            or not isinstance(last.target, Selector)
-        ):
-            return None
-        if node.kind != "until" or not each or not _same(each, behind[: len(each)]):
-            return None
-        body = self._nodes(each, scope)
-        if not body:
-            return None
-        following = ActionCall(action_type="click", target=last.target)
-        return self._repeated(
-            body,
-            lambda item: PaginationIterator(
-                type="pagination", item_action=item, next_page=following, max_iterations=_bound(node)
-            ),
-        )
+            return self._agent(f"Repeat as long as it makes sense: {_summary(node.nodes)}")
+        return self._repeated(self._nodes(node.nodes, scope), lambda item: self._iterator(node, item))
 
     def _repeated(self, body: list[AnyNode], iterator: Any) -> AnyNode:
         """A body as a node that repeats: the task itself where it is only one, else a group."""
@@ -282,6 +250,11 @@ class _Lowering:
             return ListIterator(
                 type="list_processing", items=f"{{{name}}}", item_action=item, max_iterations=bound
             )
+        if node.kind == "pages" and node.turn is not None:
+            return PaginationIterator(
+                type="pagination", item_action=item, max_iterations=bound,
+                next_page=ActionCall(action_type="click", target=node.turn),
+            )  # fmt: skip
         over = node.until
         if over is None:
             times = node.times if node.times is not None else node.max_iterations
@@ -366,20 +339,6 @@ def _list_input(name: str, description: str) -> InputSpec:
 def _local_id(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")[:120]
     return plain or f"workflow_{digest(name)}"
-
-
-def _same(one: Sequence[_Node], other: Sequence[_Node]) -> bool:
-    """Whether two stretches do the same, wherever they stand."""
-    return len(one) == len(other) and [_plain(n) for n in one] == [_plain(n) for n in other]
-
-
-def _plain(node: Any) -> Any:
-    def bare(data: Any) -> Any:
-        if isinstance(data, Mapping):
-            return {key: bare(each) for key, each in data.items() if key not in _COUNTED}
-        return [bare(each) for each in data] if isinstance(data, list) else data
-
-    return bare(node.model_dump(mode="json"))
 
 
 def _summary(nodes: Iterable[_Node]) -> str:

@@ -93,7 +93,7 @@ class OptionalInfo:
 class LoopRule:
     """When a loop goes on (DESIGN 6: every loop is bounded and ends by evidence)."""
 
-    kind: Literal["collection", "list", "until", "fixed", "unknown"]
+    kind: Literal["collection", "list", "pages", "until", "fixed", "unknown"]
     evidence: str
     condition: Condition | None = None
     """It is over when this holds."""
@@ -104,6 +104,8 @@ class LoopRule:
     items: str | None = None
     """Input that holds the list."""
     times: int | None = None
+    turn: Selector | None = None
+    """What turns to the next page; the last page has none."""
 
 
 @dataclass(frozen=True, slots=True)

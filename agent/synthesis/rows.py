@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.synthesis.aligning import classify_position
@@ -62,6 +62,22 @@ def first_step(body: Sequence[AlignedPosition], row: RowKey) -> TraceStep | None
         if belongs(key, row)
     ]  # fmt: skip
     return min(found, key=lambda cell: cell.step_index).step if found else None
+
+
+def turn_of(
+    body: Sequence[AlignedPosition], rounds: Mapping[RowKey, int], loops: Sequence[AlignedLoop]
+) -> AlignedPosition | None:
+    """The last step of a body, where every round ends with it but each pass's last one: it turns pages."""
+    last = body[-1] if len(body) > 1 else None
+    if last is None or any(body[0].index < each.start <= last.index <= each.last for each in loops):
+        return None
+    if {cell.step.action_type for cell in last.cells.values()} != {"click"}:
+        return None
+    turned = {
+        (trace, (*outer, number))
+        for (trace, outer), count in rounds.items() for number in range(count - 1)
+    }  # fmt: skip
+    return last if turned and turned == set(last.cells) else None
 
 
 def have_one_in_common(cells: Sequence[Cell]) -> bool:

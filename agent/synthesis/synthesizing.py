@@ -167,7 +167,8 @@ class GraphSynthesizer(ABC):
         made = LoopNode(
             kind=rule.kind, nodes=rounds[0], min_iterations=loop.min_iterations,
             max_iterations=loop.max_iterations, until=rule.condition, collection=rule.collection,
-            shrinking=rule.shrinking, items=rule.items, times=rule.times, description=rule.evidence,
+            shrinking=rule.shrinking, items=rule.items, times=rule.times, turn=rule.turn,
+            description=rule.evidence,
         )  # fmt: skip
         return [made]
 
@@ -244,7 +245,9 @@ class GraphSynthesizer(ABC):
         found, doubts = agreed(position.observed, position.index)
         if dialog_text is not None and "on_dialog" in found:
             found["on_dialog"]["text"] = dialog_text
-        self._work.warnings += [f"Step {position.index}: {each}; a run asks a person there" for each in doubts]
+        self._work.warnings += [
+            f"Step {position.index}: {each}; a run asks a person there" for each in doubts
+        ]
         return found
 
 
