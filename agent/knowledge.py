@@ -5,15 +5,17 @@ Whether the desk runs in this process, over stdio or over HTTP makes no differen
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 from mcp import Client, MCPError
 from pydantic import ValidationError
 
-from agent.errors import KnowledgeUnavailable, NotInKnowledge
+from agent.errors import AgentError, KnowledgeUnavailable, NotInKnowledge
 from kb_schema import KnowledgeError, parse_document
 from kb_schema.actions import Action
 from kb_schema.answers import (
@@ -28,6 +30,7 @@ from kb_schema.answers import (
     TaskSummary,
 )
 from kb_schema.base import Document, Model
+from kb_schema.conditions import OnScreen
 from kb_schema.graph import TaskDependency
 from kb_schema.handling import ErrorRecovery
 from kb_schema.learned import OutcomeRecorded, ReportedOutcome
@@ -52,6 +55,7 @@ class Knowledge:
         self._base_url = base_url
         self._documents: dict[tuple[str, str], Document] = {}
         self._no_document: set[str] = set()
+        self._asking: dict[tuple[str, str], asyncio.Lock] = {}
         self.calls = 0
 
     def know(self, document: Document) -> None:
@@ -94,14 +98,19 @@ class Knowledge:
         workflow: Workflow,
         tasks: Sequence[Task] = (),
         dependencies: Sequence[TaskDependency] = (),
+        screens: Sequence[Screen] = (),
         *,
         replace: bool = False,
     ) -> WorkflowPublished:
-        """Make a workflow part of the knowledge, with the tasks it is made of. Raises `AgentError`."""
+        """Make a workflow part of the knowledge, with the tasks it is made of and new screens it is on.
+
+        Raises `AgentError`.
+        """
         said: dict[str, Any] = {
             "workflow": workflow.to_json(),
             "tasks": [each.to_json() for each in tasks],
             "dependencies": [each.to_json() for each in dependencies],
+            "screens": [each.to_json() for each in screens],
             "replace": replace,
         }
         return await self._ask("publish_workflow", WorkflowPublished, said)
@@ -125,15 +134,34 @@ class Knowledge:
 
     async def action(self, action_id: str) -> Action | None:
         """An action document, or None where the word is only an action type."""
-        if action_id in self._no_document:
-            return None
-        try:
-            return await self._document(
-                "get_action_definition", "action", action_id, Action, {"action_id": action_id}
-            )
-        except NotInKnowledge:
-            self._no_document.add(action_id)
-            return None
+        async with self._asked_once("action", action_id):
+            if action_id in self._no_document:
+                return None
+            try:
+                return await self._fetched(
+                    "get_action_definition", "action", action_id, Action, {"action_id": action_id}
+                )
+            except NotInKnowledge:
+                self._no_document.add(action_id)
+                return None
+
+    async def fetch_ahead(self, task: Task) -> None:
+        """Ask for what the steps of a task name, before it is needed. What cannot be had now is asked for
+        again, and told of, when it is.
+        """
+        calls = [step.action for step in task.steps]
+        screens = [condition.screen_id for step in task.steps for condition in step.preconditions
+                   if isinstance(condition, OnScreen)]  # fmt: skip
+        screens += [call.target_screen for call in calls if call.target_screen is not None]
+        for screen_id in dict.fromkeys(screens):
+            with suppress(AgentError):
+                await self.screen(screen_id)
+        for action_type in dict.fromkeys(call.action_type for call in calls):
+            with suppress(AgentError):
+                await self.action(action_type)
+        for task_id in dict.fromkeys(call.task_id for call in calls if call.task_id):
+            with suppress(AgentError):
+                await self.task(task_id)
 
     async def error_recovery(
         self, error: str, screen_id: str | None, action_type: str | None
@@ -211,6 +239,16 @@ class Knowledge:
         return await self._ask("propose_change", ChangeProposed, said)
 
     async def _document(
+        self, tool: str, kind: str, local_id: str, model: type[DocumentT], arguments: dict[str, Any]
+    ) -> DocumentT:
+        async with self._asked_once(kind, local_id):
+            return await self._fetched(tool, kind, local_id, model, arguments)
+
+    def _asked_once(self, kind: str, local_id: str) -> asyncio.Lock:
+        """Two that want the same document at once ask for it once."""
+        return self._asking.setdefault((kind, local_id), asyncio.Lock())
+
+    async def _fetched(
         self, tool: str, kind: str, local_id: str, model: type[DocumentT], arguments: dict[str, Any]
     ) -> DocumentT:
         key = (kind, local_id)

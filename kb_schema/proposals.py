@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from kb_schema.base import LocalId, Model, Probability
+from kb_schema.base import Document, LocalId, Model, Probability
 from kb_schema.graph import TaskDependency
 from kb_schema.learned import OutcomeId
 from kb_schema.runs import Moment
-from kb_schema.screens import Signature
+from kb_schema.screens import Screen, Signature
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
@@ -64,6 +64,13 @@ class WorkflowChange(Model):
     tasks: tuple[Task, ...] = ()
     """What it is made of, where the knowledge does not have it yet."""
     dependencies: tuple[TaskDependency, ...] = ()
+    screens: tuple[Screen, ...] = ()
+    """New ones that it is on."""
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """All that becomes knowledge with it."""
+        return (*self.screens, self.workflow, *self.tasks, *self.dependencies)
 
     @property
     def about(self) -> str:

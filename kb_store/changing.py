@@ -107,7 +107,7 @@ def holds(knowledge: KnowledgeBase, change: Change) -> bool:
             return all(
                 (kept := known.get((each.kind, each.local_id))) is not None
                 and _named(kept, "") == _named(each, "")
-                for each in (change.workflow, *change.tasks, *change.dependencies)
+                for each in change.documents
             )
 
 
@@ -130,8 +130,7 @@ def _made(knowledge: KnowledgeBase, change: Change) -> tuple[Document, ...]:
         case SignatureChange():
             return (_with_signature(knowledge, change),)
         case WorkflowChange():
-            own = (change.workflow, *change.tasks, *change.dependencies)
-            return tuple(_named(each, knowledge.website.website_id) for each in own)
+            return tuple(_named(each, knowledge.website.website_id) for each in change.documents)
 
 
 def _named(document: Document, website_id: str) -> Document:

@@ -29,7 +29,7 @@ from kb_schema.proposals import (
     WorkflowPublished,
     proposal_id,
 )
-from kb_schema.screens import UIElement
+from kb_schema.screens import Screen, UIElement
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
@@ -141,10 +141,14 @@ class Proposing:
         workflow: Workflow,
         tasks: Sequence[Task] = (),
         dependencies: Sequence[TaskDependency] = (),
+        screens: Sequence[Screen] = (),
         *,
         replace_it: bool = False,
     ) -> WorkflowPublished:
-        """Make a workflow and what it is made of part of the knowledge. Raises `BadRequest`, `SourceDown`."""
+        """Make a workflow, what it is made of and the new screens it is on part of the knowledge.
+
+        No screen there is gives way to one. Raises `BadRequest`, `SourceDown`.
+        """
         named = {"website_id": view.website_id}
         workflow = workflow.model_copy(update=named)
         change = WorkflowChange(
@@ -152,7 +156,14 @@ class Proposing:
             workflow=workflow,
             tasks=tuple(each.model_copy(update=named) for each in tasks),
             dependencies=tuple(each.model_copy(update=named) for each in dependencies),
+            screens=tuple(each.model_copy(update=named) for each in screens),
         )
+        for screen in change.screens:
+            if view.knowledge.screens.get(screen.screen_id, screen) != screen:
+                raise BadRequest(
+                    f"there is another screen {screen.screen_id!r}",
+                    hint="give the new one another id, or change the other's signature with propose_change",
+                )
         for task in change.tasks:
             other = view.knowledge.tasks.get(task.task_id)
             if other is not None and other != task and not replace_it:

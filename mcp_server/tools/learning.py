@@ -15,6 +15,7 @@ from kb_schema.base import Document
 from kb_schema.graph import TaskDependency
 from kb_schema.learned import OutcomeRecorded, ReportedOutcome
 from kb_schema.proposals import ChangeProposed, ProposableChange, ReportedSupport, WorkflowPublished
+from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 from mcp_server.desk import Desk
@@ -91,6 +92,9 @@ async def publish_workflow(
     dependencies: Annotated[
         list[dict[str, JsonValue]], Field(description="task_dependency edges between them", max_length=1_000)
     ] = [],  # noqa: B006 - as above
+    screens: Annotated[
+        list[dict[str, JsonValue]], Field(description="New screen documents it is on", max_length=200)
+    ] = [],  # noqa: B006 - as above
     replace: Annotated[bool, Field(description="Another workflow of that id gives way")] = False,
 ) -> Reply[WorkflowPublished]:
     """Make a workflow part of the knowledge, checked like everything in it."""
@@ -100,6 +104,7 @@ async def publish_workflow(
         parsed,
         [_document({"type": "task", **each}, Task) for each in tasks],
         [_document(each, TaskDependency) for each in dependencies],
+        [_document({"type": "screen", **each}, Screen) for each in screens],
         replace_it=replace,
     )
     return Reply(answer, f"workflow {answer.workflow_id} is published (revision {answer.revision})")

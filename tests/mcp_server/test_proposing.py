@@ -113,6 +113,31 @@ async def test_a_published_workflow_is_knowledge_at_once_and_publishing_it_again
         assert {each.status for each in await stores.proposals.proposals("pantry")} == {"accepted"}
 
 
+CELLAR = {
+    "screen_id": "cellar", "name": "Cellar", "url_patterns": ["^/cellar$"],
+    "state_signature": {"primary_indicators": [{"type": "dom_contains", "value": "Cellar", "selector": "h1"}]},
+}  # fmt: skip
+
+
+async def test_new_screens_are_published_with_the_workflow_that_is_on_them_and_replace_none(tmp_path):
+    async with open_stores(tmp_path) as stores:
+        await load_knowledge(stores.documents, stores.graph, pantry.knowledge())
+        source = StoreSource(stores.documents, stores.graph)
+        async with Client(create_server(source, proposals=stores.proposals)) as client:
+            told = [
+                await called(client, "publish_workflow", workflow=ROUND, screens=[CELLAR]) for _ in range(2)
+            ]
+            page = {"url": "https://pantry.example/cellar", "html": "<h1>Cellar</h1>"}
+            here = await called(client, "identify_current_screen", snapshot=page)
+            other = await called(
+                client, "publish_workflow", workflow=ROUND, screens=[{**CELLAR, "name": "Attic"}], replace=True
+            )
+        assert {WorkflowPublished.model_validate(each.structured_content).revision for each in told} == {"2"}
+        assert here.structured_content["screen_id"] == "cellar"
+        assert other.is_error
+        assert "another screen 'cellar'" in other.content[0].text
+
+
 @pytest.mark.parametrize(
     ("workflow", "said"),
     [

@@ -56,7 +56,7 @@ PARAMETERS = {
     ],
     "record_outcome": ["website_id", "outcome"],
     "propose_change": ["website_id", "change", "evidence"],
-    "publish_workflow": ["website_id", "workflow", "tasks", "dependencies", "replace"],
+    "publish_workflow": ["website_id", "workflow", "tasks", "dependencies", "screens", "replace"],
 }
 WRITING = {"record_outcome", "propose_change", "publish_workflow"}
 
