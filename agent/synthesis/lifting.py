@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from agent.synthesis.alignment import Cell, RowKey
 from agent.synthesis.items import row_of
+from agent.synthesis.mentions import NAME
 from agent.synthesis.pages import Pages, SeenPage
+from agent.synthesis.quoting import always_at, quoted
 from kb_schema.pages.selecting.rows import row_selector
 from kb_schema.pages.texts import squeeze, text_of
 from kb_schema.pages.tree import Element
@@ -40,12 +42,19 @@ class Lifted:
         )
         return Selector(strategies=(strategy,))
 
+    def filled(self, words: str) -> Selector:
+        """With these words in the parameter's place."""
+        value = fill_selector(self.template, {PARAMETER: words}, "xpath")
+        return Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     page: SeenPage
     element: Element
     target: Selector
+    name: str | None
+    """What the task's sentence calls it."""
 
 
 def lift(cells: Sequence[Cell], pages: Pages) -> Lifted | None:
@@ -68,7 +77,15 @@ def lift(cells: Sequence[Cell], pages: Pages) -> Lifted | None:
         known = {row: said for row, said in words.items() if said is not None}
         if len(known) == len(seen):
             return Lifted(template, known)
-    return None
+    told = quoted({row: each.target for row, each in seen.items()}, PARAMETER)
+    return None if told is None else Lifted(*told)
+
+
+def always_there(cells: Sequence[Cell], pages: Pages) -> Selector | None:
+    """The first or the last row of a list, if that is what these steps always acted on; else None."""
+    seen = {cell.row: _look(cell, pages) for cell in cells}
+    known = {row: (each.page, each.element) for row, each in seen.items() if each is not None}
+    return always_at(known) if len(known) == len(seen) else None
 
 
 def _look(cell: Cell, pages: Pages) -> _Seen | None:
@@ -77,19 +94,19 @@ def _look(cell: Cell, pages: Pages) -> _Seen | None:
     if page is None or not isinstance(step.target, Selector) or step.target.frame is not None:
         return None
     element = page.find(step.target)
-    return None if element is None else _Seen(page, element, step.target)
+    return None if element is None else _Seen(page, element, step.target, step.metadata.get(NAME))
 
 
 def _templates(seen: Iterable[_Seen]) -> Iterator[str]:
     every = list(seen)
     for each in every:
-        row = row_selector(each.page.selectors, each.element)
+        row = row_selector(each.page.selectors, each.element) if each.name is None else None
         if row is not None:
             strategy = row.selector.strategies[0]
             if isinstance(strategy, TemplateStrategy):
                 yield strategy.template
     for each in every:
-        said = squeeze(text_of(each.element, everything=True))
+        said = each.name or squeeze(text_of(each.element, everything=True))
         for strategy in each.target.strategies:
             literal = xpath_literal(said)
             if (
@@ -102,7 +119,7 @@ def _templates(seen: Iterable[_Seen]) -> Iterator[str]:
 
 def _words_for(template: str, seen: _Seen) -> str | None:
     """Words of the element's row, or its own, with which the template leads to it and to nothing else."""
-    for said in _words(seen.element):
+    for said in _words(seen.element) if seen.name is None else (seen.name,):
         try:
             value = fill_selector(template, {PARAMETER: said}, "xpath")
         except (KeyError, ValueError):

@@ -18,6 +18,7 @@ from agent.synthesis.evaluating import EvaluationResult, EvaluationRule, TraceEv
 from agent.synthesis.extracting import PatternExtractor
 from agent.synthesis.graph import ActionGraph
 from agent.synthesis.lowering import Lowered, lower
+from agent.synthesis.mentions import Understanding, understood
 from agent.synthesis.normalising import TraceNormalizer
 from agent.synthesis.pages import Pages
 from agent.synthesis.patterns import ExtractedPatterns
@@ -51,6 +52,8 @@ class PipelineResult:
     patterns: ExtractedPatterns | None = None
     synthesis: SynthesisResult | None = None
     lowered: Lowered | None = None
+    understanding: Understanding | None = None
+    """What the sentences of the tasks tell, and the template by which a new one is read."""
     task_description: str = ""
     cause: Exception | None = field(default=None, compare=False)
 
@@ -161,8 +164,11 @@ class MetaAgentPipeline:
                 normal = tidy(TraceNormalizer(config.custom_type_map).normalize(traces))
             with _stage("target_conversion"):
                 converted = tidy(TargetStrategyConverter(pages).convert_traces(normal))
+            with _stage("understanding"):
+                told = understood(converted, pages)
+            result = replace(result, understanding=told)
             with _stage("alignment"):
-                aligned = TraceAligner(min_score=config.min_alignment_score, pages=pages).align(converted)
+                aligned = TraceAligner(min_score=config.min_alignment_score, pages=pages).align(told.traces)
             result = replace(result, aligned=aligned)
             with _stage("pattern_extraction"):
                 patterns = PatternExtractor(pages).extract(aligned)

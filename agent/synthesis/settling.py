@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from agent.synthesis.alignment import AlignedPosition, AlignmentType, Cell, RowKey
 from agent.synthesis.binding import Binder
-from agent.synthesis.lifting import lift
+from agent.synthesis.lifting import always_there, lift
+from agent.synthesis.mentions import MENTION, NAME
 from agent.synthesis.moments import Moments
 from agent.synthesis.pages import Pages
 from agent.synthesis.patterns import (
@@ -71,7 +72,7 @@ class Settler:
         )
         if any(cell.step.target is True for cell in cells):
             made.boundaries.append(position.index)
-        target = every_strategy(cells)
+        target = self._steady(cells) or every_strategy(cells)
         if target is not None:
             made.targets[position.index] = target
         waited = self._moments.awaited(cells)
@@ -84,32 +85,58 @@ class Settler:
             else:
                 made.parameterizable.append((position, lifted))
         elif position.alignment_type is AlignmentType.PARAMETERIZABLE:
-            made.parameterizable.append((position, self._parameters(position, cells)))
+            found = self._lifted(position, cells) or self._parameters(position, cells)
+            made.parameterizable.append((position, found))
         elif position.alignment_type is AlignmentType.OPTIONAL:
             made.optional.append(position)
         else:
             self._varying(made, position, cells)
 
     def _varying(self, made: Made, position: AlignedPosition, cells: list[Cell]) -> None:
-        lifted = (
-            self._lifted(position, cells)
-            if len(cells) == len(position.steps) or not has_gaps(position)
-            else None
-        )
+        whole = len(cells) == len(position.steps) or not has_gaps(position)
+        placed = self._placed(cells) if whole else None
+        if placed is not None:
+            made.targets[position.index] = placed
+            made.parameterizable.append((position, self._parameters(position, cells)))
+            return
+        lifted = self._lifted(position, cells) if whole else None
         if lifted is not None:
             made.parameterizable.append((position, lifted))
             return
         made.variable.append(position)
         made.refusals.append(refusal_at("every trace does something else here", cells))
 
-    def _lifted(self, position: AlignedPosition, cells: list[Cell]) -> ParameterizableInfo | None:
-        """A target that varies with a row of a list, as a parameter; None where it does not vary."""
-        if have_one_in_common(cells):
+    def _placed(self, cells: list[Cell]) -> Selector | None:
+        """The first or last row of a list, where that is what all of them chose, whatever it said."""
+        if any(cell.row[1] for cell in cells) or have_one_in_common(cells):
             return None
         found = lift(cells, self._pages)
-        if found is None or len(set(found.words.values())) < 2:
+        if found is not None and self._binder.known(found.words) is not None:
             return None
-        binding = self._binder.bind(found.words, position, "row")
+        return always_there(cells, self._pages)
+
+    def _steady(self, cells: list[Cell]) -> Selector | None:
+        """What leads to a field that the task's sentence has a value for, in whatever place it is: the words
+        of its row.
+        """
+        if not all(MENTION in cell.step.metadata for cell in cells):
+            return None
+        found = lift(cells, self._pages)
+        words = set() if found is None else set(found.words.values())
+        return found.filled(words.pop()) if found is not None and len(words) == 1 else None
+
+    def _lifted(self, position: AlignedPosition, cells: list[Cell]) -> ParameterizableInfo | None:
+        """A target that varies with a row of a list, as a parameter; None where it does not vary."""
+        named = all(NAME in cell.step.metadata for cell in cells)
+        steady = have_one_in_common(cells) and not named
+        found = lift(cells, self._pages)
+        if found is None or (len(set(found.words.values())) < 2 and not named):
+            return None
+        binding = (
+            self._binder.known(found.words) if steady else self._binder.bind(found.words, position, "row")
+        )
+        if binding is None:
+            return None
         info = self._parameters(position, cells)
         return replace(info, target=TargetParameter(found.selector(binding.name), binding))
 

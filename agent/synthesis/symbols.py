@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from agent.synthesis.converting import ELEMENT
 from agent.synthesis.items import item_token
+from agent.synthesis.mentions import MENTION
 from agent.synthesis.pages import Pages, place_of
 from kb_schema.selectors import (
     NameStrategy,
@@ -27,6 +28,12 @@ from kb_schema.traces import TraceStep
 
 _LITERAL = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 _DIGITS = re.compile(r"\d+")
+_GIVEN = ("data-qa", "data-testid", "id")
+_KIND = re.compile(
+    r"[a-z][\w-]*(?:\.[\w-]+)+"
+    r"|//[a-z][\w-]*\[contains\(concat\(' ', normalize-space\(@class\), ' '\), '[^']*'\)\]"
+)
+"""A tag and its class, as CSS and as XPath."""
 _SAMPLES = 2
 """Steps of a symbol whose page is asked whether it stands in a list."""
 
@@ -38,10 +45,11 @@ def tokens_of(step: TraceStep) -> frozenset[str]:
         return frozenset({_without_target(step)})
     place = place_of(step.source_url)
     where = f"{action}|{step.target.frame or ''}"
+    if MENTION in step.metadata:  # what the task's sentence names is told by that, wherever it is
+        return frozenset({f"{where}|{place}|mentioned as {step.metadata[MENTION]}"})
     told = {
         f"{where}|{place if each.fallback else ''}|{_said(each)}"
-        for each in step.target.strategies
-        if not isinstance(each, SessionStrategy)
+        for each in _telling(step.target)
     }
     element = step.metadata.get(ELEMENT)
     if element is not None:
@@ -49,6 +57,19 @@ def tokens_of(step: TraceStep) -> frozenset[str]:
     if not told:
         told |= {f"{action}|said|{text}" for text in _descriptions(step)}
     return frozenset(told)
+
+
+def _telling(target: Selector) -> list[Strategy]:
+    """The strategies that tell which element it is. Beside an id that an author gave, its class alone tells
+    only of what kind it is: the one `button.btn` of one page is no more than that on another.
+    """
+    lasting = [each for each in target.strategies if not isinstance(each, SessionStrategy)]
+    given = any(each.type in _GIVEN and not each.fallback for each in lasting)
+    return [each for each in lasting if not (given and _only_a_kind(each))]
+
+
+def _only_a_kind(strategy: Strategy) -> bool:
+    return isinstance(strategy, ValueStrategy) and _KIND.fullmatch(strategy.value) is not None
 
 
 def equivalent(one: TraceStep, other: TraceStep) -> bool:
