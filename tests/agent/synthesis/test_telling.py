@@ -1,0 +1,104 @@
+"""Which element is meant: by what its author called it, by words given before, by its place in a list."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.synthesis.quoting import quoted
+from agent.synthesis.symbols import equivalent
+from kb_schema.selectors import Selector
+from kb_schema.traces import TraceStep
+from tests.agent.synthesis import given as g
+from tests.agent.synthesis import scenes
+
+ROWS = [["Ann", "Bob", "Cid"], ["Dan"], ["Guy", "Hal", "Ida", "Joe"]]
+
+
+def _click(*ways: tuple[str, str], url: str = "https://fleet.example/a") -> TraceStep:
+    target = Selector.model_validate({"strategies": [{"type": kind, "value": value} for kind, value in ways]})
+    return TraceStep(action_type="click", target=target, source_url=url)
+
+
+@pytest.mark.parametrize("url", ["https://fleet.example/a", "https://fleet.example/b"])
+def test_buttons_that_their_author_named_are_not_the_same_for_their_class(url):
+    shared = [
+        ("css", "button.btn"),
+        ("xpath-class", "//button[contains(concat(' ', normalize-space(@class), ' '), ' btn ')]"),
+    ]
+    sign_in = _click(("id", "sign-in"), *shared)
+    assert not equivalent(sign_in, _click(("id", "verify"), *shared, url=url))
+    assert equivalent(sign_in, _click(("id", "sign-in"), *shared, url=url))
+    assert equivalent(_click(*shared), _click(*shared, url=url))  # nothing else tells
+    assert equivalent(sign_in, _click(("id", "other"), ("css", 'button[name="go"]'), ("id", "sign-in")))
+
+
+def _finds(number: int, word: str, rows: list[str], at: int) -> scenes.Person:
+    """Types a word, is shown rows, opens one of them."""
+    person = scenes.Person(f"find{number}", {}, "find one", number)
+    form = scenes.field_html("q", "Search") + '<button id="go">Search</button>'
+    person.opens("/find").sees("/find", "Find", form).does("input_text", 'id="q"', text=word)
+    person.does("click", 'id="go"')
+    listed = "".join(
+        f'<div role="listitem" class="row"><a class="open" href="/{number}{n}"><i>{row[:1]}</i><b>{row}</b></a></div>'
+        for n, row in enumerate(rows)
+    )
+    person.sees("/find", "Found", form + f'<div id="found" role="list">{listed}</div>')
+    person.does("click", f'href="/{number}{at}"')
+    return person.sees("/one", "One", f"<p>{rows[at]}</p>")
+
+
+def _opening(people: list[scenes.Person]):
+    result = g.induce([person.trace() for person in people])
+    assert result.synthesis_report.agent_node_count == 0
+    g.published(result.lowered)
+    return result, [node for node in result.graph.actions() if node.action_type == "click"][-1].target
+
+
+def test_the_row_of_what_was_typed_before_is_found_by_these_words():
+    """Also where there was only one row, and its class would do."""
+    for rows in (ROWS, [["Ann"], ["Dan"], ["Guy"]]):
+        people = [_finds(n, each[-1], each, len(each) - 1) for n, each in enumerate(rows)]
+        result, target = _opening(people)
+        assert target.strategies[0].parameters == ("search",)
+        assert [each.name for each in result.lowered.workflow.io_spec.inputs] == ["search"]
+
+
+@pytest.mark.parametrize(("at", "said"), [(0, "first-of-type"), (-1, "last-of-type")])
+def test_the_first_and_the_last_of_a_list_are_places_of_it(at, said):
+    people = [_finds(n, "x" * (n + 1), rows, range(len(rows))[at]) for n, rows in enumerate(ROWS)]
+    _, target = _opening(people)
+    assert [each.value for each in target.strategies] == [f'[id="found"] > div:{said} > a:nth-of-type(1)']
+
+
+def test_rows_at_other_places_that_nothing_names_are_an_input():
+    people = [
+        _finds(n, "x" * (n + 1), rows, at) for n, (rows, at) in enumerate(zip(ROWS, (1, 0, 2), strict=True))
+    ]
+    _, target = _opening(people)
+    (parameter,) = target.strategies[0].parameters
+    assert parameter != "search"
+
+
+@given(st.lists(st.text("ab'\" {}]", min_size=1, max_size=4), min_size=2, max_size=4))
+def test_what_targets_quote_put_back_gives_the_targets(words):
+    """Whatever they quote; a text that holds both kinds of quotes is in no plain literal, and left alone."""
+
+    def path(word: str) -> str:
+        mark = '"' if "'" in word else "'"
+        return f"//li[normalize-space()='Open']//a[.//span[normalize-space()={mark}{word}{mark}]]"
+
+    plain = [word for word in words if not ("'" in word and '"' in word)]
+    targets = {
+        (f"t{n}", ()): Selector.model_validate({"type": "xpath-text", "value": path(word)})
+        for n, word in enumerate(plain)
+    }
+    found = quoted(targets, "row")
+    if len(set(plain)) < 2:
+        assert found is None
+        return
+    assert found is not None
+    template, said = found
+    assert [said[f"t{n}", ()] for n in range(len(plain))] == plain
+    assert template == path("{{row}}")
