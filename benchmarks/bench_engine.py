@@ -119,12 +119,14 @@ async def by_hand(h: Harness) -> float:
 
 @asynccontextmanager
 async def visiting(h: Harness, context: BrowserContext, run_id: str | None = None) -> AsyncIterator[Session]:
-    """A session that counts how long it waits for the desk."""
+    """A session that counts how long whoever opened it waits for the desk; what is told or asked beside
+    the run, in tasks of its own, is not waited for.
+    """
     async with open_session(
         h.stores, context, h.seed.name, base_url=h.url, values=h.seed.context, run_id=run_id
     ) as session:
         client = session.knowledge._client  # noqa: SLF001  # a stop-watch is put around it
-        plain, waited = client.call_tool, 0.0
+        plain, waited, runner = client.call_tool, 0.0, asyncio.current_task()
 
         async def timed(*args: Any, **named: Any) -> Any:
             nonlocal waited
@@ -132,7 +134,8 @@ async def visiting(h: Harness, context: BrowserContext, run_id: str | None = Non
             try:
                 return await plain(*args, **named)
             finally:
-                waited += time.perf_counter() - began
+                if asyncio.current_task() is runner:
+                    waited += time.perf_counter() - began
 
         client.call_tool = timed
         yield session

@@ -6,8 +6,9 @@ carrying on after a crash `resuming.py`, whether something happened `effects.py`
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -200,7 +201,8 @@ class Engine:
             run.values = {**run.frame.values, **run.outputs}
             return
         if run.depth == 0:
-            await self.guide.arrive()
+            async with _beside(self.session.knowledge.fetch_ahead(run.task)):
+                await self.guide.arrive()
         run.values = {**run.frame.values, **await self._inputs(run, given)}
         index = await self.resuming.enter(run)
         await self.keep(run)
@@ -431,6 +433,17 @@ class Engine:
             return False  # still opening, or gone by itself: the step's own gate will tell
         self.session.bus.tell(OverlayDismissed(overlay.overlay_id))
         return True
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Do that while something else is waited for, and no longer."""
+    working = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        working.cancel()
+        await asyncio.wait({working})
 
 
 def _got_anywhere(run: Run) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from kb_schema.calls import ActionCall
 from kb_schema.conditions import OnScreen
 
 
@@ -63,3 +66,23 @@ async def test_how_long_it_is_there_counts_from_when_it_came(session, asked):
     await session.page.evaluate("history.pushState({}, '', '/elsewhere')")
     await session.look()
     assert session.here_s < before
+
+
+async def test_a_document_that_two_want_at_once_is_asked_for_once(session):
+    knowledge, before = session.knowledge, session.knowledge.calls
+    first, second = await asyncio.gather(knowledge.screen("quay"), knowledge.screen("quay"))
+    assert first is second
+    assert knowledge.calls == before + 1
+
+
+async def test_what_a_task_names_is_there_when_it_is_needed_and_what_there_is_not_does_no_harm(session):
+    knowledge = session.knowledge
+    task = await knowledge.task("register_boat")
+    step = task.steps[0].model_copy(
+        update={"action": ActionCall(action_type="navigate", target_screen="atlantis")}
+    )
+    await knowledge.fetch_ahead(task.model_copy(update={"steps": (step, *task.steps)}))
+    calls = knowledge.calls
+    for each in task.steps:
+        await knowledge.action(each.action.action_type)
+    assert knowledge.calls == calls
