@@ -16,9 +16,11 @@ from agent.errors import AgentError
 from agent.knowledge import Knowledge
 from agent.page.errors import PageError
 from agent.redaction import REDACTED
+from agent.synthesis.alignment import AlignedPosition
 from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.graph import ActionGraph
 from agent.synthesis.lowering import Lowered, lower
+from agent.synthesis.patterns import ExtractedPatterns, ParameterizableInfo
 from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig, PipelineResult
 from agent.synthesis.portable import made_portable
 from agent.synthesis.script import as_script
@@ -119,16 +121,37 @@ def values_shown(result: PipelineResult, trace_id: str) -> dict[str, Any]:
     for spec in result.lowered.workflow.io_spec.inputs:
         if spec.name in given:
             shown[spec.name] = given[spec.name]
-    for patterns in result.patterns.walk():
-        for position, info in patterns.parameterizable_steps:
-            step = position.steps.get(trace_id)
-            for key, variable in info.variable_args.items():
-                binding = info.bindings.get(key)
-                value = None if step is None else (step.args or {}).get(key)
-                whole = binding is not None and binding.template == f"{{{variable}}}"
-                if whole and value not in (None, REDACTED):
-                    shown.setdefault(variable, value)
+    wanted = {spec.name for spec in result.lowered.workflow.io_spec.inputs}
+    for position, info in _parameterizable(result.patterns):
+        for name, value in _shown_at(position, info, trace_id):
+            if name in wanted and value not in (None, REDACTED):
+                shown.setdefault(name, value)
     return shown
+
+
+def _parameterizable(patterns: ExtractedPatterns) -> Iterator[tuple[AlignedPosition, ParameterizableInfo]]:
+    """Steps with inputs, each round of a loop that has inputs of its own included."""
+    yield from patterns.parameterizable_steps
+    for loop in patterns.loop_patterns:
+        for body in loop.rounds or (loop.body,):
+            yield from _parameterizable(body)
+    for branch in patterns.branch_patterns:
+        for body in branch.bodies.values():
+            yield from _parameterizable(body)
+
+
+def _shown_at(
+    position: AlignedPosition, info: ParameterizableInfo, trace_id: str
+) -> Iterator[tuple[str, Any]]:
+    """Variables that stand for a whole value there, and what the trace has for them."""
+    step = position.steps.get(trace_id)
+    for key, variable in info.variable_args.items():
+        binding = info.bindings.get(key)
+        if step is not None and binding is not None and binding.template == f"{{{variable}}}":
+            yield variable, (step.args or {}).get(key)
+    if info.target is not None and info.target.binding.template == f"{{{info.target.binding.name}}}":
+        words = next((said for row, said in sorted(info.target.words.items()) if row[0] == trace_id), None)
+        yield info.target.binding.name, words
 
 
 async def identified(stores: Stores, website_id: str, result: PipelineResult) -> dict[int, Identification]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.synthesis.alignment import AlignedPosition
+from agent.synthesis.alignment import AlignedPosition, RowKey
 from kb_schema.conditions import Condition
 from kb_schema.selectors import Selector
 
@@ -65,6 +65,8 @@ class TargetParameter:
     selector: Selector
     """Its template has the parameter `binding.name`."""
     binding: Binding
+    words: Mapping[RowKey, str] = field(default_factory=dict)
+    """What the parameter was in each row."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ class Settler:
         if binding is None:
             return None
         info = self._parameters(position, cells)
-        return replace(info, target=TargetParameter(found.selector(binding.name), binding))
+        return replace(info, target=TargetParameter(found.selector(binding.name), binding, found.words))
 
     def _parameters(self, position: AlignedPosition, cells: Sequence[Cell]) -> ParameterizableInfo:
         """Which arguments vary, and where they come from."""
