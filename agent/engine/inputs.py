@@ -31,6 +31,8 @@ from kb_schema.values import InputMapping, InputSpec, Source
 __all__ = ["MISSING", "Scraper", "map_inputs", "refresh_inputs", "resolve_inputs", "transformed", "typed"]
 
 Tell = Callable[[str, str], None]
+NOWHERE = "nothing"
+"""The source of an input that is left empty."""
 
 
 async def resolve_inputs(
@@ -61,7 +63,7 @@ async def resolve_inputs(
         if value is MISSING:
             if spec.required:
                 raise _missing(task, spec)
-            values[spec.name], source = "", "nothing"
+            values[spec.name], source = "", NOWHERE
         else:
             values[spec.name] = _finished(spec, value, context)
         tell(spec.name, source)
@@ -141,7 +143,7 @@ async def _one(task: Task, spec: InputSpec, given: Mapping[str, Any], around: Ar
             return found
     value, source = await _from_sources(wanted, _order(task, spec), around)
     if value is MISSING:
-        return (MISSING, "nothing") if spec.default is None else (spec.default, "default")
+        return (MISSING, NOWHERE) if spec.default is None else (spec.default, "default")
     if source in FETCHED or (spec.volatility == "medium" and source == "generated_value"):
         context.cache[task.task_id, spec.name] = Cached(value, context.clock())
     return value, source

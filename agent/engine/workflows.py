@@ -14,7 +14,7 @@ from typing import Any
 from agent.context import Shelf
 from agent.engine.calls import fill_conditions
 from agent.engine.engine import FATAL, Engine
-from agent.engine.inputs import map_inputs, resolve_inputs
+from agent.engine.inputs import NOWHERE, map_inputs, resolve_inputs
 from agent.engine.judgement import use_judgement
 from agent.errors import AgentError, PersonNeeded, StepFailed
 from agent.events import InputResolved, TaskEnded, TaskStarted
@@ -116,7 +116,9 @@ class _Running:
         )  # fmt: skip
 
     async def _begin(self, given: Mapping[str, Any]) -> None:
-        """The workflow's own inputs, all of them before the first node (KS 10.2)."""
+        """The workflow's own inputs, all of them before the first node (KS 10.2), but for those that only some
+        of its ways need: they may be left open.
+        """
         engine, session, workflow = self._engine, self._session, self._workflow
         for spec in workflow.io_spec.inputs:
             if spec.secret and spec.name in given:
@@ -127,11 +129,18 @@ class _Running:
         )  # fmt: skip
         nothing = TaskStep(step_id="nothing", order=1, action=ActionCall(action_type="no_op"))
         holder = Task(task_id=workflow.workflow_id, io_spec=workflow.io_spec, steps=(nothing,))
+        unset: set[str] = set()
+
+        def tell(name: str, source: str) -> None:
+            session.bus.tell(InputResolved(workflow.workflow_id, name, source))
+            if source == NOWHERE:
+                unset.add(name)
+
         values = await resolve_inputs(
-            holder, given, session.context, scrape=engine.scrape, built_ins=built_ins,
-            tell=lambda name, source: session.bus.tell(InputResolved(workflow.workflow_id, name, source)),
-        )  # fmt: skip
-        self._values = {**built_ins, **values}
+            holder, given, session.context, scrape=engine.scrape, built_ins=built_ins, tell=tell
+        )
+        known = {name: value for name, value in values.items() if name not in unset}
+        self._values = {**built_ins, **known}  # the task that needs what nobody gave asks for it
 
     async def _close(self) -> bool:
         """Whether what the workflow is for is there. Raises `StepFailed` where it is not."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from agent.synthesis.binding import identifier
 from agent.synthesis.graph import ActionGraph, ActionNode, ConditionNode, GraphParameter, LoopNode
+from agent.synthesis.lowering_inputs import inputs_of
 from agent.synthesis.lowering_tasks import TaskWriter, Written
 from agent.synthesis.prompts import told_target
 from kb_schema.base import digest
@@ -32,7 +33,7 @@ from kb_schema.iterators import (
 )
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
-from kb_schema.values import InputMapping, InputSpec, IoSpec, ValueType
+from kb_schema.values import InputMapping, IoSpec
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, Provenance, TaskNode, WaitNode, Workflow, walk
 
 MOST_ROUNDS = 10_000
@@ -90,7 +91,7 @@ class _Lowering:
             workflow_id=self._name,
             name=graph.name,
             description=graph.task_description,
-            io_spec=IoSpec(inputs=tuple(self._inputs())),
+            io_spec=IoSpec(inputs=tuple(inputs_of(nodes, self._parameters, self._lists))),
             nodes=tuple(nodes),
             success_criteria=() if graph.success is None else (graph.success,),
             provenance=Provenance(
@@ -263,15 +264,6 @@ class _Lowering:
 
     # -- the whole
 
-    def _inputs(self) -> Iterable[InputSpec]:
-        for name in sorted(self._parameters):
-            parameter = self._parameters[name]
-            if parameter.source in ("input", "user_input"):
-                yield _input(name, parameter)
-        for key, name in sorted(self._lists.items()):
-            if name not in self._parameters:
-                yield _list_input(name, f"what {key} was in the recordings: one round for each item")
-
     def _edges(self, workflow: Workflow) -> Iterable[TaskDependency]:
         """Each task behind those that may come right before it; with the condition under which it runs.
 
@@ -320,20 +312,6 @@ def _bound(node: LoopNode) -> int:
 
 def _item_key(parameter: GraphParameter) -> str:
     return f"item.{parameter.key}" if parameter.key else "item"
-
-
-def _input(name: str, parameter: GraphParameter) -> InputSpec:
-    return InputSpec(
-        name=name,
-        description=parameter.description or parameter.key,
-        source=("task_context", "session_context", "user_input"),
-        secret=parameter.secret,
-    )
-
-
-def _list_input(name: str, description: str) -> InputSpec:
-    kind: ValueType = "array"
-    return InputSpec(name=name, type=kind, description=description, source=("task_context", "user_input"))
 
 
 def _local_id(name: str) -> str:

@@ -1,0 +1,46 @@
+"""What a workflow asks for: what every run uses; the rest when its way is taken."""
+
+from __future__ import annotations
+
+from agent.synthesis.lowering_inputs import inputs_of
+from kb_schema.workflows import TaskNode, Workflow
+from tests.agent.synthesis import given as g
+from tests.agent.synthesis import scenes
+
+
+def _signs_in(number: int, *, code: bool) -> scenes.Person:
+    """Types a code that no page shows, where one is asked for."""
+    person = scenes.Person(f"sign{number}", {}, "sign in", number)
+    form = scenes.field_html("pin", "Account") + '<button id="go">Sign in</button>'
+    person.opens("/login").sees("/login", "Sign in", form)
+    person.does("input_text", 'id="pin"', text=f"user {number}").does("click", 'id="go"')
+    if code:
+        person.sees(
+            "/code", "Code", scenes.field_html("code", "Code") + '<button id="verify">Verify</button>'
+        )
+        person.does("input_text", 'id="code"', text=f"{number}7{number}").does("click", 'id="verify"')
+    person.sees("/home", "Home", '<a id="out" href="/out">Sign out</a>').does("click", 'id="out"')
+    return person.sees("/bye", "Signed out", "<p>Good bye</p>")
+
+
+def test_what_only_one_way_needs_is_not_asked_for_beforehand():
+    result = g.induce([_signs_in(n, code=n % 2 == 0).trace() for n in range(4)])
+    workflow = result.lowered.workflow
+    assert {spec.name: spec.required for spec in workflow.io_spec.inputs} == {"account": True, "code": False}
+    (way,) = [node for node in workflow.nodes if isinstance(node, TaskNode) and node.when]
+    (task,) = [each for each in result.lowered.tasks if each.task_id == way.task_id]
+    assert [(spec.name, spec.required) for spec in task.io_spec.inputs] == [("code", True)]
+    g.published(result.lowered)
+
+
+def test_what_tells_the_way_is_asked_for_with_its_type():
+    def node(number: int, **more: object) -> dict[str, object]:
+        return {"type": "task", "node_id": f"n{number}", "task_id": "t", **more}
+
+    asks = {"type": "none_of", "conditions": [{"type": "context_equals", "name": "count", "value": 3}]}
+    workflow = Workflow.model_validate({
+        "workflow_id": "w", "name": "W",
+        "nodes": [node(1, when=[asks], else_nodes=[node(2, when=[{"type": "context_equals", "name": "if_any"}])])],
+    })  # fmt: skip
+    told = {spec.name: (spec.type, spec.required) for spec in inputs_of(workflow.nodes, {}, {})}
+    assert told == {"count": ("number", True), "if_any": ("string", False)}
