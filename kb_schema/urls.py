@@ -81,6 +81,18 @@ def _without_tracking(url: str) -> str:
     return f"{path}{question if kept else ''}{'&'.join(kept)}{hash_sign}{fragment}"
 
 
+_ID = re.compile(r"\A(?:\d+|[0-9a-f]{8,}|[0-9a-f-]{32,}|[A-Za-z_-]*\d{2,})\Z")
+
+
+def is_an_id(part: str) -> bool:
+    """Whether a part of a path looks like it names one of many things.
+
+    >>> [is_an_id(part) for part in ("17", "ticket-204", "agents", "v2")]
+    [True, True, False, False]
+    """
+    return _ID.match(part) is not None
+
+
 def is_web_address(url: str) -> bool:
     """Whether this is an absolute `http` or `https` URL with a host."""
     return origin_of(url).startswith(_WEB)

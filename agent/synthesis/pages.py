@@ -17,13 +17,12 @@ from kb_schema.pages.tree import Element
 from kb_schema.pages.visibility import visible
 from kb_schema.selectors import Selector
 from kb_schema.snapshots import PageSnapshot
-from kb_schema.urls import path_of
+from kb_schema.urls import is_an_id, path_of
 
 MOST_KEPT = 24
 """Parsed pages that are kept: some tens of megabytes for pages of 200 kB."""
 
 _TITLE = re.compile(r"<title[^>]*>([^<]*)</title>", re.IGNORECASE)
-_VARYING_PART = re.compile(r"^(?:\d+|[0-9a-f]{8,}|[0-9a-f-]{32,}|[A-Za-z_-]*\d{2,})$")
 
 
 class SeenPage:
@@ -136,4 +135,4 @@ def place_of(url: str | None) -> str:
     if not url:
         return ""
     path = path_of(url).split("?")[0].split("#")[0]
-    return "/".join("*" if _VARYING_PART.match(part) else part for part in path.split("/"))
+    return "/".join("*" if is_an_id(part) else part for part in path.split("/"))
