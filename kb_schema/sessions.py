@@ -1,7 +1,8 @@
 """Reads a session's folder into a trace: `manifest.json`, `turn_001/session.jsonl` and its `.parts/` (MA).
 
 The counterpart of what writes it (`session_writing`). A folder that is broken in places is read as
-far as it goes; what was wrong is said in the trace's metadata under `problems`.
+far as it goes; what was wrong is said in the trace's metadata under `problems`. Without its manifest
+nothing tells that a session came to its end: it is one that failed.
 """
 
 from __future__ import annotations
@@ -71,9 +72,11 @@ def read_manifest(folder: Path) -> SessionManifest:
 
 
 def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace:
-    """The trace of a session, large texts read from `.parts/`. Raises `SessionUnreadable`."""
-    manifest = read_manifest(folder)
+    """The trace of a session, large texts read from `.parts/`. Raises `SessionUnreadable` where there is
+    neither a manifest nor a turn.
+    """
     problems: list[str] = []
+    manifest = _manifest(folder, problems)
     steps: list[TraceStep] = []
     for turn in manifest.turns:
         steps += _turn_steps(folder, turn, problems)
@@ -99,8 +102,25 @@ def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace
     )
 
 
+def _manifest(folder: Path, problems: list[str]) -> SessionManifest:
+    try:
+        return read_manifest(folder)
+    except SessionUnreadable as exc:
+        logs = sorted(folder.glob("turn_*/session.jsonl"))
+        if not logs:
+            raise
+        problems.append(f"{exc.reason}; the turns that are there were read")
+        turns = tuple(
+            Turn(turn=number, path=str(log.relative_to(folder))) for number, log in enumerate(logs, 1)
+        )
+        return SessionManifest(session_id=folder.name, complete=False, turns=turns)
+
+
 def _turn_steps(folder: Path, turn: Turn, problems: list[str]) -> list[TraceStep]:
     log = folder / (turn.path or f"turn_{turn.turn:03d}/session.jsonl")
+    if not _within(folder, log):
+        problems.append(f"turn {turn.turn}: {turn.path} is no file of the session; not read")
+        return []
     entries = list(_entries(folder, log, problems))
     # A planned action and its result are two entries about one action: the result is what happened.
     done = any(entry.get("type") == "AgentActionResults" for _, entry in entries)
@@ -109,7 +129,8 @@ def _turn_steps(folder: Path, turn: Turn, problems: list[str]) -> list[TraceStep
     for number, entry in entries:
         planned = entry.get("type") == "AgentResponse"
         if planned and done:
-            reasoning = entry.get("reasoning") or reasoning
+            said = entry.get("reasoning")
+            reasoning = said if isinstance(said, str) and said else reasoning
             continue
         data = _first_planned(entry) if planned else _data(entry)
         if not data or not (data.get("action_type") or data.get("type")):
@@ -141,7 +162,7 @@ def _entries(folder: Path, log: Path, problems: list[str]) -> Iterator[tuple[int
         except ValueError:
             problems.append(f"{log.relative_to(folder)}:{number}: not JSON; left out")
             continue
-        if isinstance(entry, dict):
+        if isinstance(entry, dict) and PARTS_KEY not in entry:
             yield number, _resolved(entry, folder, log, number, problems)
         else:
             problems.append(f"{log.relative_to(folder)}:{number}: not an object; left out")
@@ -156,8 +177,8 @@ def _resolved(node: Any, folder: Path, log: Path, number: int, problems: list[st
     if PARTS_KEY not in node:
         return {key: _resolved(each, folder, log, number, problems) for key, each in node.items()}
     where = f"{log.relative_to(folder)}:{number}: {node[PARTS_KEY]}"
-    path = (log.parent / str(node[PARTS_KEY])).resolve()
-    if not path.is_relative_to(folder.resolve()):
+    path = log.parent / str(node[PARTS_KEY])
+    if not _within(folder, path):
         problems.append(f"{where}: leads out of the session; not read")
         return None
     try:
@@ -165,6 +186,13 @@ def _resolved(node: Any, folder: Path, log: Path, number: int, problems: list[st
     except OSError as exc:
         problems.append(f"{where}: cannot be read ({exc.strerror})")
         return None
+
+
+def _within(folder: Path, path: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError):  # no path at all
+        return False
 
 
 def _data(entry: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +205,8 @@ def _data(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _first_planned(entry: dict[str, Any]) -> dict[str, Any]:
     """The first action that a response plans: groups of parallel actions, in order."""
-    for group_index, group in enumerate(entry.get("next_actions") or ()):
+    groups = entry.get("next_actions")
+    for group_index, group in enumerate(groups if isinstance(groups, list) else ()):
         for parallel_index, action in enumerate(group if isinstance(group, list) else [group]):
             if isinstance(action, dict):
                 place = {"action_group_index": group_index, "parallel_index": parallel_index}

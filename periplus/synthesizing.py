@@ -38,7 +38,9 @@ from periplus.voyage import browser_context, open_session
 
 
 def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
-    """The traces of session folders, and of all below them. Raises `UserError` for what is none."""
+    """The traces of session folders, and of all below them; one that cannot be read is a trace that failed.
+    Raises `UserError` for a folder in which there is none.
+    """
     found: dict[str, ExecutionTrace] = {}
     for folder in folders:
         sessions = list(_sessions(folder))
@@ -50,7 +52,9 @@ def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
             try:
                 trace = read_session(each)
             except SessionUnreadable as exc:
-                raise UserError(str(exc), fix="leave it out, or record it again") from exc
+                trace = ExecutionTrace(
+                    trace_id=each.name, success=False, error=str(exc), session_dir=str(each)
+                )
             name = _free(trace.trace_id, found)
             found[name] = trace.model_copy(update={"trace_id": name})
     return list(found.values())

@@ -34,32 +34,40 @@ def import_(
     Read are user flows of the recorder in Chrome's DevTools (JSON), projects of Selenium IDE (.side),
     traces of Playwright (.zip) and demonstrations of MiniWoB++ (.json, .json.gz). What was typed into
     password fields is left out. What cannot be read is told with its place; the rest is kept.
+
+    Exit code 0 done, 2 some file is no recording (the others are imported).
     """
     console = Console()
-    found = [(file, each) for file in files for each in _read(file)]
-    for file, each in found:
-        target = _free(out, each.trace.trace_id)
-        _write(each, target)
-        steps = len(each.trace.steps)
+    refused: list[str] = []
+    for file in files:
+        try:
+            found = read_recording(file)
+        except RecordingUnreadable as exc:
+            refused.append(str(exc))
+            continue
+        for each in found:
+            _take(each, file, out, console)
+    if len(refused) < len(files):
         console.print(
-            f"[green]{escape(str(target))}[/]: {steps} step{'' if steps == 1 else 's'}"
-            f" from {escape(file.name)}{_kept_back(each)}",
-            soft_wrap=True,
-            highlight=False,
+            f"  [dim]periplus synthesize {escape(str(out))}/* --name NAME[/]", soft_wrap=True, highlight=False
         )
-        for problem in each.trace.metadata.get("problems", ()):
-            console.print(f"  [yellow]{escape(problem)}[/]", soft_wrap=True, highlight=False)
+    if refused:
+        rest = "" if len(refused) == len(files) else "; the other files were imported"
+        raise UserError("\n".join(refused), fix=f"these can be read: {', '.join(known_formats())}{rest}")
+
+
+def _take(imported: Imported, file: Path, out: Path, console: Console) -> None:
+    target = _free(out, imported.trace.trace_id)
+    _write(imported, target)
+    steps = len(imported.trace.steps)
     console.print(
-        f"  [dim]periplus synthesize {escape(str(out))}/* --name NAME[/]", soft_wrap=True, highlight=False
+        f"[green]{escape(str(target))}[/]: {steps} step{'' if steps == 1 else 's'}"
+        f" from {escape(file.name)}{_kept_back(imported)}",
+        soft_wrap=True,
+        highlight=False,
     )
-
-
-def _read(file: Path) -> list[Imported]:
-    try:
-        return read_recording(file)
-    except RecordingUnreadable as exc:
-        fix = f"these can be read: {', '.join(known_formats())}"
-        raise UserError(str(exc), fix=fix) from exc
+    for problem in imported.trace.metadata.get("problems", ()):
+        console.print(f"  [yellow]{escape(problem)}[/]", soft_wrap=True, highlight=False)
 
 
 def _write(imported: Imported, target: Path) -> None:

@@ -95,6 +95,45 @@ def test_a_session_that_was_cut_off_is_a_failed_trace(tmp_path):
     assert trace.error == "the session did not end by itself"
 
 
+@pytest.mark.parametrize("text", [None, '{"session_id": "t", "tur', '{"turns": 3}'])
+def test_without_its_manifest_what_is_there_is_read_as_a_trace_that_failed(tmp_path, text):
+    write_session(ExecutionTrace(trace_id="t", steps=(TraceStep(action_type="click"),)), tmp_path)
+    if text is None:
+        (tmp_path / "manifest.json").unlink()
+    else:
+        (tmp_path / "manifest.json").write_text(text)
+    trace = read_session(tmp_path)
+    assert (len(trace.steps), trace.success) == (1, False)
+    assert trace.metadata["problems"][0].startswith("manifest.json")
+
+
+WORDS = st.sampled_from(
+    ["AgentActionResults", "AgentResponse", "click", "../../x", "/etc/passwd", "a\0b", "x" * 300]
+)
+FIELDS = st.sampled_from([
+    "type", "action_type", "target", "args", "result", "timestamp", "data", "next_actions", "metadata", "success",
+    "__parts_file__", "body_html_before_last_action", "source_url", "reasoning", "action_group_index",
+])  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=6),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(ANYTHING | st.dictionaries(FIELDS, ANYTHING), max_size=4), st.none() | WORDS)
+def test_whatever_stands_in_a_log_is_read_or_told(tmp_path_factory, lines, path):
+    folder = tmp_path_factory.mktemp("session")
+    (folder / "turn_001").mkdir()
+    (folder / "manifest.json").write_text(json.dumps({"turns": [{"turn": 1, "path": path}]}))
+    (folder / "turn_001/session.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    trace = read_session(folder)
+    assert len(trace.steps) <= len(lines)
+    if path is not None:
+        assert (trace.steps, len(trace.metadata["problems"])) == ((), 1)
+
+
 @pytest.mark.parametrize("text", [None, "{", '{"turns": 3}'])
 def test_a_folder_without_a_readable_manifest_is_no_session(tmp_path, text):
     if text is not None:

@@ -35,10 +35,18 @@ def test_imported_traces_hold_no_secret_tell_what_was_left_out_and_become_a_work
     assert len(written) == 6
     assert not [file for file in written if b"sesame" in file.read_bytes()]
 
+    (tmp_path / "notes.txt").write_text("hello")
+    partly = warm.run("periplus", *["import", str(tmp_path / "notes.txt"), files[0], "--out", str(out)])
+    assert (partly.returncode, "line 1" in partly.stderr) == (2, True), partly.stderr
+    assert (out / "one-3/manifest.json").exists()
+    (out / "one-3/manifest.json").write_text("{")
+
     made = warm.run(
         "periplus", *["synthesize", str(out), "--name", "Go there", "--out", str(tmp_path / "made")]
     )
     assert made.returncode == 0, made.stderr
+    assert "4 traces read, 3 used" in made.stdout
+    assert "the turns that are there were read" in made.stdout
     workflow = json.loads((tmp_path / "made/workflow.json").read_text())
     assert [(each["name"], each["secret"]) for each in workflow["io_spec"]["inputs"]] == [("password", True)]
     page = (tmp_path / "made/report.html").read_text()
