@@ -6,9 +6,8 @@ way of a branch with the rows that take it. Every position ends in exactly one p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from agent.synthesis.aligning import classify_position, connected
 from agent.synthesis.alignment import (
@@ -19,7 +18,7 @@ from agent.synthesis.alignment import (
     Cell,
     RowKey,
 )
-from agent.synthesis.binding import Binder, Values
+from agent.synthesis.binding import Binder
 from agent.synthesis.deciding import Deciding, Decision, Sight
 from agent.synthesis.errors import PatternExtractionError
 from agent.synthesis.folding import first_repeat
@@ -29,7 +28,6 @@ from agent.synthesis.moments import Moments
 from agent.synthesis.pages import Pages
 from agent.synthesis.patterns import (
     UNKNOWN_CONDITION,
-    Binding,
     BranchPattern,
     ExtractedPatterns,
     LoopPattern,
@@ -37,6 +35,7 @@ from agent.synthesis.patterns import (
     OptionalInfo,
     Refusal,
 )
+from agent.synthesis.rounds import BinderOfRounds, first_of_equals
 from agent.synthesis.rows import (
     Unit,
     every_strategy,
@@ -51,8 +50,8 @@ from agent.synthesis.rows import (
     within,
 )
 from agent.synthesis.settling import Made, Settler
+from agent.synthesis.succeeding import success_of
 from agent.synthesis.symbols import tokens_of
-from kb_schema.conditions import Condition
 from kb_schema.selectors import Selector
 
 FEW = 1 / 3
@@ -80,7 +79,7 @@ class PatternExtractor:
         found = whole.patterns(numbers, rows, decisive)
         return replace(
             found,
-            success=_success(aligned, self._pages),
+            success=success_of(aligned, found, self._pages),
             trace_ids=aligned.trace_ids,
             alignment_score=aligned.alignment_score,
         )
@@ -363,7 +362,7 @@ class _Stretch:
         inner = _Stretch(
             aligned,
             self._pages,
-            _BinderOfRounds(aligned, self._pages, self._binder.names, rule, passes),
+            BinderOfRounds(aligned, self._pages, self._binder.names, rule, passes),
             depth=self._depth + 1,
         )
         numbers = [position.index for position in body if position is not turn]
@@ -374,6 +373,8 @@ class _Stretch:
                 for number in range(rule.times or 0)
             )
         found = each[0] if each else inner.patterns(numbers, inner_rows, deciding_rows)
+        if rule.kind == "collection":
+            found = first_of_equals(found, body[0].index, passes, self._pages)
         if rule.kind == "unknown":
             cells = [
                 cell for position in body[:1] for cell in position.cells.values() if cell.row in deciding_rows
@@ -471,46 +472,3 @@ class _Stretch:
             for cell in self._cells_of(position, decisive)
         ]
         return refusal_at("branch: nothing that was seen tells which way is taken", cells)
-
-
-class _BinderOfRounds(Binder):
-    """Binds inside of a loop: what the round is about comes first."""
-
-    def __init__(
-        self, aligned: AlignedTraceSet, pages: Pages, names: dict[str, str], rule: LoopRule,
-        passes: Mapping[RowKey, Pass],
-    ) -> None:  # fmt: skip
-        super().__init__(aligned, pages, names)  # a value is the same variable in and outside of the loop
-        self._rule, self._passes = rule, passes
-
-    def bind(
-        self,
-        values: Values,
-        position: AlignedPosition,
-        key: str,
-        *,
-        item: Callable[[RowKey], Any] | None = None,
-    ) -> Binding:
-        """As outside of loops, the item of the round first."""
-        if item is None and self._rule.kind == "collection":
-            item = self._word
-        return super().bind(values, position, key, item=item)
-
-    def _word(self, row: RowKey) -> str | None:
-        one = self._passes.get((row[0], row[1][:-1]))
-        number = row[1][-1] if row[1] else 0
-        return one.words[number] if one is not None and number < len(one.words) else None
-
-
-def _success(aligned: AlignedTraceSet, pages: Pages) -> Condition | None:
-    """What the last page of every run shows and the page before its last step did not."""
-    traces = [aligned.traces[each] for each in aligned.distinct_ids if each in aligned.traces]
-    lasts = [trace.steps[-1] for trace in traces if trace.steps]
-    if len(lasts) < 2 or any(not step.html_after or not step.html_before for step in lasts):
-        return None
-    ended = [
-        Sight(step.html_after or "", step.metadata.get("url_after") or step.source_url) for step in lasts
-    ]
-    began = [Sight(step.html_before or "", step.source_url) for step in lasts]
-    found = Deciding(pages).by_page(ended, began)
-    return None if found is None else found.condition

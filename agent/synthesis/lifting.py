@@ -104,6 +104,7 @@ def _templates(seen: Iterable[_Seen]) -> Iterator[str]:
         if row is not None:
             strategy = row.selector.strategies[0]
             if isinstance(strategy, TemplateStrategy):
+                yield from _by_its_words(strategy.template, every)
                 yield strategy.template
     for each in every:
         said = each.name or squeeze(text_of(each.element, everything=True))
@@ -115,6 +116,17 @@ def _templates(seen: Iterable[_Seen]) -> Iterator[str]:
                 and literal in strategy.value
             ):
                 yield strategy.value.replace(literal, f"'{{{{{PARAMETER}}}}}'")
+
+
+def _by_its_words(template: str, seen: Sequence[_Seen]) -> Iterator[str]:
+    """The template with what the element says, where that is always the same: a button that changed its mind
+    is another one.
+    """
+    said = {squeeze(" ".join(each for each in one.element.children if isinstance(each, str))) for one in seen}
+    tags = {one.element.tag for one in seen}
+    row, found, _ = template.rpartition("//")
+    if found and len(said) == len(tags) == 1 and "" not in said:
+        yield f"{row}//{tags.pop()}[normalize-space()={xpath_literal(said.pop())}]"
 
 
 def _words_for(template: str, seen: _Seen) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.synthesis.alignment import RowKey
 from agent.synthesis.binding import list_keys
+from agent.synthesis.chosen_rows import Shown, chosen_rows
 from agent.synthesis.deciding import Deciding, Sight, usable
 from agent.synthesis.items import row_of, siblings_of
 from agent.synthesis.pages import Pages, SeenPage
@@ -118,10 +119,45 @@ class LoopRules:
             over = ElementHidden(type="element_disappears", element=css(collection))
             told = f"the first row of {collection}, until there is none, in {len(gone)} of {len(gone)} passes"
             return LoopRule("collection", told, over, collection, shrinking=True)
-        return None
+        return self._over_chosen_rows(passes, gone[0])
 
-    def _collection(self, gone: Pass) -> str | None:
-        """CSS of what names the rows of the list that the rounds are about."""
+    def _over_chosen_rows(self, passes: Mapping[RowKey, Pass], model: Pass) -> LoopRule | None:
+        """Those of the rows that something tells, in their order."""
+        found = self._row_of(model)
+        if found is None:
+            return None
+        page, row, named = found
+        around = _list_css(page, row)
+        rows = f"{around} > {row.tag}"
+        seen = [self._shown(each, rows) for each in passes.values()]
+        told = [each for each in seen if each is not None]
+        chosen = None if around is None or len(told) < len(seen) else chosen_rows(told, rows)
+        if chosen is None:
+            return None
+        collection = f"{rows}{chosen.condition}{_path_within(row, named)}"
+        over = ElementHidden(type="element_disappears", element=css(collection)) if chosen.shrinking else None
+        evidence = f"those of the rows of {rows} that are told by {chosen.told}"
+        return LoopRule("collection", evidence, over, collection, shrinking=chosen.shrinking)
+
+    def _shown(self, one: Pass, rows: str) -> tuple[list[Shown], Shown | None] | None:
+        """The list before each round of a pass and behind it; None where it is not always to be seen."""
+        before = []
+        for step in one.first_steps:
+            page = self._pages.get(step.html_before, step.source_url)
+            element = (
+                page.find(step.target) if page is not None and isinstance(step.target, Selector) else None
+            )
+            if page is None or element is None:
+                return None
+            shown = Shown(page.stored, tuple(_resolved(page, rows)), element)
+            if not any(element in (row, *row.descendants()) for row in shown.rows):
+                return None
+            before.append(shown)
+        last = None if one.after is None else self._pages.get(one.after.html, one.after.url)
+        return before, None if last is None else Shown(last.stored, tuple(_resolved(last, rows)), None)
+
+    def _row_of(self, gone: Pass) -> tuple[SeenPage, Element, Element] | None:
+        """The page, the row of the first round, and what in it says what the round is about."""
         sight, step, said = gone.before[0], gone.first_steps[0], gone.words[0]
         page = self._pages.get(sight.html, sight.url)
         element = page.find(step.target) if page is not None and isinstance(step.target, Selector) else None
@@ -129,22 +165,24 @@ class LoopRules:
         if page is None or row is None or row.parent is None:
             return None
         named = next((node for node in (*row.descendants(), row) if squeeze(text_of(node)) == said), None)
-        around = None if named is None else _list_css(page, row)
-        if named is None or around is None:
+        return None if named is None else (page, row, named)
+
+    def _collection(self, gone: Pass) -> str | None:
+        """CSS of what names the rows of the list that the rounds are about."""
+        found = self._row_of(gone)
+        if found is None:
+            return None
+        page, row, named = found
+        around = _list_css(page, row)
+        if around is None:
             return None
         value = f"{around} > {row.tag}{_path_within(row, named)}"
-        return value if self._listed(value, sight)[:1] or len(siblings_of(row)) == 1 else None
+        return value if self._listed(value, gone.before[0])[:1] or len(siblings_of(row)) == 1 else None
 
     def _listed(self, collection: str, sight: Sight | None) -> list[str]:
         """What the rows say, in order."""
         page = None if sight is None else self._pages.get(sight.html, sight.url)
-        if page is None:
-            return []
-        try:
-            found = page.stored.resolve(css(collection)).found
-        except SelectorError:
-            return []
-        return [squeeze(text_of(element)) for element in found if visible(element)]
+        return [] if page is None else [squeeze(text_of(each)) for each in _resolved(page, collection)]
 
     # -- what is there while it goes on
 
@@ -185,6 +223,14 @@ class LoopRules:
         return (
             None if decision is None else LoopRule("until", f"until {decision.evidence}", decision.condition)
         )
+
+
+def _resolved(page: SeenPage, selector: str) -> list[Element]:
+    """What can be seen of what a selector leads to."""
+    try:
+        return [each for each in page.stored.resolve(css(selector)).found if visible(each)]
+    except SelectorError:
+        return []
 
 
 def _sides(passes: Mapping[RowKey, Pass]) -> tuple[list[Sight], list[Sight]]:
