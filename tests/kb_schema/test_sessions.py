@@ -117,11 +117,11 @@ FIELDS = st.sampled_from([
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=6),
-    max_leaves=8,
+    max_leaves=5,
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(ANYTHING | st.dictionaries(FIELDS, ANYTHING), max_size=4), st.none() | WORDS)
 def test_whatever_stands_in_a_log_is_read_or_told(tmp_path_factory, lines, path):
     folder = tmp_path_factory.mktemp("session")
