@@ -168,9 +168,8 @@ def _marked(
             key, words = chosen.get((number, at), ("", ""))
             if key.endswith(ITEM):
                 order[key.removesuffix(ITEM)].append(words)
-            if key and (step.action_type, key) not in steady:
-                step = _told(step, key, words, each.elements[at], pages)
-            steps.append(step)
+            marked = key and (step.action_type, key) not in steady
+            steps.append(_told(step, key, words, each.elements[at], pages) if marked else step)
         values = {**each.values, **{key: _as_done(each.values[key], done) for key, done in order.items()}}
         made.append(each.trace.model_copy(update={"steps": tuple(steps), "input_data": values}))
     return made

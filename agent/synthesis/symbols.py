@@ -47,10 +47,7 @@ def tokens_of(step: TraceStep) -> frozenset[str]:
     where = f"{action}|{step.target.frame or ''}"
     if MENTION in step.metadata:  # what the task's sentence names is told by that, wherever it is
         return frozenset({f"{where}|{place}|mentioned as {step.metadata[MENTION]}"})
-    told = {
-        f"{where}|{place if each.fallback else ''}|{_said(each)}"
-        for each in _telling(step.target)
-    }
+    told = {f"{where}|{place if each.fallback else ''}|{_said(each)}" for each in _telling(step.target)}
     element = step.metadata.get(ELEMENT)
     if element is not None:
         told.add(f"{where}|{place}|{element}")
@@ -140,7 +137,7 @@ def _join_items(
     alike: dict[str, set[str]] = defaultdict(set)
     for row, names in zip(rows, heads, strict=True):
         for step, head in zip(row, names, strict=True):
-            if not isinstance(step.target, Selector):
+            if not isinstance(step.target, Selector) or MENTION in step.metadata:
                 continue
             name = classes.name(head)
             if len(samples[name]) < _SAMPLES and (step.html_before or step.html_after):

@@ -93,7 +93,7 @@ def _acts(states: list[Node]) -> Iterator[_Act]:
         kind = action.get("type")
         if kind == "mousedown":
             yield from _typed(typed_from, dom, state)
-            typed_from, pressed = None, dom
+            typed_from, pressed = _in_field(dom), dom
         elif kind in ("keydown", "keypress"):
             typed_from = typed_from or dom
             if kind == "keydown" and action.get("keyCode") in _KEYS:
@@ -102,11 +102,17 @@ def _acts(states: list[Node]) -> Iterator[_Act]:
                 yield _Act("press", _time(state), _place(dom), dom, dom, _KEYS[action["keyCode"]])
         elif kind == "click":
             yield from _typed(typed_from, dom, state)
-            typed_from = None
+            typed_from = _in_field(dom)
             yield _Act("click", _time(state), _place(dom), pressed if pressed is not None else dom, dom)
     last = states[-1]
     yield from _typed(typed_from, last["dom"], last)
     yield _Act("end", _time(last), None, last["dom"], last["dom"])
+
+
+def _in_field(dom: Node) -> Node | None:
+    """The page, where a field is pressed: its own arrows and lists may change it without a key."""
+    place = _place(dom)
+    return dom if place is not None and _kind(_at(dom, place)) in _TEXT_FIELDS else None
 
 
 def _typed(before: Node | None, now: Node, state: Node) -> Iterator[_Act]:
@@ -133,6 +139,13 @@ def _meant(acts: list[_Act]) -> Iterator[_Act]:
             act.wanted = False
         elif (
             kind not in _TOGGLES
+            and later.action in ("click", "fill")
+            and later.target == act.target
+            and _told(act.before) == _told(act.after)
+        ):
+            act.wanted = False  # the same once more: this time it did nothing
+        elif (
+            kind not in _TOGGLES
             and again
             and later.target is not None
             and _kind(_at(later.before, later.target)) in _TOGGLES
@@ -141,7 +154,7 @@ def _meant(acts: list[_Act]) -> Iterator[_Act]:
             later.before = act.before
         elif kind in _TOGGLES:
             act.action = "check" if _ticked(acts[number:], act) else "uncheck"
-        elif kind not in _CLICKED and _told(act.before) == _told(act.after) and later.action != "end":
+        elif kind not in _CLICKED and later.action != "end" and _same_but_for(act, kind in _TEXT_FIELDS):
             act.wanted = False
     yield from (act for act in acts[:-1] if act.wanted and (act.target is not None or act.action == "press"))
 
@@ -187,10 +200,20 @@ def _time(state: Node) -> float:
     return float(time) if isinstance(time, int | float) else 0.0
 
 
-def _told(dom: Node) -> list[tuple[Any, ...]]:
-    """What there is, without where and in which state of focus."""
+def _same_but_for(act: _Act, field: bool) -> bool:
+    """Whether an act changed nothing, except the value of the field that it was in."""
+    but = act.target if field else None
+    return _told(act.before, but) == _told(act.after, but)
+
+
+def _told(dom: Node, but: Path_ | None = None) -> list[tuple[Any, ...]]:
+    """What there is, without where and in which state of focus; `but`: whose value does not count."""
     return [
-        (place, *(node.get(key) for key in ("tag", "id", "classes", "text", "value")))
+        (
+            place,
+            *(node.get(key) for key in ("tag", "id", "classes", "text")),
+            None if place == but else node.get("value") or None,
+        )
         for place, node in _walk(dom)
     ]
 
