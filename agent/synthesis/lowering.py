@@ -9,7 +9,7 @@ one bounded agent step, never a guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,14 @@ class Lowered:
     """What was left out or left to an agent, and why."""
 
 
-def lower(graph: ActionGraph, *, agent_max_steps: int = 5) -> Lowered:
-    """The documents of a graph. Raises `GraphSynthesisError` where there is nothing to do in it."""
-    return _Lowering(graph, agent_max_steps).result()
+def lower(
+    graph: ActionGraph, *, agent_max_steps: int = 5, screens: Mapping[int | None, str] | None = None
+) -> Lowered:
+    """The documents of a graph. Raises `GraphSynthesisError` where there is nothing to do in it.
+
+    `screens`: position -> the screen it is on; steps say where they take place as far as it is told.
+    """
+    return _Lowering(graph, agent_max_steps, screens or {}).result()
 
 
 @dataclass(slots=True)
@@ -71,11 +76,11 @@ class _Scope:
 class _Lowering:
     """One graph's lowering."""
 
-    def __init__(self, graph: ActionGraph, agent_max_steps: int) -> None:
+    def __init__(self, graph: ActionGraph, agent_max_steps: int, screens: Mapping[int | None, str]) -> None:
         self._graph, self._max_steps = graph, agent_max_steps
         self._name = _local_id(graph.name)
         self._parameters = {parameter.name: parameter for parameter in graph.parameters}
-        self._writer = TaskWriter(self._name, self._parameters)
+        self._writer = TaskWriter(self._name, self._parameters, screens)
         self._count = 0
         self._lists: dict[str, str] = {}
         """Inputs that are gone through -> variable."""

@@ -12,6 +12,7 @@ from agent.synthesis.graph import ActionNode, GraphParameter, GraphReading
 from agent.synthesis.prompts import told_target
 from kb_schema import vocabulary
 from kb_schema.calls import ActionCall
+from kb_schema.conditions import OnScreen
 from kb_schema.selectors import Selector, SessionStrategy, Strategy, TemplateStrategy, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import selector_parameters, strings, variables
@@ -38,8 +39,14 @@ class Written:
 class TaskWriter:
     """Writes tasks of one workflow; two stretches that do the same are one task."""
 
-    def __init__(self, workflow: str, parameters: Mapping[str, GraphParameter]) -> None:
-        self._workflow, self._parameters = workflow, parameters
+    def __init__(
+        self,
+        workflow: str,
+        parameters: Mapping[str, GraphParameter],
+        screens: Mapping[int | None, str] | None = None,
+    ) -> None:
+        """`screens`: position -> the screen it is on, where that is known."""
+        self._workflow, self._parameters, self._screens = workflow, parameters, screens or {}
         self.tasks: list[Task] = []
         self._known: dict[str, Written] = {}
 
@@ -57,7 +64,9 @@ class TaskWriter:
         steps: list[TaskStep] = []
         outputs: list[OutputSpec] = []
         literals: dict[str, Any] = {}
+        screen: str | None = None
         for node in actions:
+            first = len(steps)
             for reading in node.reads:
                 if reading.name not in {output.name for output in outputs}:
                     step = self._step(len(steps), _reads(reading), f"read {reading.name}")
@@ -67,6 +76,10 @@ class TaskWriter:
             if awaited is not None:
                 steps.append(self._step(len(steps), awaited, "wait for what comes next"))
             steps.append(self._step(len(steps), self._call(node, literals), _told(node)))
+            here = None if node.action_type == "navigate" else self._screens.get(node.position)
+            if here is not None and here != screen:
+                steps[first] = steps[first].model_copy(update={"preconditions": (_on(here),)})
+            screen = here
         used = {name for step in steps for _, text in strings(step.to_json()) for name in variables(text)}
         used |= {name for step in steps for name in _parameters_of(step.action.target)}
         needs = frozenset(used - {output.name for output in outputs} - literals.keys())
@@ -185,6 +198,13 @@ def _as_css(strategy: ValueStrategy) -> str | None:
         if plain and strategy.type in ("id", "data-testid", "data-qa")
         else None
     )
+
+
+def _on(screen: str) -> OnScreen:
+    """Where a step takes place. Soft: the step's own element is what must be there, and the screen is where
+    one goes back to if it is not.
+    """
+    return OnScreen(type="on_screen", screen_id=screen, hard_dependency=False)
 
 
 def _told(node: ActionNode) -> str:
