@@ -1,0 +1,1 @@
+"""From pages that were seen to how their screens are known again: grouping, learning, naming."""
