@@ -40,6 +40,11 @@ class ProposedScreen:
     steps: tuple[int, ...]
     """Positions that are on it."""
 
+    @property
+    def numbers(self) -> str:
+        """The steps as people count them."""
+        return ", ".join(str(at + 1) for at in self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedScreen:
@@ -48,6 +53,11 @@ class RefusedScreen:
     name: str
     reason: str
     steps: tuple[int, ...]
+
+    @property
+    def numbers(self) -> str:
+        """The steps as people count them."""
+        return ", ".join(str(at + 1) for at in self.steps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,18 @@ from agent.synthesis.portable import made_portable
 from agent.synthesis.script import as_script
 from agent.synthesis.validating import GraphValidator, ValidationResults
 from agent.trace import SessionTrace
-from kb_schema.answers import Identification
+from kb_schema import KnowledgeError
 from kb_schema.base import Document
+from kb_schema.proposals import WorkflowChange
+from kb_schema.screens import Screen
 from kb_schema.sessions import MANIFEST, SessionUnreadable, read_session
-from kb_schema.snapshots import PageSnapshot
 from kb_schema.traces import ExecutionTrace
-from kb_store import Stores
+from kb_store import Stores, read_knowledge
+from kb_store.changing import changed
 from periplus.desk import desk_client
 from periplus.errors import UserError
+from periplus.proposed_screens import ScreensFound
+from periplus.trial import trial_stores
 from periplus.voyage import browser_context, open_session
 
 
@@ -92,9 +96,9 @@ async def induced(traces: Sequence[ExecutionTrace], name: str, task: str) -> Pip
     return replace(result, graph=graph, lowered=lower(graph), python_script=as_script(graph))
 
 
-def written(result: PipelineResult, folder: Path) -> list[Path]:
+def written(result: PipelineResult, folder: Path, screens: Sequence[Screen] = ()) -> list[Path]:
     """Graph, documents, report and script as files; what was written."""
-    files: dict[str, str] = {}
+    files = {f"screens/{screen.screen_id}.json": _pretty(screen) for screen in screens}
     if result.graph is not None:
         files["graph.json"] = result.graph.model_dump_json(indent=2, by_alias=True)
     if result.synthesis_report is not None:
@@ -126,6 +130,10 @@ def values_shown(result: PipelineResult, trace_id: str) -> dict[str, Any]:
         if spec.name in given:
             shown[spec.name] = given[spec.name]
     wanted = {spec.name for spec in result.lowered.workflow.io_spec.inputs}
+    for patterns in result.patterns.walk():
+        for loop in patterns.loop_patterns:
+            if loop.rule.items in wanted and trace_id in loop.rule.given:
+                shown.setdefault(loop.rule.items, list(loop.rule.given[trace_id]))
     for position, info in _parameterizable(result.patterns):
         for name, value in _shown_at(position, info, trace_id):
             if name in wanted and value not in (None, REDACTED):
@@ -158,20 +166,11 @@ def _shown_at(
         yield info.target.binding.name, words
 
 
-async def identified(stores: Stores, website_id: str, result: PipelineResult) -> dict[int, Identification]:
-    """Which screen each step of the alignment is on, as the knowledge has it."""
-    answers: dict[int, Identification] = {}
-    if result.aligned is None:
-        return answers
-    async with desk_client(stores) as client:
-        knowledge = Knowledge(client, website_id)
-        for position in result.aligned.positions:
-            step = next((each for each in position.observed if each.html_before), None)
-            if step is None or not step.source_url or not step.html_before:
-                continue
-            page = PageSnapshot(url=step.source_url, html=step.html_before, annotated=True)
-            answers[position.index] = await knowledge.identify(page)
-    return answers
+def placed(result: PipelineResult, found: ScreensFound) -> PipelineResult:
+    """The same, its steps saying which screen they take place on."""
+    if result.graph is None:
+        return result
+    return replace(result, lowered=lower(result.graph, screens=found.by_step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,22 +216,41 @@ class SiteRunner:
 
 
 async def validated(
-    site: Site, result: PipelineResult, count: int, folder: Path, given: Mapping[str, Any]
-) -> ValidationResults:
-    """Run the workflow on the site with what `count` of the traces show, and with what is given besides."""
+    site: Site, result: PipelineResult, count: int, folder: Path, given: Mapping[str, Any],
+    screens: Sequence[Screen] = (),
+) -> ValidationResults:  # fmt: skip
+    """Run the workflow on the site with what `count` of the traces show, and with what is given besides.
+
+    The knowledge is tried as it would be with the workflow and the new screens, on shelves of its own.
+    Raises `UserError` where they cannot be part of it.
+    """
     if result.graph is None or result.lowered is None:
         return ValidationResults()
+    lowered = result.lowered
     shown = [values_shown(result, trace.trace_id) for trace in result.traces if trace.success]
-    validator = GraphValidator(SiteRunner(site, result.lowered, folder, given))
-    return await validator.validate(result.graph, shown[:count])
+    known, _ = await read_knowledge(site.stores.documents, site.stores.graph, site.website_id)
+    change = WorkflowChange(
+        type="workflow", workflow=lowered.workflow, tasks=lowered.tasks,
+        dependencies=lowered.dependencies, screens=tuple(screens),
+    )  # fmt: skip
+    try:
+        would_be, _ = changed(known, change)
+    except KnowledgeError as exc:
+        raise UserError(f"the workflow cannot become knowledge: {exc}", fix="look at the traces") from exc
+    async with trial_stores(would_be) as stores:
+        runner = SiteRunner(replace(site, stores=stores), lowered, folder, given)
+        return await GraphValidator(runner).validate(result.graph, shown[:count])
 
 
-async def published(site: Site, lowered: Lowered, *, replace: bool) -> str:
-    """Make the workflow part of the knowledge, over MCP; its id. Raises `UserError`."""
+async def published(site: Site, lowered: Lowered, screens: Sequence[Screen] = (), *, replace: bool) -> str:
+    """Make the workflow part of the knowledge, over MCP, with the new screens it is on; its id.
+
+    Raises `UserError`.
+    """
     async with desk_client(site.stores) as client:
         try:
             answer = await Knowledge(client, site.website_id).publish(
-                lowered.workflow, lowered.tasks, lowered.dependencies, replace=replace
+                lowered.workflow, lowered.tasks, lowered.dependencies, screens, replace=replace
             )
         except AgentError as exc:
             raise UserError(

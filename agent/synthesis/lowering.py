@@ -54,7 +54,7 @@ class Lowered:
 
 
 def lower(
-    graph: ActionGraph, *, agent_max_steps: int = 5, screens: Mapping[int | None, str] | None = None
+    graph: ActionGraph, *, agent_max_steps: int = 5, screens: Mapping[int, str] | None = None
 ) -> Lowered:
     """The documents of a graph. Raises `GraphSynthesisError` where there is nothing to do in it.
 
@@ -76,7 +76,7 @@ class _Scope:
 class _Lowering:
     """One graph's lowering."""
 
-    def __init__(self, graph: ActionGraph, agent_max_steps: int, screens: Mapping[int | None, str]) -> None:
+    def __init__(self, graph: ActionGraph, agent_max_steps: int, screens: Mapping[int, str]) -> None:
         self._graph, self._max_steps = graph, agent_max_steps
         self._name = _local_id(graph.name)
         self._parameters = {parameter.name: parameter for parameter in graph.parameters}

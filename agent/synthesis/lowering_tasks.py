@@ -43,7 +43,7 @@ class TaskWriter:
         self,
         workflow: str,
         parameters: Mapping[str, GraphParameter],
-        screens: Mapping[int | None, str] | None = None,
+        screens: Mapping[int, str] | None = None,
     ) -> None:
         """`screens`: position -> the screen it is on, where that is known."""
         self._workflow, self._parameters, self._screens = workflow, parameters, screens or {}
@@ -76,7 +76,8 @@ class TaskWriter:
             if awaited is not None:
                 steps.append(self._step(len(steps), awaited, "wait for what comes next"))
             steps.append(self._step(len(steps), self._call(node, literals), _told(node)))
-            here = None if node.action_type == "navigate" else self._screens.get(node.position)
+            here = self._screens.get(-1 if node.position is None else node.position)
+            here = None if node.action_type == "navigate" else here
             if here is not None and here != screen:
                 steps[first] = steps[first].model_copy(update={"preconditions": (_on(here),)})
             screen = here

@@ -19,9 +19,10 @@ from kb_schema.traces import ExecutionTrace
 from periplus.commands.on_a_site import BaseUrl, Headed, WebsiteId, read_inputs
 from periplus.errors import UserError
 from periplus.logs import to_stderr
+from periplus.proposed_screens import ScreensFound, screens_found
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
-from periplus.synthesis_report import screens_of, write_report
-from periplus.synthesizing import Site, identified, induced, published, read_traces, validated, written
+from periplus.synthesis_report import write_report
+from periplus.synthesizing import Site, induced, placed, published, read_traces, validated, written
 from periplus.websites import which_website
 
 EXIT_FAILED = 1
@@ -66,7 +67,8 @@ def synthesize(
 
     Values that differ become inputs, repeated stretches loops, ways that part forks with the condition
     that tells them apart. What nothing in the traces decides is not guessed: it is left to an agent step,
-    and the report says so. `report.html` shows the traces side by side and what became of each step.
+    and the report says so. Pages that are no known screen become new ones where their traces tell them
+    apart; `--publish` adds them with the workflow. `report.html` shows the traces side by side and what became of each step.
 
     Exit code 0 done, 1 validation failed (then nothing is published), 2 something to put right.
     """
@@ -79,20 +81,20 @@ def synthesize(
     result = asyncio.run(induced(read, name, task))
     _tell(console, result, read)
     checked = ValidationResults()
-    screens: dict[int, str] = {}
+    found = ScreensFound({}, {})
     if validate or publish or website is not None:
         stores = open_chosen(mongodb_url, arangodb_url)
         asked = _Asked(validate, publish, replace, given, website, base_url, headed)
-        checked, screens, told = asyncio.run(_on_the_site(stores, result, folder, asked))
+        result, checked, found, told = asyncio.run(_on_the_site(stores, result, folder, asked))
         for line in told:
             console.print(line, soft_wrap=True, highlight=False)
     problems = {
         each.trace_id: tuple(each.metadata["problems"]) for each in read if each.metadata.get("problems")
     }
-    written(result, folder)
+    written(result, folder, found.new)
     write_report(
-        folder / "report.html", result, name=name, screens=screens, problems=problems,
-        validated=_told_validation(checked, validate),
+        folder / "report.html", result, name=name, screens=found.told, problems=problems,
+        validated=_told_validation(checked, validate), found=found,
     )  # fmt: skip
     console.print(f"  {escape(str(folder / 'report.html'))}", soft_wrap=True, highlight=False)
     if validate and not checked.all_passed:
@@ -112,28 +114,39 @@ class _Asked:
 
 async def _on_the_site(
     opening: object, result: PipelineResult, folder: Path, asked: _Asked
-) -> tuple[ValidationResults, dict[int, str], list[str]]:
+) -> tuple[PipelineResult, ValidationResults, ScreensFound, list[str]]:
     """Screens, validation and publishing: what needs the knowledge."""
     told: list[str] = []
     async with opening as stores:  # type: ignore[attr-defined]
         known = sorted(generation.website_id for generation in await stores.documents.websites())
         site = Site(stores, which_website(asked.website, known), asked.base_url, asked.headed)
-        answers = await identified(stores, site.website_id, result)
-        unknown = sorted(index + 1 for index, answer in answers.items() if answer.screen_id is None)
-        if unknown:
-            steps = ", ".join(map(str, unknown))
-            told.append(f"[yellow]no known screen[/] at step {steps}: see `periplus kb check` for its pages")
+        found = await screens_found(stores, site.website_id, site.base_url, result)
+        result = placed(result, found)
+        told += _told_screens(found)
         checked = ValidationResults()
         if asked.validate:
-            checked = await validated(site, result, asked.validate, folder, asked.given)
+            checked = await validated(site, result, asked.validate, folder, asked.given, found.new)
             told += _told_runs(checked)
         if asked.publish and result.lowered is not None:
             if asked.validate and not checked.all_passed:
                 told.append("[red]not published[/]: validation failed")
             else:
-                workflow_id = await published(site, result.lowered, replace=asked.replace)
-                told.append(f"[green]published[/]: periplus run {escape(workflow_id)}")
-    return checked, screens_of(answers), told
+                workflow_id = await published(site, result.lowered, found.new, replace=asked.replace)
+                new = f" with {len(found.new)} new screens" if found.new else ""
+                told.append(f"[green]published[/]{new}: periplus run {escape(workflow_id)}")
+    return result, checked, found, told
+
+
+def _told_screens(found: ScreensFound) -> list[str]:
+    known = len(set(found.known.values()))
+    lines = [f"screens: {known} known, {len(found.proposed)} new, {len(found.refused)} not told"]
+    for each in found.proposed:
+        told = f"{each.screen.screen_id} ({each.screen.name}), step {each.numbers}: {each.evidence}"
+        lines.append(f"  [green]new[/] {escape(told)}")
+    for refused in found.refused:
+        told = f"{refused.name}, step {refused.numbers}: {refused.reason}"
+        lines.append(f"  [yellow]no screen[/] for {escape(told)}")
+    return lines
 
 
 def _told_runs(checked: ValidationResults) -> list[str]:
