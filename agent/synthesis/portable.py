@@ -11,6 +11,7 @@ from agent.redaction import REDACTED
 from agent.synthesis.binding import identifier
 from agent.synthesis.graph import ActionGraph, GraphParameter
 from agent.synthesis.prompts import told_target
+from agent.synthesis.quoting import quotes
 from kb_schema.selectors import Selector
 from kb_schema.urls import origin_of
 
@@ -37,14 +38,12 @@ def made_portable(graph: ActionGraph) -> ActionGraph:
 
 def _asked_for(action: dict[str, Any], secrets: dict[str, GraphParameter], taken: set[str]) -> str:
     """The input for what was typed into that field: the same one for the same field."""
-    target = action.get("target")
-    said = told_target(Selector.model_validate(target)) if isinstance(target, dict) else ""
+    target = Selector.model_validate(action["target"]) if isinstance(action.get("target"), dict) else None
+    said = told_target(target)
     if said not in secrets:
-        words = (
-            target["strategies"][0].get("value") or target["strategies"][0].get("name")
-            if isinstance(target, dict)
-            else ""
-        )
+        first = None if target is None else target.strategies[0]
+        words = getattr(first, "value", None) or getattr(first, "name", None)
+        label = quotes(target) if target is not None else []
         plain = identifier(str(words or "")) or "secret"
         name = next(
             each
@@ -53,7 +52,7 @@ def _asked_for(action: dict[str, Any], secrets: dict[str, GraphParameter], taken
         )
         taken.add(name)
         secrets[said] = GraphParameter(
-            name=name, source="user_input", key=name, secret=True, description=str(words or "a secret"),
+            name=name, source="user_input", key=name, secret=True, description=label[0] if label else str(words or "a secret"),
             evidence="a secret was typed here; no trace has it",
         )  # fmt: skip
     return secrets[said].name

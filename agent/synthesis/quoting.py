@@ -19,6 +19,12 @@ MOST_STEPS = 8
 """Elements between a row and what is acted on in it."""
 
 
+def quotes(target: Selector) -> list[str]:
+    """The texts that a target's XPath quotes: what is on it, or on its label."""
+    said = [each.value for each in target.strategies if isinstance(each, ValueStrategy)]
+    return [found[1][1:-1] for text in said for found in _QUOTED.finditer(text)]
+
+
 def quoted(targets: Mapping[RowKey, Selector], parameter: str) -> tuple[str, dict[RowKey, str]] | None:
     """The XPath that all of them have in common but for one text, as a template with the parameter, and
     that text in each; None where there is none, or the text is always the same.

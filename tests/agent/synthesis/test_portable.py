@@ -57,3 +57,14 @@ def test_addresses_of_the_site_itself_lose_their_host_and_others_keep_it():
 def test_a_graph_without_either_stays_as_it_is():
     graph = ActionGraph(nodes=(_fill("name", "Ada"),))
     assert made_portable(graph) == graph
+
+
+def test_who_is_asked_for_a_secret_is_told_the_fields_label():
+    ways = [
+        {"type": "id", "value": "code"},
+        {"type": "xpath-text", "value": "//input[@id=//label[normalize-space()='6-digit code']/@for]"},
+    ]
+    target = Selector.model_validate({"strategies": ways})
+    graph = ActionGraph(nodes=(ActionNode(action_type="fill", target=target, args={"value": REDACTED}),))
+    (parameter,) = made_portable(graph).parameters
+    assert (parameter.name, parameter.description) == ("code", "6-digit code")
