@@ -22,6 +22,7 @@ from agent.synthesis.binding import Binder
 from agent.synthesis.deciding import Deciding, Decision, Sight
 from agent.synthesis.errors import PatternExtractionError
 from agent.synthesis.folding import first_repeat
+from agent.synthesis.given_lists import over_given_values
 from agent.synthesis.lifting import lift
 from agent.synthesis.looping import LoopRules, Pass
 from agent.synthesis.moments import Moments
@@ -375,6 +376,11 @@ class _Stretch:
         found = each[0] if each else inner.patterns(numbers, inner_rows, deciding_rows)
         if rule.kind == "collection":
             found = first_of_equals(found, body[0].index, passes, self._pages)
+        listed = (
+            over_given_values(found, deciding_rows, self._binder.names) if rule.kind == "unknown" else None
+        )
+        if listed is not None and turn is None:
+            rule, found = listed
         if rule.kind == "unknown":
             cells = [
                 cell for position in body[:1] for cell in position.cells.values() if cell.row in deciding_rows

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.synthesis.graph import GraphParameter
 from kb_schema.conditions import BaseCondition, Combined, ContextEquals
-from kb_schema.iterators import NoIterator
+from kb_schema.iterators import ListIterator, NoIterator
 from kb_schema.templates import strings, variables
 from kb_schema.values import InputSpec, Source, ValueType
 from kb_schema.workflows import AnyNode, GroupNode, TaskNode, walk
@@ -39,7 +39,9 @@ def inputs_of(
             )
     for key, name in sorted(lists.items()):
         if name not in parameters:
+            fields = sorted(_fields(nodes, f"{{{name}}}"))
             told = f"what {key} was in the recordings: one round for each item"
+            told += f", which has {', '.join(fields)}" if fields else ""
             yield InputSpec(name=name, type="array", description=told, source=("task_context", "user_input"))
     for name in sorted(decides.keys() - parameters.keys() - set(lists.values())):
         yield InputSpec(
@@ -58,6 +60,22 @@ def _always(nodes: Iterable[AnyNode]) -> Iterator[str]:
             yield from _used(node)
         elif isinstance(node, GroupNode):
             yield from _always(node.nodes)
+
+
+def _fields(nodes: Iterable[AnyNode], items: str) -> set[str]:
+    """Fields of a list's items that its rounds use."""
+    found: set[str] = set()
+    for node in walk(tuple(nodes)):
+        spec = node.iterator_spec if isinstance(node, TaskNode | GroupNode) else None
+        if not isinstance(spec, ListIterator) or spec.items != items:
+            continue
+        found |= {name for text in spec.item_action.inputs.values() for name in variables(text)}
+        inner = walk(node.nodes) if isinstance(node, GroupNode) else ()
+        mappings = [
+            mapping for each in inner if isinstance(each, TaskNode) for mapping in each.inputs.values()
+        ]
+        found |= {mapping.key for mapping in mappings if mapping.key}
+    return {name.removeprefix("item.") for name in found if name.startswith("item.")}
 
 
 def _used(node: TaskNode) -> Iterator[str]:

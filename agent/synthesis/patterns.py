@@ -108,6 +108,8 @@ class LoopRule:
     times: int | None = None
     turn: Selector | None = None
     """What turns to the next page; the last page has none."""
+    given: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Trace -> the items that it was done for, where no input data has the list."""
 
 
 @dataclass(frozen=True, slots=True)
