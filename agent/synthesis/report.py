@@ -70,15 +70,21 @@ def _doubts(every: list[ExtractedPatterns]) -> list[str]:
     positions = {
         position.index: position
         for each in every
-        for position in (*each.deterministic_steps, *(p for p, _ in each.parameterizable_steps))
+        for position in (
+            *each.deterministic_steps,
+            # Steps on rows differ in what they are done to, which is told already.
+            *(position for position, info in each.parameterizable_steps if info.target is None),
+        )
     }
     told = [
-        f"Step {index}: Low alignment confidence ({position.confidence}) - consider collecting more traces"
+        f"Step {index + 1}: Low alignment confidence ({position.confidence}) - consider collecting more traces"
         for index, position in sorted(positions.items())
         if position.confidence < LOW_CONFIDENCE
     ]
     for each in every:
         for index, info in sorted(each.optional_info.items()):
             if info.left_out or info.condition is None:
-                told.append(f"Step {index}: optional; {info.evidence}{'; left out' if info.left_out else ''}")
+                told.append(
+                    f"Step {index + 1}: optional; {info.evidence}{'; left out' if info.left_out else ''}"
+                )
     return told

@@ -246,7 +246,7 @@ class GraphSynthesizer(ABC):
         if dialog_text is not None and "on_dialog" in found:
             found["on_dialog"]["text"] = dialog_text
         self._work.warnings += [
-            f"Step {position.index}: {each}; a run asks a person there" for each in doubts
+            f"Step {position.index + 1}: {each}; a run asks a person there" for each in doubts
         ]
         return found
 
@@ -321,7 +321,7 @@ class LLMSynthesizer(GraphSynthesizer):
         )  # fmt: skip
 
     def _note(self, position: AlignedPosition, told: str) -> None:
-        self._work.warnings.append(f"Step {position.index}: {told}; the rule's decision stands")
+        self._work.warnings.append(f"Step {position.index + 1}: {told}; the rule's decision stands")
 
 
 class HybridSynthesizer(LLMSynthesizer):
