@@ -62,16 +62,16 @@ def learn(screen: str, pages: Sequence[ObservedPage]) -> Learned:
         raise NotLearned(
             screen, f"seen in {len(runs)} run only: nothing can be held back to try a signature on"
         )
+    known = _Known.of(screen, pages)
     for run in sorted({page.run for page in pages}):
         kept = [page for page in pages if page.run != run]
-        known = _Known.of(screen, kept)
+        tried = _Known.of(screen, kept)
         wrong = next(
-            (page for page in pages if page.run == run and known.is_it(page) != (page.screen == screen)), None
+            (page for page in pages if page.run == run and tried.is_it(page) != (page.screen == screen)), None
         )
         if wrong is not None:
             how = "miss" if wrong.screen == screen else "take for it"
             raise NotLearned(screen, f"what the other runs tell would {how} {wrong.path} of {run}")
-    known = _Known.of(screen, pages)
     return Learned(known.pattern, known.signature, len(own), len(runs), len(pages) - len(own))
 
 
@@ -95,15 +95,14 @@ class _Known:
             raise NotLearned(screen, "its addresses have nothing in common")
         book = SketchBook([page.sketch for page in pages])
         rivals = [number for number in others if matches(pattern, pages[number].path)]
-        required = against = None
-        if rivals:
-            required = book.separator(own, rivals)
-            against = None if required is not None else book.separator(rivals, own)
-            if required is None and against is None:
-                named = sorted({pages[number].screen or "an unknown page" for number in rivals})
-                raise NotLearned(screen, f"nothing tells it from {', '.join(named)} at the same address")
+        required, against = _separators(book, own, rivals)
+        if rivals and required is None and against is None:
+            named = sorted({pages[number].screen or "an unknown page" for number in rivals})
+            raise NotLearned(screen, f"nothing tells it from {', '.join(named)} at the same address")
         passing = frozenset().union(*(pages[number].sketch.passing for number in own))
-        speaking = [each for each in _speaking(book, own, others, passing) if each != required]
+        # What rejects its rivals leaves what they have in common to speak for it.
+        rest = others if against is None else [number for number in others if number not in rivals]
+        speaking = [each for each in _speaking(book, own, rest, passing) if each != required]
         if not speaking and required is None:
             raise NotLearned(screen, "nothing that lasts is on all of its pages and not on most others, too")
         chosen = [each for each in (required, against, *speaking) if each is not None]
@@ -136,6 +135,20 @@ class _Known:
             primary_indicators=stated(self.speaking),
             negative_indicators=stated(self.against),
         )
+
+
+def _separators(
+    book: SketchBook, own: Sequence[int], rivals: Sequence[int]
+) -> tuple[IndicatorCandidate | None, IndicatorCandidate | None]:
+    """What only its own pages show, or else what only its rivals do, where that is simpler: what is there says
+    more than what is not.
+    """
+    if not rivals:
+        return None, None
+    required, against = book.separator(own, rivals), book.separator(rivals, own)
+    if required is None or against is None:
+        return required, against
+    return (None, against) if len(against.signs) < len(required.signs) else (required, None)
 
 
 def _speaking(

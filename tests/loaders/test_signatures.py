@@ -1,0 +1,165 @@
+"""Signatures learned from pages: taken where they would have been right about runs held back, else refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb_schema.pages.evaluating import evaluate
+from kb_schema.pages.sketch import sketch
+from kb_schema.pages.stored import StoredPage
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.urls import matches
+from loaders.signatures.addresses import pattern_of
+from loaders.signatures.grouping import grouped
+from loaders.signatures.learning import Learned, NotLearned, learn
+from loaders.signatures.naming import free_id, name_of
+from loaders.signatures.seen import ObservedPage
+
+FRAME = "<header><h2>Quay</h2><a href=/>Home</a></header>"
+RUNS = ("a", "b", "c")
+
+
+def stored(body: str, path: str = "/") -> StoredPage:
+    html = f"<html><body>{FRAME}<main>{body}</main></body></html>"
+    return StoredPage(PageSnapshot(url=f"https://quay.example{path}", html=html))
+
+
+def seen(body: str, path: str, run: str, screen: str | None = None, step: int | None = None) -> ObservedPage:
+    return ObservedPage(sketch(stored(body, path)), path, run, screen, step)
+
+
+def boats(run: str) -> ObservedPage:
+    listed = "".join(f"<li><h3>Boat {run}{number}</h3></li>" for number in range(3))
+    return seen(f"<h1>Boats</h1><button>Add</button><ul>{listed}</ul>", "/boats", run, "boats")
+
+
+def boat(run: str, number: int, more: str = "") -> ObservedPage:
+    form = f"<h1>Boat</h1><h2>{run} of {number}</h2><label>Length <input></label><button>Save</button>{more}"
+    return seen(form, f"/boats/{number}", run, "boat")
+
+
+def told(learned: Learned) -> list[str]:
+    positive = learned.signature.positive
+    return [getattr(each, "value", None) or each.element.strategies[0].name for each in positive]
+
+
+def test_a_signature_says_what_is_on_all_pages_of_a_screen_and_on_few_others_and_nothing_of_their_data():
+    pages = [page for number, run in enumerate(RUNS) for page in (boats(run), boat(run, 7 + number))]
+    learned = learn("boat", pages)
+    assert set(told(learned)) == {"Length", "Save"}
+    assert matches(learned.url_pattern, "https://quay.example/boats/99?tab=1")
+    assert not matches(learned.url_pattern, "https://quay.example/boats")
+    assert (learned.pages, learned.runs, learned.others) == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("pages", "reason"),
+    [
+        ([boat("a", 1), boat("a", 2), boats("b")], "seen in 1 run only"),
+        ([boat("a", 1), seen("<h1>Other</h1>", "/x/y/z", "b", "boat"), boats("c")], "nothing in common"),
+        (
+            [each for run in RUNS for each in (seen("<p>Hello</p>", "/boats", run, "boat"), boats(run))],
+            None,
+        ),
+        (
+            [each for run in RUNS for each in (seen(f"<h1>{run}</h1>", "/q", run, "boat"), boats(run))],
+            "nothing that lasts",
+        ),
+        (
+            [
+                each
+                for run in RUNS
+                for each in (
+                    seen("<h1>Boat</h1>", "/q", run, "boat"),
+                    seen("<h1>Boat</h1>", "/q", run, "ship"),
+                )
+            ],
+            "nothing tells it from ship at the same address",
+        ),
+    ],
+)
+def test_what_cannot_be_learned_is_refused_with_the_reason(pages: Sequence[ObservedPage], reason: str | None):
+    if reason is None:
+        assert told(learn("boat", pages)) == ["Hello"]
+        return
+    with pytest.raises(NotLearned, match=reason):
+        learn("boat", pages)
+
+
+def test_a_sign_that_only_the_other_runs_have_does_not_pass_on_the_run_held_back():
+    odd = seen("<h1>Boats</h1><p>Strike: no boats today</p>", "/boats/3", "c", "boat")
+    with pytest.raises(NotLearned, match=r"miss /boats/3 of c|nothing that lasts"):
+        learn("boat", [boat("a", 1), boat("b", 2), odd, *map(boats, RUNS)])
+
+
+def test_of_two_screens_at_one_address_each_is_told_by_what_the_other_does_not_show():
+    def asked(run: str) -> ObservedPage:
+        return seen("<h1>Boats</h1><h2>Are you sure?</h2><button>Add</button>", "/boats", run, "asked")
+
+    pages = [each for run in RUNS for each in (boats(run), asked(run))]
+    assert [each.value for each in learn("asked", pages).signature.required_indicators] == ["Are you sure?"]
+    without = learn("boats", pages).signature
+    assert [each.value for each in without.negative_indicators] == ["Are you sure?"]
+    shown = stored("<h1>Boats</h1><h2>Are you sure?</h2><button>Add</button>", "/boats")
+
+    class Nothing:
+        signed_in_when = ()
+
+        def element(self, reference):
+            return reference
+
+    assert evaluate(shown, list(without.negative_indicators), Nothing())[0].held
+
+
+def test_pages_of_one_address_are_one_screen_unless_they_have_little_in_common():
+    form = "<h1>Sign in</h1><label>Email <input id=email></label><label>Word <input id=word></label>"
+    pages = [
+        seen(form, "/in", "a"),
+        seen(form + "<h2>Wrong word</h2>", "/in?again=1", "b"),
+        seen("<h1>Closed</h1><h2>Back at nine</h2>", "/in", "c"),
+        boat("a", 1),
+        boat("b", 20),
+    ]
+    assert grouped(pages) == [[0, 1], [2], [3, 4]]
+
+
+def test_pages_on_which_different_runs_did_the_same_are_one_screen_if_they_are_alike():
+    def ship(name: str, run: str, step: int) -> ObservedPage:
+        return seen("<h1>Ship</h1><label>Length <input id=l></label>", f"/ships/{name}", run, step=step)
+
+    def port(run: str) -> ObservedPage:
+        return seen("<h1>Port</h1><label>Depth <input id=d></label>", "/ports/kiel", run, step=4)
+
+    pages = [ship("vasa", "a", 3), ship("wasa", "b", 3), ship("hero", "c", 4), port("d")]
+    assert grouped(pages) == [[0, 1], [2], [3]]
+    assert pattern_of(page.path for page in pages[:2]) == "^/ships/[^/?#]+(?:[?#].*)?$"
+
+
+def test_a_screen_is_called_by_its_highest_heading_else_its_title_else_its_address():
+    other = [seen("<h1>Home</h1><h2>News</h2>", "/", "a")]
+    assert name_of([seen("<h3>Recent</h3><h1>Boats</h1>", "/boats", "a")], other) == "Boats"
+    html = "<html><head></head><body>hello</body></html>"
+    page = StoredPage(PageSnapshot(url="https://quay.example/x", title="Log in | Quay", html=html))
+    assert name_of([ObservedPage(sketch(page), "/x", "a")], other) == "Log in"
+    assert name_of([seen("hello", "/boats/lost-found", "a")], other) == "boats lost found"
+    assert free_id("Überseehafen / 7", {"berseehafen_7"}) == "berseehafen_7_2"
+
+
+_parts = st.lists(
+    st.sampled_from(["boats", "7", "new", "a.b", "x(y", "ticket-204", "ä+b"]), min_size=1, max_size=4
+)
+
+
+@given(_parts, st.sampled_from(["", "?q=1", "#top", "?q=1#top", "#/in/box", "#!/in"]))
+def test_a_pattern_matches_the_address_it_was_made_of_and_nothing_below_it(parts, rest):
+    path = f"/{'/'.join(parts)}{rest}"
+    pattern = pattern_of([path])
+    assert pattern is not None
+    assert matches(pattern, path)
+    assert not matches(pattern, f"/{'/'.join(parts)}/below{rest}")
+    if rest.startswith("#"):
+        assert matches(pattern, f"/{'/'.join(parts)}?later=1{rest}")
