@@ -5,13 +5,22 @@ made of that runs on lists and pages of other lengths.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.support.people import Noise, signs_in
+import pytest
+
+from agent.engine.engine import Engine
+from agent.engine.workflows import run_workflow
+from periplus.synthesizing import Site, published
+from tests.support.live_spadeworks import Controls, live, stores, visiting  # noqa: F401 - fixtures
+from tests.support.people import Noise, Person, secrets, shown, signs_in
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
+
+pytestmark = pytest.mark.sampled(0.3)
 
 MAIN = "nav[aria-label=Main]"
 
@@ -109,7 +118,8 @@ async def creates_agents(page: Page, given: Mapping[str, Any], dice: random.Rand
         await page.click("#create-agent")
         await page.wait_for_url("**/agent/create")
         await noise.type("#agent-name", each["name"])
-        await page.select_option("#language", label=each["language"])
+        await page.focus("#language")
+        await page.keyboard.type(each["language"])
         await noise.type("#greeting", each["greeting"])
         await page.click("#save-agent")
         await page.wait_for_url("**/agent?page=*")
@@ -126,3 +136,188 @@ async def deletes_all_messages(page: Page, _given: Mapping[str, Any], dice: rand
         await page.wait_for_function(
             "(count) => document.querySelectorAll('[data-mails] > .mail').length < count", arg=count
         )
+
+
+Fill = Callable[[Controls], object]
+"""Fills the site's lists before somebody comes."""
+Check = Callable[[Mapping[str, Any]], bool]
+"""Whether the site's own data is as it should be."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run on what nobody showed."""
+
+    fill: Fill
+    check: Check
+    given: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A task, how it was shown, and on what it is to work."""
+
+    person: Person
+    passes: Sequence[tuple[Mapping[str, Any], Fill]]
+    runs: Sequence[Run]
+    loops: int
+    inputs: frozenset[str] = frozenset()
+
+
+def emails(count: int) -> Fill:
+    return lambda site: site.ask("seed-emails", count=count)
+
+
+def contacts(count: int, *blocked: int) -> Fill:
+    return lambda site: site.ask("seed-contacts", count=count, blocked=list(blocked))
+
+
+def agents(statuses: str) -> Fill:
+    told = {"L": "Live", "P": "Paused", "D": "Draft"}
+    return lambda site: site.ask("seed-agents", statuses=[told[each] for each in statuses])
+
+
+def become(statuses: str) -> Check:
+    return lambda state: "".join(each["status"][0] for each in state["agents"]) == statuses
+
+
+def no_emails(state: Mapping[str, Any]) -> bool:
+    return state["emails"] == []
+
+
+def blocked(by_hand: int) -> Check:
+    def told(state: Mapping[str, Any]) -> bool:
+        counts = state["counts"]
+        done = (counts["contacts_blocked"], counts["contacts_allowed"]) == (by_hand, 0)
+        return done and all(each["do_not_call"] for each in state["contacts"])
+
+    return told
+
+
+def are_paused(*names: str) -> Check:
+    return lambda state: (
+        {each["name"] for each in state["agents"] if each["status"] == "Paused"} == set(names)
+    )
+
+
+def were_created(*wanted: Mapping[str, str]) -> Check:
+    languages = {"Hindi": "hi-IN", "Spanish": "es-ES", "English (US)": "en-US"}
+
+    def told(state: Mapping[str, Any]) -> bool:
+        made = [(each["name"], each["language"], each["greeting"]) for each in state["agents"][1:]]
+        return made == [
+            (each["agent_name"], languages[each["language"]], each["greeting"]) for each in wanted
+        ]
+
+    return told
+
+
+def _agent(name: str, language: str, greeting: str) -> dict[str, str]:
+    return {"name": name, "language": language, "greeting": greeting}
+
+
+NEW = [
+    {"agent_name": "Überseehafen", "language": "English (US)", "greeting": "Ahoi {x}"},
+    {"agent_name": "O'Neil", "language": "Spanish", "greeting": "Hola"},
+    {"agent_name": "Third", "language": "Hindi", "greeting": "One, two, three"},
+    {"agent_name": "Fourth", "language": "Spanish", "greeting": '"quoted"'},
+]
+TASKS = {
+    "delete all": Shown(
+        deletes_all_messages,
+        [({}, emails(3)), ({}, emails(2)), ({}, emails(4))],
+        # Past seven messages senders and previews come again: rows that say the same.
+        [Run(emails(count), no_emails) for count in (10, 0, 1)],
+        loops=1,
+    ),
+    "every row of every page": Shown(
+        blocks_all_contacts,
+        [({}, contacts(3)), ({}, contacts(14)), ({}, contacts(26))],
+        [Run(contacts(count), blocked(count)) for count in (37, 0, 1, 12)],
+        loops=2,
+    ),
+    "some rows of every page": Shown(
+        blocks_all_contacts,
+        [
+            ({}, contacts(5, 1, 3)),
+            ({}, contacts(15, 0, 2, 4, 5, 6, 9, 12)),
+            ({}, contacts(26, *(set(range(26)) - {0, 6, 11, 14, 23, 25}))),
+        ],
+        [
+            Run(contacts(30, *range(12), 13, 20), blocked(16)),
+            Run(contacts(12, *range(12)), blocked(0)),
+            Run(contacts(0), blocked(0)),
+            Run(contacts(13), blocked(13)),
+        ],
+        loops=2,
+    ),
+    "rows of two kinds": Shown(
+        switches_each_agent,
+        [({}, agents("LPD")), ({}, agents("PLLD")), ({}, agents("DPLPL"))],
+        [Run(agents("DDPLLPDL"), become("DDLPPLDP")), Run(agents(""), become("")), Run(agents("D"), become("D"))],
+        loops=1,
+    ),
+    "an optional step": Shown(
+        pauses_who_is_live,
+        [({}, agents("LPD")), ({}, agents("PLLD")), ({}, agents("DPLPL"))],
+        [Run(agents("PDLLLPD"), become("PDPPPPD")), Run(agents("L"), become("P")), Run(agents("DP"), become("DP"))],
+        loops=1,
+    ),
+    "rows in one state": Shown(
+        publishes_drafts,
+        [({}, agents("DLPD")), ({}, agents("LDLDPD")), ({}, agents("PLD"))],
+        [Run(agents("PDDLDPLD"), become("PLLLLPLL")), Run(agents("LP"), become("LP")), Run(agents("D"), become("L"))],
+        loops=1,
+    ),
+    "search, open, return": Shown(
+        finds_and_pauses,
+        [
+            ({"names": ["Amelia Hart", "Ravi Menon"]}, agents("L" * 20)),
+            ({"names": ["Grace Osei"]}, agents("L" * 20)),
+            ({"names": ["Priya Nair", "Hannah Cole", "Meera Iyer"]}, agents("L" * 20)),
+        ],
+        [
+            Run(agents("L" * 23), are_paused(*names), {"search_agents": names})
+            for names in (["Nora Sinclair", "Ruby Lawson", "Ravi Menon", "Lucía Ortega"], [], ["Diego Santos"])
+        ],
+        loops=1,
+        inputs=frozenset({"search_agents"}),
+    ),
+    "a form for each": Shown(
+        creates_agents,
+        [
+            ({"agents": [_agent("Night Desk", "Hindi", "Good evening"),
+                         _agent("Returns", "Spanish", "How can we help?")]}, agents("L")),
+            ({"agents": [_agent("O'Brien & Co", "Hindi", "Hello"), _agent("Sales", "English (US)", "Hi there"),
+                         _agent("Zed", "Spanish", "Hola")]}, agents("L")),
+            ({"agents": [_agent("Solo", "Spanish", "Buenas")]}, agents("L")),
+        ],
+        [Run(agents("L"), were_created(*NEW[:count]), {"items": NEW[:count]}) for count in (4, 0, 1)],
+        loops=1,
+        inputs=frozenset({"items"}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", TASKS)
+async def test_a_loop_that_was_shown_runs_on_lists_that_nobody_showed(task, browser, live, stores, tmp_path):  # noqa: F811
+    shown_task = TASKS[task]
+    given = [each for each, _ in shown_task.passes]
+    result = await shown(
+        browser, live, tmp_path, shown_task.person, given, lambda number: shown_task.passes[number][1](live)
+    )
+    report, lowered = result.synthesis_report, result.lowered
+    assert report is not None
+    assert lowered is not None
+    assert (report.loop_count, report.agent_node_count, report.refusals) == (shown_task.loops, 0, ())
+    secret = secrets(lowered)
+    assert {spec.name for spec in lowered.workflow.io_spec.inputs} == {*shown_task.inputs, *secret}
+
+    workflow_id = await published(Site(stores, "spadeworks", live.base), lowered, replace=False)
+    for run in shown_task.runs:
+        run.fill(live)
+        async with visiting(live, stores, browser) as session:
+            workflow = await session.knowledge.workflow(workflow_id)
+            done = await run_workflow(Engine(session), workflow, {**(run.given or {}), **secret})
+            assert done.succeeded, (done.error, done.steps)
+            assert run.check(live.state()), live.state()
