@@ -35,12 +35,16 @@ class ModelInferencer:
     """An `Inferencer` on a pydantic-ai model, by its name (`provider:model`) or as an object."""
 
     def __init__(self, model: Model | KnownModelName | str, *, retries: int = 1) -> None:
-        """Raises `InferenceFailed` where the extra is not installed."""
+        """Raises `InferenceFailed` where the extra, or what the model's provider needs, is not there."""
         if importlib.util.find_spec("pydantic_ai") is None:
             raise InferenceFailed("pydantic-ai is not installed", hint="install the extra `periplus[llm]`")
         from pydantic_ai import Agent  # noqa: PLC0415 - an extra: imported only where it is asked for
+        from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - as above
 
-        self._agent: Agent[None, str] = Agent(model, output_type=str, retries=retries)
+        try:
+            self._agent: Agent[None, str] = Agent(model, output_type=str, retries=retries)
+        except (UserError, ImportError) as exc:
+            raise InferenceFailed(str(exc), hint="see the model's name, settings and key") from exc
 
     async def infer(self, prompt: str) -> str:
         """Ask once, without history."""

@@ -32,6 +32,9 @@ class Settings(BaseSettings):
     chromium: Path | None = None
     """The browser to drive, where the one that is found is not the one wanted."""
 
+    model: str | None = None
+    """The language model to ask, where one is asked for: `provider:model` as pydantic-ai names it."""
+
     @property
     def log_dir(self) -> Path:
         """Where tracebacks and logs go."""

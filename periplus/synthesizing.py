@@ -6,22 +6,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.async_api import Error as PlaywrightError
 
 from agent.engine.engine import Engine
 from agent.engine.workflows import run_workflow
 from agent.errors import AgentError
+from agent.inferring import InferenceFailed, Inferencer, ModelInferencer
 from agent.knowledge import Knowledge
 from agent.page.errors import PageError
 from agent.redaction import REDACTED
 from agent.synthesis.alignment import AlignedPosition
+from agent.synthesis.config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
 from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.graph import ActionGraph
 from agent.synthesis.lowering import Lowered, lower
 from agent.synthesis.patterns import ExtractedPatterns, ParameterizableInfo
-from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig, PipelineResult
+from agent.synthesis.pipeline import MetaAgentPipeline, PipelineResult
 from agent.synthesis.portable import made_portable
 from agent.synthesis.script import as_script
 from agent.synthesis.validating import GraphValidator, ValidationResults
@@ -78,9 +80,46 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
     return name if number == 1 else f"{name}.{number}"
 
 
-async def induced(traces: Sequence[ExecutionTrace], name: str, task: str) -> PipelineResult:
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Who judges traces and decides what becomes of patterns (MA `PipelineConfig`)."""
+
+    strategy: SynthesisStrategy = SynthesisStrategy.RULE_BASED
+    evaluation: Literal["exception_only", "llm_judge"] = "exception_only"
+    """Rules are for programs, which have predicates to give."""
+    min_success_traces: int = 1
+    model: str | None = None
+    """`provider:model`."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it needs a model."""
+        return self.strategy is not SynthesisStrategy.RULE_BASED or self.evaluation == "llm_judge"
+
+    def inferencer(self) -> Inferencer | None:
+        """The model, where one is asked. Raises `UserError` where there is none."""
+        if not self.asks:
+            return None
+        if self.model is None:
+            raise UserError("no language model is named", fix="--model or PERIPLUS_MODEL, as provider:model")
+        try:
+            return ModelInferencer(self.model)
+        except InferenceFailed as exc:
+            raise UserError(str(exc), fix=exc.hint or "name another with --model") from exc
+
+
+BY_RULES = Judgement()
+
+
+async def induced(
+    traces: Sequence[ExecutionTrace], name: str, task: str, judgement: Judgement = BY_RULES
+) -> PipelineResult:
     """What the stages make of the traces. Raises `UserError` where they refuse, with the reason."""
-    pipeline = MetaAgentPipeline(config=PipelineConfig(name=name, generate_script=True))
+    config = PipelineConfig(
+        name=name, generate_script=True, synthesis_strategy=judgement.strategy,
+        evaluation_strategy=EvaluationStrategy(judgement.evaluation), min_success_traces=judgement.min_success_traces,
+    )  # fmt: skip
+    pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
     try:
         result = await pipeline.from_traces(traces, task)
     except MetaAgentError as exc:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.synthesis.config import SynthesisStrategy
 from agent.synthesis.pipeline import PipelineResult
 from agent.synthesis.validating import ValidationResults
 from kb_schema.traces import ExecutionTrace
@@ -20,9 +21,10 @@ from periplus.commands.on_a_site import BaseUrl, Headed, WebsiteId, read_inputs
 from periplus.errors import UserError
 from periplus.logs import to_stderr
 from periplus.proposed_screens import ScreensFound, screens_found
+from periplus.settings import load_settings
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 from periplus.synthesis_report import write_report
-from periplus.synthesizing import Site, induced, placed, published, read_traces, validated, written
+from periplus.synthesizing import Judgement, Site, induced, placed, published, read_traces, validated, written
 from periplus.websites import which_website
 
 EXIT_FAILED = 1
@@ -53,6 +55,22 @@ def synthesize(
         list[str] | None,
         typer.Option("--input", "-i", metavar="NAME=VALUE", help="For --validate; secrets are in no trace."),
     ] = None,
+    strategy: Annotated[
+        SynthesisStrategy,
+        typer.Option(
+            help="Who decides what a step becomes: rules, a model where rules are not sure, a model."
+        ),
+    ] = SynthesisStrategy.RULE_BASED,
+    judge: Annotated[bool, typer.Option("--judge", help="Have a model judge each trace first.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER:MODEL", help="The model for these; else PERIPLUS_MODEL.", show_default=False
+        ),
+    ] = None,
+    min_traces: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many traces have to be good enough.")
+    ] = 1,
     website: WebsiteId = None,
     base_url: BaseUrl = None,
     headed: Headed = None,
@@ -76,9 +94,12 @@ def synthesize(
     console = Console()
     given = read_inputs(inputs or [])
     read = read_traces(traces)
+    judgement = Judgement(
+        strategy, "llm_judge" if judge else "exception_only", min_traces, model or load_settings().model
+    )
     folder = out or Path("out") / f"synthesis-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     folder.mkdir(parents=True, exist_ok=True)
-    result = asyncio.run(induced(read, name, task))
+    result = asyncio.run(induced(read, name, task, judgement))
     _tell(console, result, read)
     checked = ValidationResults()
     found = ScreensFound({}, {})

@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from agent.synthesis.config import SynthesisStrategy
+from loaders.recordings import chrome_recorder
+from periplus.errors import UserError
+from periplus.synthesizing import Judgement, induced
 from tests.support import warm
 
 STEPS = [
@@ -54,6 +60,22 @@ def test_imported_traces_hold_no_secret_tell_what_was_left_out_and_become_a_work
     assert "one-2" in page
 
 
+async def test_a_model_is_asked_where_it_is_said_and_named():
+    trace = chrome_recorder.read({"title": "Go there", "steps": STEPS}, Path("one.json"))[0].trace
+    by_model = Judgement(SynthesisStrategy.LLM, model="test")  # it answers, but not what was asked
+    report = (await induced([trace], "go", "", by_model)).synthesis_report
+    assert report.synthesis_strategy == "llm"
+    assert [each.partition(";")[2] for each in report.warnings] == [" the rule's decision stands"] * 4
+    for judgement, told in (
+        (Judgement(SynthesisStrategy.HYBRID), "no language model is named"),
+        (Judgement(evaluation="llm_judge", model="no:such"), "Unknown model: no:such"),
+        (Judgement(evaluation="llm_judge", model="test"), "the answer has no score"),
+        (Judgement(min_success_traces=2), "1/1 passed evaluation, but 2 required"),
+    ):
+        with pytest.raises(UserError, match=told):
+            await induced([trace], "go", "", judgement)
+
+
 def test_traces_that_do_not_show_one_task_are_refused_with_their_names(tmp_path):
     other = [{"type": "navigate", "url": "https://b.test/"}] + [
         {"type": "click", "selectors": [[f"#k{number}"]], "offsetX": 1, "offsetY": 1} for number in range(4)
@@ -73,7 +95,7 @@ def test_what_is_no_recording_or_no_trace_is_one_clear_error(tmp_path):
     for command, told in (
         (["import", str(file)], "line 1"),
         (["import", str(tmp_path / "nowhere")], "cannot be read"),
-        (["synthesize", str(tmp_path), "--name", "x"], "holds no trace"),
+        (["synthesize", str(tmp_path), "--name", "x", "--strategy", "hybrid", "--judge"], "holds no trace"),
         (["record", "nowhere"], "no address of a page"),
     ):
         done = warm.run("periplus", *command)
