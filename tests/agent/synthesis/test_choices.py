@@ -44,7 +44,7 @@ def _gives_rights(name: str, rights: tuple[int, ...]) -> Person:
         f"<p>{name} was saved</p>" + field_html("find", "Search") + '<button id="ok">OK</button>',
     )
     person.does("fill", 'id="find"', value=name).does("click", 'id="ok"').sees(
-        "/people", "People", f"<p>1 found</p>"
+        "/people", "People", "<p>1 found</p>"
     )
     return person
 
