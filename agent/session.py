@@ -310,7 +310,7 @@ class Session:
         """Judge again whenever the page changes, until all hold or the time is up.
 
         A condition with `success: false` is evidence of failure: it is judged too, and ends the
-        waiting as soon as it holds.
+        waiting as soon as it holds. What no page can change is not waited for.
         """
         longest = max([timeout_s, *(c.timeout for c in conditions if c.timeout is not None)])
         deadline = time.monotonic() + longest
@@ -324,8 +324,12 @@ class Session:
                 verdict.held for condition, verdict in zip(conditions, verdicts, strict=True)
                 if condition.success is False
             )  # fmt: skip
+            hopeless = any(
+                condition.of_the_run and condition.success is not False and not verdict.held
+                for condition, verdict in zip(conditions, verdicts, strict=True)
+            )
             remaining = deadline - time.monotonic()
-            if done or failed or remaining <= 0 or self.page.url.startswith(BROWSERS_OWN_ERROR):
+            if done or failed or hopeless or remaining <= 0 or self.page.url.startswith(BROWSERS_OWN_ERROR):
                 return verdicts
             if any(verdict.status is Status.UNKNOWN for verdict in verdicts):
                 self.touched()  # perhaps the screen is another one by now

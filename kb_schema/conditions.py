@@ -69,6 +69,11 @@ class BaseCondition(Model):
         """Whether the page must be identified first."""
         return False
 
+    @property
+    def of_the_run(self) -> bool:
+        """Whether it is about the run's values only: nothing that a page does changes it."""
+        return False
+
 
 # -- the address ---------------------------------------------------------------------------------
 
@@ -473,6 +478,10 @@ class ContextEquals(BaseCondition):
             return held(facts.context[self.name] not in (None, ""), f"{self.name} is set")
         return held(facts.context[self.name] == self.value, f"{self.name} compared")
 
+    @property
+    def of_the_run(self) -> bool:
+        return True
+
 
 class Combined(BaseCondition):
     """All, any or none of several conditions."""
@@ -482,6 +491,10 @@ class Combined(BaseCondition):
 
     def probes(self, scope: Scope) -> tuple[Probe, ...]:
         return tuple(probe for part in self.conditions for probe in part.probes(scope))
+
+    @property
+    def of_the_run(self) -> bool:
+        return all(part.of_the_run for part in self.conditions)
 
     def judge(self, facts: Facts, scope: Scope) -> Verdict:
         verdicts = [part.judge(facts, scope) for part in self.conditions]

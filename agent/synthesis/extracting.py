@@ -23,6 +23,7 @@ from agent.synthesis.deciding import Deciding, Decision, Sight
 from agent.synthesis.errors import PatternExtractionError
 from agent.synthesis.folding import first_repeat
 from agent.synthesis.given_lists import over_given_values
+from agent.synthesis.leaving_open import given_or_not, was_left_open
 from agent.synthesis.lifting import lift
 from agent.synthesis.looping import LoopRules, Pass
 from agent.synthesis.moments import Moments
@@ -193,6 +194,7 @@ class _Stretch:
         self, made: Made, region: list[Unit], units: list[Unit], rows: frozenset[RowKey],
         decisive: frozenset[RowKey],
     ) -> None:  # fmt: skip
+        region = [unit for unit in region if not self._left_open(made, unit, units, rows, decisive)]
         if not region:
             return
         parts = [[region[each] for each in part] for part in connected([set(unit.rows) for unit in region])]
@@ -206,6 +208,22 @@ class _Stretch:
                 return
         for part in parts:
             self._part(made, part, sights, rows, decisive)
+
+    def _left_open(
+        self, made: Made, unit: Unit, units: list[Unit], rows: frozenset[RowKey], decisive: frozenset[RowKey]
+    ) -> bool:
+        """Whether it is a field that only some filled in; then it is dealt with."""
+        takers, others = unit.rows & decisive, (rows - unit.rows) & decisive
+        if unit.loop is not None or not others:
+            return False
+        sights = self._moments.sights([unit], units, others)
+        cells = self._cells_of(self._aligned.positions[unit.indices[0]], takers)
+        if not was_left_open(cells, list(sights.values()), self._deciding):
+            return False
+        decision = given_or_not(self.patterns(unit.indices, unit.rows, takers), len(takers), len(others))
+        if decision is not None:
+            made.branches.append(self._detour([unit], unit.rows, decision, decisive))
+        return decision is not None
 
     def _branch(
         self, parts: list[list[Unit]], sights: Mapping[RowKey, Sight], rows: frozenset[RowKey],

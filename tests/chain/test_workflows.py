@@ -143,3 +143,19 @@ async def test_a_workflow_is_published_with_its_tasks_and_read_again(session, si
     result = await run_workflow(Engine(session), await session.knowledge.workflow("round"), {})
     assert result.succeeded, result.error
     assert site.state()["boats"] == []
+
+
+async def test_a_way_that_a_missing_value_closes_is_not_waited_for(session, site, monkeypatch):
+    async def waits(*_: Any) -> None:
+        raise AssertionError("it waits for a page that cannot change it")
+
+    given = {"type": "context_equals", "name": "boat"}
+    way = REGISTER | {"when": [{"type": "all_of", "conditions": [given]}]}
+    workflow = _workflow(way, io_spec={"inputs": [{"name": "boat", "required": False}]})
+    monkeypatch.setattr("agent.session.wait_for_change", waits)
+    result = await run_workflow(Engine(session), workflow, {})
+    assert result.succeeded, result.error
+    assert site.state()["boats"] == []
+    monkeypatch.undo()
+    assert (await run_workflow(Engine(session), workflow, {"boat": "Tern"})).succeeded
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]

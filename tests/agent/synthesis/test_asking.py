@@ -44,3 +44,36 @@ def test_what_tells_the_way_is_asked_for_with_its_type():
     })  # fmt: skip
     told = {spec.name: (spec.type, spec.required) for spec in inputs_of(workflow.nodes, {}, {})}
     assert told == {"count": ("number", True), "if_any": ("string", False)}
+
+
+def _edits(number: int, **values: str) -> scenes.Person:
+    """Fills in the fields that are given, of a form that everybody sees."""
+    person = scenes.Person(f"edit{number}", {}, "edit", number)
+    fields = (
+        scenes.field_html("name", "Name")
+        + scenes.field_html("note", "Note")
+        + scenes.field_html("tag", "Tag")
+    )
+    person.opens("/edit").sees("/edit", "Edit", fields + '<button id="save">Save</button>')
+    for name, value in values.items():
+        person.does("input_text", f'id="{name}"', text=value)
+    return person.does("click", 'id="save"').sees("/done", "Done", "<p>Saved</p>")
+
+
+def test_a_field_that_only_some_filled_in_is_an_input_that_may_be_left_out():
+    """In whatever order, and whether or not the same people filled in the other one."""
+    for others in (
+        ({"note": "b1"}, {"tag": "c2"}, {"tag": "c3", "note": "b3"}, {}),
+        ({"note": "b1", "tag": "c1"}, {"note": "b2", "tag": "c2"}, {}, {}),
+        ({"note": "b1"}, {"note": "b2"}, {"tag": "c3"}, {"tag": "c4"}),
+    ):
+        people = [_edits(n, name=f"a{n}", **each) for n, each in enumerate(others)]
+        result = g.induce([person.trace() for person in people])
+        assert (result.synthesis_report.agent_node_count, result.synthesis_report.refusals) == (0, ())
+        workflow = result.lowered.workflow
+        required = {spec.name: spec.required for spec in workflow.io_spec.inputs}
+        assert required == {"name": True, "note": False, "tag": False}
+        asked = [(node.when[0].name, set(node.inputs)) for node in workflow.nodes if node.when]
+        assert sorted(asked) == [("note", {"note"}), ("tag", {"tag"})]
+        assert not any(node.can_skip for node in workflow.nodes)  # what is asked for is done, or fails
+        g.published(result.lowered)
