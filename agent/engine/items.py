@@ -136,7 +136,8 @@ class Items:
         """
         engine, rules = self._engine, self._spec.error_handling
         values = {
-            **self._run.values, "item": item, name: item, "item_index": self.done, "item_position": position,
+            **self._run.values, **fields_of(item, name), "item": item, name: item, "item_index": self.done,
+            "item_position": position,
         }  # fmt: skip
         place, engine.place = self._place, self._place
         engine.steps.refused = None
@@ -307,6 +308,17 @@ class Items:
             self._engine.keeper.state.forget(place)
         if self._run.path is not None:
             await self._engine.keep(self._run)
+
+
+def fields_of(item: Any, *names: str) -> dict[str, Any]:
+    """The fields of an item by `item.field`, and by other names that the item goes by.
+
+    >>> fields_of({"name": "Ann"}, "row")
+    {'item.name': 'Ann', 'row.name': 'Ann'}
+    """
+    if not isinstance(item, Mapping):
+        return {}
+    return {f"{name}.{key}": value for name in ("item", *names) for key, value in item.items()}
 
 
 def _concluded(happened: Happened) -> Literal["happened", "did_not_happen"]:

@@ -15,6 +15,7 @@ from agent.context import Shelf
 from agent.engine.calls import fill_conditions
 from agent.engine.engine import FATAL, Engine
 from agent.engine.inputs import NOWHERE, map_inputs, resolve_inputs
+from agent.engine.items import fields_of
 from agent.engine.judgement import use_judgement
 from agent.errors import AgentError, PersonNeeded, StepFailed
 from agent.events import InputResolved, TaskEnded, TaskStarted
@@ -235,10 +236,9 @@ class _Running:
     async def _round(self, node: GroupNode, values: Mapping[str, Any]) -> dict[str, Any]:
         """The nodes of a group, once, for one item."""
         outer, depth = self._values, self._depth
-        item = values.get("item")
-        fields = {f"item.{key}": value for key, value in item.items()} if isinstance(item, Mapping) else {}
         own = {name: values[name] for name in _ITEM if name in values}
-        self._values, self._depth = {**outer, **own, **fields}, self._engine.depth + 1
+        self._values = {**outer, **own, **fields_of(values.get("item"))}
+        self._depth = self._engine.depth + 1
         try:
             await self._nodes(node.nodes)
         except _Failed as exc:
