@@ -360,6 +360,7 @@ async def main(options: argparse.Namespace, console: Console) -> list[Score]:
                         score.endings += await measured(place, task, traces, k, draw, options.seeds)
                         progress.advance(bar)
                     scores.append(score)
+                    progress.console.print(f"{task}, k = {k}: {_cell(score)}", highlight=False)
     console.print(table(scores, options.k))
     told(scores, console)
     return scores

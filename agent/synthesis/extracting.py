@@ -27,6 +27,7 @@ from agent.synthesis.leaving_open import given_or_not, was_left_open
 from agent.synthesis.lifting import lift
 from agent.synthesis.looping import LoopRules, Pass
 from agent.synthesis.moments import Moments
+from agent.synthesis.needing import Needs
 from agent.synthesis.pages import Pages
 from agent.synthesis.patterns import (
     UNKNOWN_CONDITION,
@@ -117,6 +118,7 @@ class _Stretch:
         self._deciding, self._rules = Deciding(pages), LoopRules(pages)
         self._moments = Moments(aligned, pages)
         self._settler = Settler(pages, self._moments, binder)
+        self._needs = Needs(aligned, pages, binder)
 
     def patterns(
         self, indices: Sequence[int], rows: frozenset[RowKey], decisive: frozenset[RowKey]
@@ -334,6 +336,9 @@ class _Stretch:
         if complete and first is not None:
             found = self._deciding.by_target(first, here, there)
         if complete and found is None:
+            going, over = ({row: sights[row] for row in rows} for rows in (taken, other))
+            found = self._needs.detour(part[-1].indices[-1], going, over)
+        if complete and found is None:
             found = self._deciding.by_page(here, there)
         if found is not None:
             return found
@@ -375,7 +380,7 @@ class _Stretch:
         ]
         turn = turn_of(body, rounds, self._aligned.loops)
         if turn is None:
-            rule = self._rules.rule(passes, constant)
+            rule = self._needed(loop, passes) or self._rules.rule(passes, constant)
         else:
             rule = self._turning(turn, targets[-1], passes, deciding_rows)
         inner = _Stretch(
@@ -419,6 +424,14 @@ class _Stretch:
         ]  # fmt: skip
         ended = [each.after for each in passes.values() if each.after is not None]
         return self._rules.turning(target, turned, ended)
+
+    def _needed(self, loop: AlignedLoop, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
+        """A loop that looks for something: in the rows of a list, or until it is there."""
+        over = {row: each.after for row, each in passes.items() if each.after is not None}
+        found = None
+        if len(over) == len(passes):
+            found = self._needs.ending(loop.last, {row: each.before for row, each in passes.items()}, over)
+        return None if found is None else self._rules.searching(passes, *found)
 
     def _body_positions(self, loop: AlignedLoop) -> list[AlignedPosition]:
         """The body's positions, later rounds that have positions of their own put into them."""

@@ -69,6 +69,14 @@ class LoopRules:
         told = f"between {min(counts)} and {max(counts)} times, and nothing that was seen tells when it ends"
         return LoopRule("unknown", told)
 
+    def searching(self, passes: Mapping[RowKey, Pass], found: Condition, told: str) -> LoopRule:
+        """The rule of a loop that ends when something is found: one row of a list after the other, where
+        the rounds are about rows.
+        """
+        model = next((each for each in passes.values() if each.words and each.before), None)
+        collection = None if model is None else self._collection(model)
+        return LoopRule("until" if collection is None else "collection", told, found, collection)
+
     def turning(self, turn: Selector | None, turned: Sequence[Sight], ended: Sequence[Sight]) -> LoopRule:
         """The rule of a loop that turns pages: it goes on while there is something to turn with.
 

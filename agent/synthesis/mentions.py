@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.synthesis.pages import Pages
+from agent.synthesis.pages import Pages, SeenPage
 from agent.synthesis.utterances import Slot, Template, UtterancesUnlike, learned, said
 from kb_schema.pages.names import label_text, name_of
 from kb_schema.pages.texts import squeeze, text_of
@@ -211,19 +211,28 @@ def _told(step: TraceStep, key: str, words: str, element: Element | None, pages:
     """The step with what mentions it; a thing that is named by what says its name."""
     if step.action_type in TYPING or element is None or not isinstance(step.target, Selector):
         return step.model_copy(update={"metadata": {**step.metadata, MENTION: key}})
-    literal = xpath_literal(words)
-    naming: list[Strategy] = [
-        each
-        for each in step.target.strategies
-        if isinstance(each, ValueStrategy) and each.type.startswith("xpath") and literal in each.value
-    ]
-    by_words = ValueStrategy(type="xpath-text", value=f"//{element.tag}[normalize-space()={literal}]")
-    page = pages.get(step.html_before, step.source_url)
-    if not naming and page is not None and page.find(Selector(strategies=(by_words,))) is element:
-        naming = [by_words]
+    naming = tuple(_by_name(step.target, words, element, pages.get(step.html_before, step.source_url)))
     if not naming:
         return step
-    target = step.target.model_copy(update={"strategies": tuple(naming)})
+    target = step.target.model_copy(update={"strategies": naming})
     return step.model_copy(
         update={"target": target, "metadata": {**step.metadata, MENTION: key, NAME: words}}
     )
+
+
+def _by_name(target: Selector, words: str, element: Element, page: SeenPage | None) -> Iterator[Strategy]:
+    """Ways to an element that say its name: the target's own, by what it says itself, by what is around it."""
+    literal = xpath_literal(words)
+    for each in target.strategies:
+        if isinstance(each, ValueStrategy) and each.type.startswith("xpath") and literal in each.value:
+            yield each
+    around = next((up for up in element.ancestors() if words in names_of(up)), None)
+    for value in (
+        f"//{element.tag}[normalize-space()={literal}]",
+        None if around is None else f"//{around.tag}[normalize-space()={literal}]//{element.tag}",
+    ):
+        if value is None or page is None:
+            continue
+        by_words = ValueStrategy(type="xpath-text", value=value)
+        if page.find(Selector(strategies=(by_words,))) is element:
+            yield by_words

@@ -46,6 +46,7 @@ from agent.synthesis.report import SynthesisReport, report_on
 from agent.synthesis.script import as_script
 from kb_schema import vocabulary
 from kb_schema.selectors import Selector
+from kb_schema.templates import selector_parameters, strings
 
 DecisionSource = Literal["rule", "llm", "hybrid"]
 _Node = ActionNode | ConditionNode | LoopNode
@@ -118,6 +119,10 @@ class GraphSynthesizer(ABC):
         """The graph of patterns, its report and every decision. Raises `GraphSynthesisError`."""
         work = self._work = _Work(task_description, readings=_readings(patterns))
         nodes = await self._nodes(patterns)
+        for name in sorted(_asked_by_conditions(nodes) - work.parameters.keys()):
+            work.parameters[name] = GraphParameter(
+                name=name, source="input", key=name, evidence="a condition asks whether the page says it"
+            )
         positions = [d.confidence for d in work.decisions]
         graph = ActionGraph(
             name=self._name,
@@ -341,6 +346,24 @@ class _Step:
     position: AlignedPosition
     kind: AlignmentType
     info: ParameterizableInfo | None = None
+
+
+def _asked_by_conditions(nodes: Sequence[_Node]) -> set[str]:
+    """Variables in the selectors of conditions."""
+    found: set[str] = set()
+    for node in nodes:
+        asked: list[Any] = []
+        if isinstance(node, ActionNode):
+            asked = [node.only_if]
+        elif isinstance(node, LoopNode):
+            asked, found = [node.until], found | _asked_by_conditions(node.nodes)
+        else:
+            asked = [way.condition for way in node.branches]
+            found = found.union(*(_asked_by_conditions(way.nodes) for way in node.branches))
+        for condition in asked:
+            told = () if condition is None else strings(condition.model_dump(mode="json"))
+            found = found.union(*(selector_parameters(text) for _, text in told))
+    return found
 
 
 def _steps_by_index(patterns: ExtractedPatterns) -> dict[int, _Step]:

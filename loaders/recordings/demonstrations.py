@@ -6,6 +6,7 @@ actions they were meant as: what a field held in the end is what was typed into 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ _TEXT_FIELDS = frozenset({
 })  # fmt: skip
 _TOGGLES = frozenset({"input_checkbox", "input_radio"})
 _CLICKED = frozenset({"a", "button", "label", "summary", "option", *_TOGGLES})
+_POINTED = re.compile(r"(?:^|[-_])(?:hover|hovered|focus|focused)$")
 _VOID = frozenset({"input", "img", "br", "hr"})
 _ENTER, _ESCAPE = 13, 27
 _KEYS = {_ENTER: "Enter", _ESCAPE: "Escape"}
@@ -49,7 +51,7 @@ def read(data: dict[str, Any], file: Path) -> list[Imported]:
     built.plain = str(data.get("utterance") or "")
     if not states:
         raise RecordingUnreadable(file, "has no states: nothing was done", "states")
-    for act in _meant(list(_acts(states))):
+    for act in _without_detours(list(_meant(list(_acts(states))))):
         page = MarkedPage(_html(act.before, act.target))
         built.add(
             act.action,
@@ -159,6 +161,19 @@ def _meant(acts: list[_Act]) -> Iterator[_Act]:
     yield from (act for act in acts[:-1] if act.wanted and (act.target is not None or act.action == "press"))
 
 
+def _without_detours(acts: list[_Act]) -> Iterator[_Act]:
+    """Without stretches that led back to the very page on which they began."""
+    seen = [_told(act.before) for act in acts]
+    at = 0
+    while at < len(acts):
+        back = next((later for later in range(len(acts) - 1, at, -1) if seen[later] == seen[at]), None)
+        between = [] if back is None else seen[at + 1 : back]
+        if back is not None and any(page != seen[at] for page in between):
+            at = back
+        yield acts[at]
+        at += 1
+
+
 def _ticked(acts: list[_Act], act: _Act) -> bool:
     """Whether the box is ticked once it was clicked: the browser has done it when the click is told."""
     for later in acts[1:]:
@@ -211,11 +226,17 @@ def _told(dom: Node, but: Path_ | None = None) -> list[tuple[Any, ...]]:
     return [
         (
             place,
-            *(node.get(key) for key in ("tag", "id", "classes", "text")),
+            *(node.get(key) for key in ("tag", "id", "text")),
+            frozenset(_classes(node).split()),
             None if place == but else node.get("value") or None,
         )
         for place, node in _walk(dom)
     ]
+
+
+def _classes(node: Node) -> str:
+    """Without those that only say where pointer and focus are: a page of one's own has them elsewhere."""
+    return " ".join(each for each in str(node.get("classes") or "").split() if not _POINTED.search(each))
 
 
 def _html(dom: Node, marked: Path_ | None) -> str:
@@ -230,7 +251,7 @@ def _written(node: Node, place: Path_, marked: Path_ | None) -> Iterator[str]:
         yield escape(str(text or ""), quote=False)
         return
     tag, _, input_type = kind.partition("_")
-    attributes = {"type": input_type, "id": node.get("id"), "class": node.get("classes")}
+    attributes = {"type": input_type, "id": node.get("id"), "class": _classes(node)}
     value = node.get("value")
     if tag == "input" and f"{tag}_{input_type}" in _TOGGLES:
         attributes |= {"checked": "checked"} if value is True else {}
