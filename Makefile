@@ -3,6 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 3
+# Bytecode is kept even where the surroundings forbid it: without it every worker rewrites all tests, and every
+# command that a test starts compiles all its modules.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
 # Folders arrive one by one; style is checked on those that are there.
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
@@ -34,10 +37,10 @@ demo: setup ## a narrated demo in a real browser, on embedded stores
 
 test: setup-mongod setup-django setup-miniwob setup-conformance ## the architecture's contracts and the tests
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not nightly and not bench"
+	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not nightly and not bench"
 
 nightly: setup-mongod setup-django setup-miniwob setup-conformance ## everything, the slow tests included
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
+	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts
 	@$(BIN)/ruff check $(STYLED)

@@ -10,8 +10,9 @@ from pydantic.json_schema import models_json_schema
 from kb_schema.documents import MODELS
 
 
+@cache
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of one kind. Raises `KeyError` for an unknown kind."""
+    """The JSON Schema (2020-12) of one kind; not to be changed. Raises `KeyError` for an unknown kind."""
     schema = MODELS[kind].model_json_schema(by_alias=True, mode="validation")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"periplus:{kind}", **schema}
 

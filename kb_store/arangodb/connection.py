@@ -18,6 +18,7 @@ from arango.client import ArangoClient
 from arango.database import StandardDatabase, TransactionDatabase
 from arango.exceptions import ArangoError, ArangoServerError
 from arango.http import DefaultHTTPClient
+from requests import Session
 from requests.exceptions import Timeout
 
 from kb_store.arangodb.address import FORM, ArangoAddress
@@ -144,7 +145,7 @@ class Connection:
 
     def _opened(self) -> ArangoClient:
         if self._client is None:
-            http = DefaultHTTPClient(
+            http = _Client(
                 request_timeout=REQUEST_SECONDS, retry_attempts=0, pool_connections=POOL, pool_maxsize=POOL
             )
             self._client = ArangoClient(
@@ -154,6 +155,18 @@ class Connection:
                 request_timeout=REQUEST_SECONDS,
             )
         return self._client
+
+
+class _Client(DefaultHTTPClient):
+    """Looks in the environment for proxies and certificates once: before every request it takes a third of the time."""
+
+    def create_session(self, host: str) -> Session:
+        """The driver's, for requests to `host`."""
+        session: Session = super().create_session(host)
+        found = session.merge_environment_settings(host, {}, None, None, None)
+        session.proxies, session.verify = found["proxies"], found["verify"]
+        session.trust_env = False
+        return session
 
 
 def query(db: StandardDatabase | TransactionDatabase, text: str, **values: Any) -> list[Any]:
