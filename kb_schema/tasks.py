@@ -57,7 +57,11 @@ class TaskStep(Model):
 
 
 class FormerValue(Model):
-    """What was there before the task changed it: read off the page just before a step."""
+    """What was there before the task changed it: read off the page just before a step.
+
+    Where the step is left out, nothing was changed: what undoes the task is not given the value. The same name
+    may stand before several steps, of which one is taken.
+    """
 
     name: VariableName
     before_step: LocalId

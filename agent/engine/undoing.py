@@ -16,12 +16,14 @@ from agent.engine.calls import filled_inputs
 from agent.engine.state import without_secrets
 from agent.errors import NotKept, StepFailed
 from agent.inputs.sources import MISSING
+from kb_schema.runs import StepStatus
 from kb_schema.storage import JournalEntry
+from kb_schema.templates import strings, variables
 
 if TYPE_CHECKING:
     from agent.engine.engine import Engine
     from agent.engine.running import Run
-    from kb_schema.tasks import TaskStep
+    from kb_schema.tasks import TaskReversal, TaskStep
 
 UNDO = "undo"
 """The action of a note."""
@@ -85,8 +87,13 @@ async def note_reversal(engine: Engine, run: Run, *, succeeded: bool) -> None:
         return  # it stopped before what it is for
     details: dict[str, Any] = {"task": run.task.task_id, "by": reversal.task_id}
     values = {**run.values, **run.outputs}
+    left_alone = _left_alone(run, reversal)
+    wanted = {
+        name: value for name, value in reversal.inputs.items()
+        if not any(variables(text) & left_alone for _, text in strings(value))
+    }  # fmt: skip
     try:
-        inputs = filled_inputs(reversal.inputs, {name: v for name, v in values.items() if v is not None})
+        inputs = filled_inputs(wanted, {name: v for name, v in values.items() if v is not None})
     except StepFailed as exc:
         details["unknown"] = str(exc)
     else:
@@ -98,6 +105,13 @@ async def note_reversal(engine: Engine, run: Run, *, succeeded: bool) -> None:
     with suppress(NotKept):  # the work is done; it cannot be undone by itself then
         await engine.keeper.begin(f"{run.path}{_MARK}", UNDO, details)
         await engine.keeper.keep_for_undoing(engine.session.page)
+
+
+def _left_alone(run: Run, reversal: TaskReversal) -> frozenset[str]:
+    """Former values of what the run did not change, since it left out every step that would have."""
+    skipped = {name for name, done in run.frame.done.items() if done.record.status is StepStatus.SKIPPED}
+    changed = {former.name for former in reversal.former if former.before_step not in skipped}
+    return frozenset(former.name for former in reversal.former) - changed - run.values.keys()
 
 
 def undoing_of(entries: Sequence[JournalEntry]) -> Undoing:

@@ -157,25 +157,38 @@ async def test_an_agent_that_was_created_is_deleted_once_however_often_and_where
 
 
 CHANGES = [
-    ("update_profile", {"display_name": 'O\'Brien "Bob"'}, "display_name"),
-    ("set_theme", {"theme": "dark"}, "theme"),
+    ("update_profile", {"display_name": 'O\'Brien "Bob"'}, {"company": "Harbour Works"}),
+    ("set_theme", {"theme": "dark"}, {}),
+    ("save_notifications", {"daily_summary": "false"}, {"product_news": "false"}),
+    ("require_one_time_code", {"code_required": "true"}, {}),
+    ("edit_agent", {"new_language": "hi-IN"}, {"target_agent_name": "Amelia Hart"}),
 ]
+"""What is changed, and what the task is given beside that."""
 
 
-@pytest.mark.parametrize("case", rotating(__name__, CHANGES, 1), ids=lambda case: case[0])
+@pytest.mark.parametrize("case", rotating(__name__, CHANGES, 2), ids=lambda case: case[0])
 async def test_what_was_there_before_is_put_back(tmp_path, browser, case):
-    task_id, inputs, preference = case
+    task_id, changing, beside = case
     async with spadeworks(tmp_path, browser) as (url, gear):
         site = Controls(url)
         looked = Errand("spadeworks", None, goal="login", base_url=url)
         await carry_out(looked, replace(gear, folder=folder(tmp_path, "looked")))
-        before = site.state()["preferences"]
-        changed = Errand("spadeworks", task_id, base_url=url, values={**inputs, **ACCOUNT})
+        before = _kept_by(site)
+        values = {**changing, **beside, **ACCOUNT}
+        changed = Errand("spadeworks", task_id, base_url=url, values=values)
         result = await carry_out(changed, replace(gear, folder=folder(tmp_path, "changed")))
         assert result.succeeded, result.error
-        assert site.state()["preferences"][preference] == inputs[preference]
+        assert _kept_by(site) != before
         run = await gear.runs.run(changed.run_id)
         report = await undo_run(run, replace(gear, folder=folder(tmp_path, "undone")), values=ACCOUNT)
+        assert len(report.undone) == 1, report
         (undone,) = report.undone
-        assert site.state()["preferences"] == before
-        assert undone.inputs[preference] == before[preference]
+        assert _kept_by(site) == before
+        assert undone.inputs.keys() >= changing.keys()
+        assert "new_greeting" not in undone.inputs  # what was not changed is not written
+
+
+def _kept_by(site):
+    """What the site keeps of its visitor."""
+    state = site.state()
+    return state["preferences"], state["agents"]
