@@ -88,7 +88,7 @@ class SessionWriter:
             "body_html_after_last_action": self._part("after", after),
         }
         with self._log.open("a", encoding="utf-8") as log:
-            log.write(json.dumps(told, ensure_ascii=False) + "\n")
+            log.write(_whole(json.dumps(told, ensure_ascii=False)) + "\n")
 
     def close(self, *, complete: bool, **more: Any) -> None:
         """`complete`: the session ended by itself, not by an error or a person."""
@@ -104,8 +104,7 @@ class SessionWriter:
         """The text, or a reference to the file it was put into."""
         if text is None:
             return None
-        # Halves of characters, which a page may have, are no text that a file could hold.
-        text = str(self._clean(text)).encode("utf-8", "replace").decode()
+        text = _whole(str(self._clean(text)))
         if len(text) < PART_FROM_CHARS:
             return text
         parts = self._log.with_name(f"{self._log.name}.parts")
@@ -120,7 +119,9 @@ class SessionWriter:
         path = self.folder / MANIFEST
         fresh = path.with_suffix(".json.new")
         told = self._clean(self._manifest)
-        fresh.write_text(json.dumps(told, indent=2, ensure_ascii=False, default=str), encoding="utf-8")
+        fresh.write_text(
+            _whole(json.dumps(told, indent=2, ensure_ascii=False, default=str)), encoding="utf-8"
+        )
         fresh.replace(path)
 
 
@@ -165,6 +166,11 @@ def entry_of(step: TraceStep, *, chained: str | None = None) -> TraceEntry:
         reasoning=step.reasoning,
         metadata=step.metadata,
     )
+
+
+def _whole(text: str) -> str:
+    """Without halves of characters, which pages and fields may have, and no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _now() -> str:

@@ -23,6 +23,8 @@ class TraceBuilder:
         self.problems: list[str] = []
         self.url: str | None = None
         """Where the next step is done, as far as it is known."""
+        self.tab = 0
+        """Number of the tab that the next step is done in."""
         self.plain = ""
         """What the task itself tells is no secret."""
 
@@ -44,10 +46,15 @@ class TraceBuilder:
         html_before: str | None = None,
         html_after: str | None = None,
         at: datetime | None = None,
+        opens_tab: int | None = None,
+        download: str | None = None,
         **args: Any,
     ) -> None:
-        """One step. `secret` None: the field's own words tell."""
-        metadata: dict[str, Any] = {}
+        """One step. `secret` None: the field's own words tell. `opens_tab` and `download` (the file's name)
+        are what it led to beside the page.
+        """
+        beside = {"tab": self.tab or None, "opens_tab": opens_tab, "download": download}
+        metadata: dict[str, Any] = {key: told for key, told in beside.items() if told is not None}
         if secret is None:
             secret = names_a_secret(selector)
         if action in TYPING and secret and value:
@@ -68,6 +75,14 @@ class TraceBuilder:
                 metadata=metadata,
             )
         )
+
+    def answered(self, answer: Any) -> bool:
+        """The page asked something after the last step: how that was answered. False without a step."""
+        if not self._steps:
+            return False
+        last = self._steps[-1]
+        self._steps[-1] = last.model_copy(update={"args": {**(last.args or {}), "on_dialog": answer}})
+        return True
 
     def finished(self, *, error: str | None = None) -> Imported:
         """The trace."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, Strategy, ValueStrategy
 from loaders.recordings.building import TraceBuilder
-from loaders.recordings.imported import Imported, RecordingUnreadable
+from loaders.recordings.imported import Imported, RecordingUnreadable, listed
 
 SOURCE = "chrome_recorder"
 _ARIA_ATTRIBUTE = re.compile(r"""\[\s*(name|role)\s*=\s*(?:"([^"]*)"|'([^']*)')\s*\]\s*$""")
@@ -54,7 +54,7 @@ class _Reading:
             self.built.problem(place, f"steps of type {kind!r} cannot be read; left out")
             return
         reader(self, step, place)
-        for event in step.get("assertedEvents") or ():
+        for event in listed(step.get("assertedEvents")):
             if isinstance(event, dict) and event.get("type") == "navigation" and event.get("url"):
                 self.built.url = str(event["url"])
 
@@ -75,7 +75,7 @@ class _Reading:
         self._on_element("hover", step, place)
 
     def change(self, step: dict[str, Any], place: str) -> None:
-        chains = [_chain(each) for each in step.get("selectors") or ()]
+        chains = [_chain(each) for each in listed(step.get("selectors"))]
         told = " ".join(part for chain in chains for part in chain)
         box = any(
             part.endswith(('[role="combobox"]', '[role="listbox"]')) for chain in chains for part in chain
@@ -93,6 +93,8 @@ class _Reading:
 
     def key_down(self, step: dict[str, Any], _place: str) -> None:
         key = str(step.get("key") or "")
+        if key == "Tab":
+            return  # it only leaves a field, which steps find by themselves
         if key in _MODIFIERS:
             self._held.append(_MODIFIERS[key])
         elif key:
@@ -126,7 +128,7 @@ def _selector(step: dict[str, Any], action: str) -> tuple[Selector | None, str]:
     """The selector of a step, or why there is none."""
     found = [
         strategy
-        for each in step.get("selectors") or ()
+        for each in listed(step.get("selectors"))
         for strategy in _strategies(_chain(each), typed=action in ("fill", "select_option"))
     ]
     frame, reason = _frame(step.get("frame"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from loaders.recordings import chrome_recorder, demonstrations, playwright_trace, selenium_ide
-from loaders.recordings.imported import Imported, RecordingUnreadable
+from loaders.recordings.imported import Imported, RecordingUnreadable, parsed
 
 LARGEST = 500_000_000
 """Bytes of an unpacked file."""
@@ -69,7 +69,7 @@ def _json(file: Path, *, packed: bool) -> dict[str, Any]:
                 text = unpacked.read(LARGEST)
         else:
             text = file.read_bytes()
-        data = json.loads(text.decode("utf-8-sig"))
+        data = parsed(text.decode("utf-8-sig"))
     except json.JSONDecodeError as exc:
         raise RecordingUnreadable(file, f"is not JSON ({exc.msg})", f"line {exc.lineno}") from exc
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as exc:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kb_schema.selectors import Selector
 from kb_schema.traces import ExecutionTrace
@@ -31,6 +33,23 @@ class RecordingUnreadable(ValueError):
     def __init__(self, file: Path, reason: str, place: str = "") -> None:
         self.file, self.place, self.reason = file, place, reason
         super().__init__(f"{file}{f', {place}' if place else ''}: {reason}")
+
+
+def parsed(text: str) -> Any:
+    """JSON, without the halves of characters that escapes can make. Raises `ValueError`."""
+    data = json.loads(text)
+    if "\\ud" not in text.lower():
+        return data
+    return json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def listed(value: Any) -> list[Any]:
+    """What a format says is a list; nothing where it is none.
+
+    >>> listed([1]), listed(None), listed(7)
+    ([1], [], [])
+    """
+    return value if isinstance(value, list) else []
 
 
 def names_a_secret(selector: Selector | None) -> bool:

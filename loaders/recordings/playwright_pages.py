@@ -22,6 +22,7 @@ _VALUE, _CHECKED, _SELECTED = f"{_OWN}value_", f"{_OWN}checked_", f"{_OWN}select
 _TARGET, _SHADOW = f"{_OWN}target__", f"{_OWN}shadow_root_"
 _FRAME_SOURCE = "/snapshot/"
 """With it begins what stands for the `src` of a frame whose page is in the trace."""
+_PHASES = ("before", "action", "after")
 _EMPTIED = frozenset({"script", "style", "noscript"})
 DEEPEST = 400
 """A tree that is deeper is broken."""
@@ -36,6 +37,7 @@ class _Snapshot:
     url: str
     tree: Any
     main: bool
+    page: str
 
 
 class Pages:
@@ -54,7 +56,12 @@ class Pages:
             tree = ["HTML", {}]
         known = self._frames.setdefault(frame, [])
         made = _Snapshot(
-            frame, len(known), str(snapshot.get("frameUrl") or ""), tree, bool(snapshot.get("isMainFrame"))
+            frame,
+            len(known),
+            str(snapshot.get("frameUrl") or ""),
+            tree,
+            bool(snapshot.get("isMainFrame")),
+            str(snapshot.get("pageId") or ""),
         )
         known.append(made)
         name = str(snapshot.get("snapshotName") or "")
@@ -64,11 +71,15 @@ class Pages:
 
     def url(self, call: str) -> str | None:
         """Where the page was before a call."""
-        for phase in ("before", "action", "after"):
+        for phase in _PHASES:
             main = self._main(call, phase)
             if main is not None:
                 return main.url
         return None
+
+    def page(self, call: str) -> str | None:
+        """The id of the page that a call was made on."""
+        return next((each.page for phase in _PHASES if (each := self._main(call, phase)) is not None), None)
 
     def html(self, call: str, phase: str, *, marked: bool = False) -> str | None:
         """The page at a moment of a call (`before`, `action`, `after`), its target marked."""
@@ -81,7 +92,9 @@ class Pages:
     def referred(self, reference: list[Any], at: _Snapshot) -> tuple[Any, _Snapshot] | None:
         """The node that a reference leads to, and the snapshot it stands in."""
         back, place = reference
-        number = at.at - int(back)
+        if not isinstance(back, int) or not isinstance(place, int):
+            return None
+        number = at.at - back
         known = self._frames.get(at.frame, [])
         if not 0 <= number <= at.at:
             return None
@@ -89,7 +102,7 @@ class Pages:
         nodes = self._nodes.get((snapshot.frame, number))
         if nodes is None:
             nodes = self._nodes[snapshot.frame, number] = list(_inside_out(snapshot.tree))
-        return (nodes[int(place)], snapshot) if 0 <= int(place) < len(nodes) else None
+        return (nodes[place], snapshot) if 0 <= place < len(nodes) else None
 
     def latest(self, frame: str) -> _Snapshot | None:
         """The last snapshot of a frame."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
 from loaders.recordings.building import TraceBuilder
-from loaders.recordings.imported import Imported, RecordingUnreadable
+from loaders.recordings.imported import Imported, RecordingUnreadable, listed, parsed
 from loaders.recordings.placing import MarkedPage
 from loaders.recordings.playwright_pages import Pages
 
@@ -37,15 +37,14 @@ class _Kind:
 
 
 def _chosen(params: dict[str, Any]) -> Any:
-    options = [each for each in params.get("options") or () if isinstance(each, dict)]
+    options = [each for each in listed(params.get("options")) if isinstance(each, dict)]
     told = [each.get("label") or each.get("valueOrLabel") or each.get("value") for each in options]
     return told[0] if len(told) == 1 else told or None
 
 
 def _files(params: dict[str, Any]) -> Any:
-    told = params.get("localPaths") or [
-        each.get("name") for each in params.get("payloads") or params.get("files") or ()
-    ]
+    given = listed(params.get("payloads") or params.get("files"))
+    told = listed(params.get("localPaths")) or [each.get("name") for each in given if isinstance(each, dict)]
     return told[0] if len(told) == 1 else told or None
 
 
@@ -104,7 +103,8 @@ class _Call:
     place: str
     at: datetime | None
     error: str | None = None
-    parts: dict[str, str] = field(default_factory=dict)
+    beside: dict[str, Any] = field(default_factory=dict)
+    """What it led to: `on_dialog`, `download`, `opens_tab`."""
 
 
 class _Reading:
@@ -113,13 +113,15 @@ class _Reading:
         self._pages = Pages()
         self._calls: dict[str, _Call] = {}
         self._epoch: tuple[float, float] | None = None
+        self._tabs: dict[str, int] = {}
+        """Page -> number, in the order in which they were opened."""
 
     def read(self, lines: list[str], name: str) -> Imported:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                event = json.loads(line)
+                event = parsed(line)
             except ValueError:
                 self._built.problem(f"{name}:{number}", "not JSON; left out")
                 continue
@@ -133,9 +135,12 @@ class _Reading:
     def _event(self, event: dict[str, Any], place: str) -> None:
         kind = event.get("type")
         if kind == "context-options" and isinstance(event.get("wallTime"), int | float):
-            self._epoch = (float(event["wallTime"]), float(event.get("monotonicTime") or 0))
+            begun = event.get("monotonicTime")
+            self._epoch = (event["wallTime"], begun if isinstance(begun, int | float) else 0)
         elif kind == "before":
             self._begun(event, place)
+        elif kind == "event" and isinstance(event.get("params"), dict):
+            self._happened(str(event.get("method")), event["params"])
         elif kind == "after" and (call := self._calls.get(str(event.get("callId")))):
             error = event.get("error")
             if isinstance(error, dict):
@@ -146,6 +151,8 @@ class _Reading:
 
     def _begun(self, event: dict[str, Any], place: str) -> None:
         method, params = str(event.get("method")), event.get("params")
+        if event.get("class") == "Dialog" and isinstance(params, dict):
+            self._answered(method, params)
         if event.get("class") not in ("Frame", "Page", "ElementHandle", "Locator"):
             return
         if method in _UNREADABLE:
@@ -163,16 +170,38 @@ class _Reading:
             self._moment(event.get("startTime")),
         )
 
+    def _happened(self, method: str, params: dict[str, Any]) -> None:
+        """Something beside the page, which the last call led to."""
+        last = next(reversed(self._calls.values()), None)
+        if method == "page":
+            number = self._tabs.setdefault(str(params.get("pageId")), len(self._tabs))
+            if last is not None and params.get("openerPageId"):
+                last.beside["opens_tab"] = number
+        elif last is not None and method == "dialog" and params.get("type") in ("confirm", "prompt"):
+            last.beside["on_dialog"] = "dismiss"  # unless a call says otherwise, the driver does that
+        elif last is not None and method == "download":
+            last.beside["download"] = str(params.get("suggestedFilename") or "download")
+
+    def _answered(self, method: str, params: dict[str, Any]) -> None:
+        last = next(reversed(self._calls.values()), None)
+        if last is not None and method == "accept" and "on_dialog" in last.beside:
+            text = params.get("promptText")
+            last.beside["on_dialog"] = "accept" if text is None else {"accept": True, "text": str(text)}
+
     def _moment(self, at: Any) -> datetime | None:
         if self._epoch is None or not isinstance(at, int | float):
             return None
         wall, monotonic = self._epoch
-        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=wall + float(at) - monotonic)
+        try:
+            return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=wall + at - monotonic)
+        except (OverflowError, ValueError):
+            return None
 
     def _step(self, call: _Call) -> str | None:
         """Adds the step of a call; returns its error."""
         before, after = self._pages.html(call.call_id, "before"), self._pages.html(call.call_id, "after")
         url = self._pages.url(call.call_id)
+        self._built.tab = self._tabs.get(self._pages.page(call.call_id) or call.page or "", 0)
         if call.kind.action == "navigate":
             self._built.add(
                 "navigate", url=call.params.get("url"), error=call.error, html_after=after, at=call.at
@@ -194,7 +223,7 @@ class _Reading:
         value = call.kind.value(call.params)
         self._built.add(
             call.kind.action, selector, value, secret=secret, error=call.error, html_before=before, html_after=after,
-            at=call.at,
+            at=call.at, **call.beside,
         )  # fmt: skip
         return call.error
 

@@ -17,14 +17,16 @@ from urllib.parse import urljoin
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
 from kb_schema.templates import css_string
 from loaders.recordings.building import TraceBuilder
-from loaders.recordings.imported import Imported, RecordingUnreadable
+from loaders.recordings.imported import Imported, RecordingUnreadable, listed
 
 SOURCE = "selenium_ide"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _KEY = re.compile(r"\$\{KEY_(\w+)\}")
 _CONTROL = frozenset({"if", "elseIf", "else", "end", "while", "do", "repeatIf", "times", "forEach"})
 _LOOKS = ("assert", "verify", "waitFor", "echo", "setSpeed", "setWindowSize", "mouseOut", "mouseUp", "mouseDown",
-          "mouseMoveAt", "close", "debugger", "chooseOkOn", "webdriverChooseOkOn")  # fmt: skip
+          "mouseMoveAt", "close", "debugger")  # fmt: skip
+_SCROLLS = re.compile(r"\s*window\.scroll(?:To|By)?\([\d\s.,-]*\);?\s*")
+"""Scripts that the recorder writes down while somebody scrolls: our engine scrolls by itself."""
 _KEYS = {"ENTER": "Enter", "RETURN": "Enter", "TAB": "Tab", "ESC": "Escape", "ESCAPE": "Escape", "SPACE": "Space",
          "BACKSPACE": "Backspace", "BKSP": "Backspace", "DELETE": "Delete", "DEL": "Delete", "UP": "ArrowUp",
          "DOWN": "ArrowDown", "LEFT": "ArrowLeft", "RIGHT": "ArrowRight", "HOME": "Home", "END": "End",
@@ -45,7 +47,7 @@ def read(data: dict[str, Any], file: Path) -> list[Imported]:
             continue
         name = str(test.get("name") or number)
         flow = next((at for at, each in enumerate(commands) if isinstance(each, dict)
-                     and each.get("command") in _CONTROL), None)  # fmt: skip
+                     and str(each.get("command")) in _CONTROL), None)  # fmt: skip
         if flow is not None:
             word = commands[flow]["command"]
             refused.append(
@@ -84,6 +86,12 @@ class _Reading:
     frame: str | None = None
     lost: str | None = None
     """Why what follows cannot be done: it is in a frame or window that nothing tells."""
+    windows: dict[str, int] = field(default_factory=dict)
+    """Handle -> number of its tab."""
+    opened: int = 0
+    """Tabs that were opened."""
+    answer: Any = None
+    """To the question that the next step leads to."""
 
     def command(self, command: dict[str, Any], place: str) -> None:
         name = command["command"]
@@ -94,7 +102,7 @@ class _Reading:
             self.built.problem(place, f"the command {name!r} cannot be read; left out")
             return
         unknown = [each for each in _VARIABLE.findall(f"{command.get('target')} {command.get('value')}")
-                   if each not in self.variables and not each.startswith("KEY_")]  # fmt: skip
+                   if each not in self.variables and each not in self.windows and not each.startswith("KEY_")]  # fmt: skip
         if unknown:
             self.built.problem(place, f"what ${{{unknown[0]}}} was is not in the file; left out")
             return
@@ -133,9 +141,30 @@ class _Reading:
         if self.lost:
             self.built.problem(place, f"{self.lost}; what is done in it is left out")
 
+    def store_window(self, command: dict[str, Any], _place: str) -> None:
+        self.windows[str(command.get("target") or "")] = self.built.tab
+
     def select_window(self, command: dict[str, Any], place: str) -> None:
-        self.lost = f"the window {self.filled(command.get('target'))!r} is not told"
-        self.built.problem(place, f"{self.lost}; what is done in it is left out")
+        told = str(command.get("target") or "")
+        handle = _VARIABLE.fullmatch(told.removeprefix("handle="))
+        tab = 0 if told == "win_ser_local" else None if handle is None else self.windows.get(handle[1])
+        self.frame, self.lost = None, None
+        if tab is None:
+            self.lost = f"the window {told!r} is not told"
+            self.built.problem(place, f"{self.lost}; what is done in it is left out")
+        else:
+            self.built.tab = tab
+
+    def answer_next(self, command: dict[str, Any], _place: str) -> None:
+        self.answer = _answer(command, self.filled(command.get("target")))
+
+    def answer_last(self, command: dict[str, Any], place: str) -> None:
+        if not self.built.answered(_answer(command, self.filled(command.get("target")))):
+            self.built.problem(place, "answers a question that no step led to; left out")
+
+    def script(self, command: dict[str, Any], place: str) -> None:
+        if not _SCROLLS.fullmatch(str(command.get("target") or "")):
+            self.built.problem(place, f"the command {command['command']!r} cannot be read; left out")
 
     def send_keys(self, command: dict[str, Any], place: str) -> None:
         """Text is added to what is there; `${KEY_ENTER}` and its like are keys."""
@@ -162,13 +191,27 @@ class _Reading:
             return
         told = [self.filled(command.get("target"))]
         told += [
-            self.filled(each[0]) for each in command.get("targets") or () if isinstance(each, list) and each
+            self.filled(each[0]) for each in listed(command.get("targets")) if isinstance(each, list) and each
         ]
         found = tuple(strategy for text in dict.fromkeys(told) for strategy in _strategies(text))
         if not found:
             self.built.problem(place, f"the locator {told[0]!r} cannot be read; left out")
             return
-        self.built.add(action, Selector(strategies=found, frame=self.frame), value)
+        opens: int | None = None
+        if command.get("opensWindow") is True:
+            self.opened += 1
+            opens = self.windows[str(command.get("windowHandleName") or "")] = self.opened
+        answer, self.answer = self.answer, None
+        asked = {} if answer is None else {"on_dialog": answer}
+        self.built.add(action, Selector(strategies=found, frame=self.frame), value, opens_tab=opens, **asked)
+
+
+def _answer(command: dict[str, Any], text: str) -> Any:
+    """What a command says to a question: yes, no, or a text."""
+    name = command["command"].lower()
+    if "cancel" in name or "dismiss" in name:
+        return "dismiss"
+    return {"accept": True, "text": text} if "answer" in name else "accept"
 
 
 def _acting(action: str) -> Callable[[_Reading, dict[str, Any], str], None]:
@@ -190,6 +233,20 @@ _READERS: dict[str, Callable[[_Reading, dict[str, Any], str], None]] = {
     "pause": _Reading.pause,
     "selectFrame": _Reading.select_frame,
     "selectWindow": _Reading.select_window,
+    "storeWindowHandle": _Reading.store_window,
+    "runScript": _Reading.script,
+    "chooseOkOnNextConfirmation": _Reading.answer_next,
+    "chooseCancelOnNextConfirmation": _Reading.answer_next,
+    "chooseCancelOnNextPrompt": _Reading.answer_next,
+    "answerOnNextPrompt": _Reading.answer_next,
+    "webdriverChooseOkOnVisibleConfirmation": _Reading.answer_last,
+    "webdriverChooseCancelOnVisibleConfirmation": _Reading.answer_last,
+    "webdriverChooseCancelOnVisiblePrompt": _Reading.answer_last,
+    "webdriverAnswerOnVisiblePrompt": _Reading.answer_last,
+    "acceptConfirmation": _Reading.answer_last,
+    "dismissConfirmation": _Reading.answer_last,
+    "dismissPrompt": _Reading.answer_last,
+    "answerPrompt": _Reading.answer_last,
     "sendKeys": _Reading.send_keys,
     "select": _Reading.choose,
     "type": _typing,

@@ -23,6 +23,7 @@ FLOW: dict[str, Any] = {
          "selectors": [["aria/E-mail"], ["#email"], ['xpath///*[@id="email"]'], ["pierce/#email"], ["text/E"]]},
         {"type": "change", "target": "main", "value": "open sesame",
          "selectors": [["#login-password"], ['xpath///*[@id="login-password"]']]},
+        {"type": "keyDown", "target": "main", "key": "Tab"}, {"type": "keyUp", "target": "main", "key": "Tab"},
         {"type": "keyDown", "target": "main", "key": "Enter"},
         {"type": "keyUp", "target": "main", "key": "Enter",
          "assertedEvents": [{"type": "navigation", "url": "https://shop.test/", "title": "Shop"}]},
@@ -83,7 +84,7 @@ def test_steps_that_cannot_be_read_are_told_with_their_place(tmp_path):
                                               "selectors": [["#a"]]}]}  # fmt: skip
     (imported,) = read_recording(_file(tmp_path, flow))
     told = imported.trace.metadata["problems"]
-    assert [problem.split(":")[0] for problem in told] == [f"steps[{at}]" for at in (8, 14, 16, 17, 18)]
+    assert [problem.split(":")[0] for problem in told] == [f"steps[{at}]" for at in (10, 16, 18, 19, 20)]
     assert "secondary" in told[0]
     assert "frame [1, 0]" in told[4]
 

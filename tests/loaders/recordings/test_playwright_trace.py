@@ -123,3 +123,46 @@ def test_snapshots_that_refer_to_nothing_leave_a_gap_and_not_an_error(tmp_path):
     ]
     (imported,) = read_recording(_zip(tmp_path, events))
     assert imported.trace.steps[0].html_before == "<html><body>left</body></html>"
+
+
+def test_answers_downloads_and_tabs_belong_to_the_calls_that_led_to_them(tmp_path):
+    def call(name: str, page: str) -> list[Any]:
+        snapshot = {"callId": name, "phase": "before", "frameId": page, "pageId": page, "frameUrl": f"{SITE}/",
+                    "isMainFrame": True, "html": ["HTML", {}, ["BODY", {}]]}  # fmt: skip
+        return [
+            {
+                "type": "before",
+                "callId": name,
+                "class": "Frame",
+                "method": "click",
+                "params": {"selector": "#a"},
+            },
+            {"type": "frame-snapshot", "snapshot": snapshot},
+        ]
+
+    def event(method: str, **params: Any) -> dict[str, Any]:
+        return {"type": "event", "class": "BrowserContext", "method": method, "params": params}
+
+    def answer(method: str, **params: Any) -> dict[str, Any]:
+        return {"type": "before", "callId": "x", "class": "Dialog", "method": method, "params": params}
+
+    events = [
+        event("page", pageId="p1"),
+        *call("yes", "p1"), event("dialog", type="confirm"), answer("accept"),
+        *call("text", "p1"), event("dialog", type="prompt"), answer("accept", promptText="Ann"),
+        *call("nobody", "p1"), event("dialog", type="confirm"),
+        *call("told", "p1"), event("dialog", type="alert"), answer("accept"),
+        *call("file", "p1"), event("download", suggestedFilename="a.csv"),
+        *call("tab", "p1"), event("page", pageId="p2", openerPageId="p1"),
+        *call("there", "p2"),
+    ]  # fmt: skip
+    (imported,) = read_recording(_zip(tmp_path, events))
+    assert [(step.args, step.metadata) for step in imported.trace.steps] == [
+        ({"on_dialog": "accept"}, {}),
+        ({"on_dialog": {"accept": True, "text": "Ann"}}, {}),
+        ({"on_dialog": "dismiss"}, {}),
+        (None, {}),
+        (None, {"download": "a.csv"}),
+        (None, {"opens_tab": 1}),
+        (None, {"tab": 1}),
+    ]

@@ -103,3 +103,35 @@ def test_commands_that_cannot_be_read_are_told_with_their_place(tmp_path):
     assert [step.target["strategies"][0]["value"] for step in imported.trace.steps] == ["a"]
     told = [problem.split(": ")[0] for problem in imported.trace.metadata["problems"]]
     assert told == [f"tests[0].commands[{at}]" for at in (1, 2, 3, 4, 5, 6)]
+
+
+def test_windows_are_tabs_and_answers_belong_to_the_steps_that_led_to_the_questions(tmp_path):
+    opens = {"opensWindow": True, "windowHandleName": "win1", "windowTimeout": 2000}
+    commands = [
+        _command("open", "/"),
+        _command("click", "linkText=Help") | opens,
+        _command("storeWindowHandle", "root"),
+        _command("selectWindow", "handle=${win1}"),
+        _command("click", "id=read"),
+        _command("close"),
+        _command("selectWindow", "handle=${root}"),
+        _command("runScript", "window.scrollTo(0,631.2)"),
+        _command("chooseCancelOnNextConfirmation"),
+        _command("click", "id=delete"),
+        _command("assertConfirmation", "Delete it?"),
+        _command("webdriverChooseCancelOnVisibleConfirmation"),
+        _command("store", "Ann", "who"),
+        _command("answerOnNextPrompt", "${who}"),
+        _command("click", "id=rename"),
+        _command("click", "id=leave"),
+        _command("webdriverChooseOkOnVisibleConfirmation"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("t", commands)))
+    assert "problems" not in imported.trace.metadata
+    assert [(step.args, step.metadata) for step in imported.trace.steps[1:]] == [
+        (None, {"opens_tab": 1}),
+        (None, {"tab": 1}),
+        ({"on_dialog": "dismiss"}, {}),
+        ({"on_dialog": {"accept": True, "text": "Ann"}}, {}),
+        ({"on_dialog": "accept"}, {}),
+    ]
