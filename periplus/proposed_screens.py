@@ -171,11 +171,11 @@ def _base(wanted: str, looks: Sequence[_Look]) -> str:
 
 
 async def _identified(knowledge: Knowledge, looks: Sequence[_Look]) -> list[_Look]:
-    """With what the desk says; pages of one address that show the same are asked about once."""
+    """With what the desk says; the same page is asked about once."""
     answers: dict[object, Identification] = {}
     found = []
     for look in looks:
-        key = (look.page.url, look.seen.sketch.signs)
+        key = (look.page.url, look.page.html)
         if key not in answers:
             answers[key] = await knowledge.identify(look.page)
         found.append(replace(look, answer=answers[key]))
@@ -325,7 +325,7 @@ async def _mistaken(knowledge: Knowledge, survey: _Survey, screens: Sequence[Scr
     ids = {screen.screen_id for screen in screens}
     asked: dict[object, Identification] = {}
     for look, page in zip(survey.looks, survey.labelled, strict=True):
-        key = (look.page.url, page.sketch.signs)
+        key = (look.page.url, look.page.html)
         if key not in asked:
             asked[key] = await knowledge.identify(look.page)
         answer = asked[key]

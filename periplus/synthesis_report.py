@@ -15,8 +15,8 @@ from agent.synthesis.alignment import AlignedPosition, AlignmentType
 from agent.synthesis.patterns import ExtractedPatterns, LoopPattern
 from agent.synthesis.pipeline import PipelineResult
 from agent.synthesis.prompts import told_target
-from kb_schema.pages.candidates import as_line
 from kb_schema.traces import TraceStep
+from mcp_server.wording import of_condition
 from periplus.proposed_screens import ProposedScreen, ScreensFound
 from periplus.synthesis_pages import PageLinks, TracePages
 
@@ -145,8 +145,8 @@ def _new_screen(proposed: ProposedScreen) -> NewScreen:
     screen, signature = proposed.screen, proposed.screen.state_signature
     told = [f"address {pattern}" for pattern in screen.url_patterns]
     if signature is not None:
-        told += [as_line(each) for each in signature.positive]
-        told += [f"not {as_line(each)}" for each in signature.negative_indicators]
+        told += [of_condition(each) for each in signature.positive]
+        told += [f"not: {of_condition(each)}" for each in signature.negative_indicators]
     return NewScreen(screen.name, screen.screen_id, tuple(told), proposed.evidence, proposed.numbers)
 
 
