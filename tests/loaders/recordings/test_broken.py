@@ -81,7 +81,7 @@ def _broken(data: Any, drawn: Random) -> Any:
         if isinstance(node, dict) and drawn.random() < 0.2:
             del node[last]
         else:
-            node[last] = drawn.choice(JUNK)
+            node[last] = copy.deepcopy(drawn.choice(JUNK))
     return broken
 
 
