@@ -19,7 +19,7 @@ AgentError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent.page.errors import (
     ActionMisused,
@@ -53,14 +53,17 @@ class NotInKnowledge(AgentError):
 
 
 class InputMissing(AgentError):
-    """A required input has no value and nobody could be asked."""
+    """Required inputs have no value and nobody could be asked."""
 
-    def __init__(self, task_id: str, name: str, description: str = "") -> None:
-        about = f" ({description})" if description else ""
+    def __init__(self, task_id: str, inputs: Mapping[str, str]) -> None:
+        """`inputs`: name -> description, at least one."""
+        told = [f"{name!r} ({about})" if about else repr(name) for name, about in inputs.items()]
+        options = " ".join(f"--input {name}=VALUE" for name in inputs)
         super().__init__(
-            f"task {task_id!r} needs the input {name!r}{about}", hint=f"give it with --input {name}=VALUE"
+            f"task {task_id!r} needs the input{'s' if len(told) > 1 else ''} {', '.join(told)}",
+            hint=f"give {'them' if len(told) > 1 else 'it'} with {options}",
         )
-        self.task_id, self.name = task_id, name
+        self.task_id, self.names = task_id, tuple(inputs)
 
 
 class PersonNeeded(AgentError):

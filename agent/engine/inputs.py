@@ -50,23 +50,27 @@ async def resolve_inputs(
     `known` are values that were resolved before, in a run that is carried on: they stay as they are.
     `built_ins` are there for templates.
 
-    Raises `InputMissing` for a required input without a value, `PersonNeeded` for a value that a
-    transform cannot take.
+    Raises `InputMissing` for required inputs without a value, all of them at once, `PersonNeeded` for a
+    value that a transform cannot take.
     """
     values: dict[str, Any] = {}
+    missing: list[InputSpec] = []
     for spec in task.io_spec.inputs:
         if known is not None and spec.name in known:
             values[spec.name] = known[spec.name]
             continue
         around = Around(context, scrape, {**(built_ins or {}), **values})
-        value, source = await _one(task, spec, given, around)
+        value, source = await _one(task, spec, given, around, ask=not missing)
         if value is MISSING:
             if spec.required:
-                raise _missing(task, spec)
+                missing.append(spec)
+                continue
             values[spec.name], source = "", NOWHERE
         else:
             values[spec.name] = _finished(spec, value, context)
         tell(spec.name, source)
+    if missing:
+        raise _missing(task, missing)
     return values
 
 
@@ -129,8 +133,12 @@ def transformed(name: str, value: Any, transforms: tuple[Any, ...]) -> Any:
         raise PersonNeeded(f"input {name!r}: {exc}", hint="correct the value or its transforms") from exc
 
 
-async def _one(task: Task, spec: InputSpec, given: Mapping[str, Any], around: Around) -> tuple[Any, str]:
-    """The value as it was found, and where; `MISSING` where nobody has one."""
+async def _one(
+    task: Task, spec: InputSpec, given: Mapping[str, Any], around: Around, *, ask: bool
+) -> tuple[Any, str]:
+    """The value as it was found, and where; `MISSING` where nobody has one. Without `ask` neither a person
+    nor a page is asked.
+    """
     if spec.name in given:
         return given[spec.name], "given"
     context, wanted = around.context, wanted_by_task(spec)
@@ -141,7 +149,8 @@ async def _one(task: Task, spec: InputSpec, given: Mapping[str, Any], around: Ar
         found = await context.vault.secret(wanted.key)
         if found is not None:
             return found
-    value, source = await _from_sources(wanted, _order(task, spec), around)
+    order = [source for source in _order(task, spec) if ask or source not in FETCHED]
+    value, source = await _from_sources(wanted, order, around)
     if value is MISSING:
         return (MISSING, NOWHERE) if spec.default is None else (spec.default, "default")
     if source in FETCHED or (spec.volatility == "medium" and source == "generated_value"):
@@ -149,12 +158,13 @@ async def _one(task: Task, spec: InputSpec, given: Mapping[str, Any], around: Ar
     return value, source
 
 
-def _missing(task: Task, spec: InputSpec) -> InputMissing:
-    error = InputMissing(task.task_id, spec.name, spec.description)
-    if spec.secret:
-        error.hint = (
-            f"set {variable(spec.key or spec.name)} in the environment (docs/inputs.md), or {error.hint}"
-        )
+def _missing(task: Task, specs: Sequence[InputSpec]) -> InputMissing:
+    """All that a person has to give; what is made of other inputs comes with them."""
+    wanted = [spec for spec in specs if spec.template is None] or specs[:1]
+    error = InputMissing(task.task_id, {spec.name: spec.description for spec in wanted})
+    secret = [variable(spec.key or spec.name) for spec in wanted if spec.secret]
+    if secret:
+        error.hint = f"set {' and '.join(secret)} in the environment (docs/inputs.md), or {error.hint}"
     return error
 
 

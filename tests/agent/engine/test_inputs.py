@@ -195,6 +195,20 @@ async def test_without_a_person_the_next_source_is_tried_and_then_the_input_is_m
         await world.resolve({"name": "y", "source": "user_input|context"})
 
 
+async def test_all_that_is_missing_is_told_at_once_and_nobody_is_asked_after_the_first(world):
+    world.context.asker = None
+    with pytest.raises(InputMissing) as caught:
+        await world.resolve(
+            {"name": "x", "source": "user_input", "description": "Who"},
+            {"name": "made", "source": "template", "template": "{x}!"},
+            {"name": "y", "source": "scraped", "extraction": READ},
+            {"name": "z", "source": "user_input", "required": False},
+        )
+    assert caught.value.names == ("x", "y")
+    assert "'x' (Who), 'y'" in str(caught.value)
+    assert caught.value.hint == "give them with --input x=VALUE --input y=VALUE"
+
+
 async def test_a_secret_that_is_missing_says_where_to_put_it(world):
     with pytest.raises(InputMissing) as caught:
         await world.resolve({"name": "api_key", "secret": True, "source": "global_context"})

@@ -43,6 +43,10 @@ class Disagreement:
         return (self.kind, self.element.split("#")[0].split(":")[1], self.ours[:60], self.chromium[:60])
 
 
+LOOKS = 5
+"""Pages that change by themselves are looked at again."""
+
+
 @dataclass
 class Agreement:
     """Of how many elements we say the same."""
@@ -66,9 +70,13 @@ class Agreement:
 
 async def agreement_on(page: Page, name: str) -> Agreement:
     """Every element of the page that Chromium tells about, or that we give a role."""
-    index = await look_around(page, everything=True)
-    exposed = await exposed_elements(page)
-    assert [e.tag for e in index.elements] == [e.tag for e in exposed], "the page changed between two looks"
+    for _ in range(LOOKS):
+        index = await look_around(page, everything=True)
+        exposed = await exposed_elements(page)
+        if [e.tag for e in index.elements] == [e.tag for e in exposed]:
+            break
+    else:
+        raise AssertionError(f"{name} changed between two looks {LOOKS} times")
     result = Agreement()
     for ours, theirs in zip(index.elements, exposed, strict=True):
         role = ARIA_WORDS.get(theirs.role, theirs.role)
