@@ -53,7 +53,7 @@ from agent.knowledge import Knowledge
 from agent.page import library
 from agent.page.errors import PageError
 from agent.session import Session
-from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.errors import MetaAgentError, TraceAlignmentError
 from agent.synthesis.lowering import Lowered
 from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig, PipelineResult
 from agent.synthesis.utterances import Template, UtteranceUnfit, said
@@ -70,6 +70,8 @@ PAGES = Path(__file__).parents[1] / ".tools/miniwob/miniwob/html"
 KS, DRAWS, SEEDS = (1, 3, 5, 10), 5, 30
 EPISODE_S = 30.0
 """How long one goal may take."""
+MOST_APART = 1 / 3
+"""Share of the demonstrations that may be left out as unlike the others: some broke off."""
 GOOD = 0.9
 """Share of goals from which on a task counts as learned."""
 _START = """(seed) => {
@@ -160,9 +162,15 @@ class Learned:
 
 
 async def learn(traces: Sequence[ExecutionTrace], name: str) -> Learned | str:
-    """A workflow of demonstrations, or why there is none."""
+    """A workflow of demonstrations, or why there is none. Those that synthesis names as unlike the others are
+    left out once, as it advises.
+    """
+    pipeline = MetaAgentPipeline(config=PipelineConfig(name=name))
     try:
-        result = await MetaAgentPipeline(config=PipelineConfig(name=name)).from_traces(traces)
+        result = await pipeline.from_traces(traces)
+        apart = result.cause.trace_ids if isinstance(result.cause, TraceAlignmentError) else []
+        if 0 < len(apart) <= MOST_APART * len(traces):
+            result = await pipeline.from_traces([each for each in traces if each.trace_id not in apart])
     except MetaAgentError as exc:
         return str(exc)
     why = _refusal(result)

@@ -21,6 +21,7 @@ from agent.synthesis.alignment import (
 )
 from agent.synthesis.errors import TraceAlignmentError
 from agent.synthesis.folding import Fold, Leaf, Row, fold_rows, fold_symbols
+from agent.synthesis.mentions import ITEM, MENTION
 from agent.synthesis.normalising import median_wait
 from agent.synthesis.ordering import in_one_order
 from agent.synthesis.pages import Pages
@@ -73,7 +74,7 @@ class TraceAligner:
             tuple(Leaf(symbols[number][at], at) for at in order) for number, order in enumerate(orders)
         ]
         numbers = fold_symbols()
-        folded = fold_rows(rows, numbers)
+        folded = _told_rounds(fold_rows(rows, numbers), steps, numbers)
         keyed: dict[RowKey, Row] = {
             (trace.trace_id, ()): row for trace, row in zip(distinct, folded, strict=True)
         }
@@ -114,6 +115,25 @@ class TraceAligner:
             raise TraceAlignmentError("some traces share next to nothing with the others", apart)
 
 
+def _told_rounds(
+    rows: Sequence[Row], steps: Sequence[Sequence[TraceStep]], numbers: Iterator[int]
+) -> list[Row]:
+    """Rows in which single steps about an item of what the task's sentence counts up are rounds, too."""
+    found: dict[str, int] = {}
+    made = []
+    for number, row in enumerate(rows):
+        units: list[Leaf | Fold] = []
+        for unit in row:
+            told = str(steps[number][unit.index].metadata.get(MENTION, "")) if isinstance(unit, Leaf) else ""
+            if told.endswith(ITEM):
+                symbol = found[told] if told in found else found.setdefault(told, next(numbers))
+                units.append(Fold(symbol, ((unit,),), told=True))
+            else:
+                units.append(unit)
+        made.append(tuple(units))
+    return made
+
+
 def classify_position(steps: Mapping[Any, TraceStep | None]) -> AlignmentType:
     """What a position is by the steps there (MA Property 10). Raises `ValueError` where there is none."""
     present = [step for step in steps.values() if step is not None]
@@ -150,7 +170,7 @@ def _structure(rows: dict[RowKey, Row], numbers: Iterator[int]) -> list[_Item]:
         folds = {key: unit for key, unit in units.items() if isinstance(unit, Fold)}
         if not folds:
             items.append(_Column({key: unit for key, unit in units.items() if isinstance(unit, Leaf)}))
-        elif all(len(fold.rounds) == 1 for fold in folds.values()):
+        elif all(len(fold.rounds) == 1 and not fold.told for fold in folds.values()):
             items += _structure({key: fold.rounds[0] for key, fold in folds.items()}, numbers)
         else:
             inner = {

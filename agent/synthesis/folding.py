@@ -43,6 +43,8 @@ class Fold:
     symbol: int
     """Of the loop as a whole; negative."""
     rounds: tuple[tuple[Leaf | Fold, ...], ...]
+    told: bool = False
+    """The task's sentence says that its rounds are rounds: it is a loop also where nobody went twice."""
 
 
 Unit = Leaf | Fold

@@ -26,6 +26,8 @@ MENTION = "mention"
 """Key in a step's metadata: which gap of the sentence names its element, or what is typed into it."""
 NAME = "mentioned_as"
 """Key in a step's metadata: the words by which the sentence names its element."""
+ONLY_FOR = "mentioned_only_for"
+"""Key in a step's metadata: the words of the sentence for which this is done, and for no others."""
 LONGEST_NAME = 80
 """Characters of an element's words that can be a name."""
 ITEM = "[]"
@@ -81,7 +83,8 @@ def understood(traces: Sequence[ExecutionTrace], pages: Pages) -> Understanding:
         return Understanding(list(traces), template)
     for each, sentence in zip(every, sentences, strict=True):
         each.values = said(template.parse(sentence))
-    return Understanding(_marked(every, _chosen(every, template), pages), template)
+    chosen = _chosen(every, template)
+    return Understanding(_with_exceptions(_marked(every, chosen, pages), chosen), template)
 
 
 def names_of(element: Element | None) -> list[str]:
@@ -236,3 +239,31 @@ def _by_name(target: Selector, words: str, element: Element, page: SeenPage | No
         by_words = ValueStrategy(type="xpath-text", value=value)
         if page.find(Selector(strategies=(by_words,))) is element:
             yield by_words
+
+
+# -- words that mean something else than they say
+
+
+def _with_exceptions(
+    traces: list[ExecutionTrace], chosen: Mapping[_Step, tuple[str, str]]
+) -> list[ExecutionTrace]:
+    """The traces with steps marked that stand where the others have the thing that is named: what is done
+    there is done for these very words.
+    """
+    named = {
+        (at, len(traces[number].steps)): step
+        for (number, at) in sorted(chosen)
+        if NAME in (step := traces[number].steps[at]).metadata and not step.metadata[MENTION].endswith(ITEM)
+    }
+    made = []
+    for trace in traces:
+        steps = list(trace.steps)
+        if not any(MENTION in step.metadata for step in steps):
+            for at, step in enumerate(steps):
+                model = named.get((at, len(steps)))
+                words = None if model is None else (trace.input_data or {}).get(model.metadata[MENTION])
+                if model is not None and isinstance(words, str) and model.action_type == step.action_type:
+                    more = {MENTION: model.metadata[MENTION], ONLY_FOR: words}
+                    steps[at] = step.model_copy(update={"metadata": {**step.metadata, **more}})
+        made.append(trace.model_copy(update={"steps": tuple(steps)}))
+    return made

@@ -8,7 +8,7 @@ from dataclasses import replace
 from agent.synthesis.alignment import AlignedPosition, AlignmentType, Cell, RowKey
 from agent.synthesis.binding import Binder
 from agent.synthesis.lifting import always_there, lift
-from agent.synthesis.mentions import MENTION, NAME
+from agent.synthesis.mentions import MENTION, NAME, ONLY_FOR
 from agent.synthesis.moments import Moments
 from agent.synthesis.pages import Pages
 from agent.synthesis.patterns import (
@@ -20,7 +20,8 @@ from agent.synthesis.patterns import (
     Refusal,
     TargetParameter,
 )
-from agent.synthesis.rows import every_strategy, has_gaps, have_one_in_common, refusal_at
+from agent.synthesis.rows import every_strategy, has_gaps, have_one_in_common, label_of, refusal_at, within
+from kb_schema.conditions import Condition, ContextEquals
 from kb_schema.selectors import Selector
 
 
@@ -67,6 +68,35 @@ class Settler:
 
     def settle(self, made: Made, position: AlignedPosition, decisive: frozenset[RowKey]) -> None:
         """Put a position where it belongs."""
+        if any(ONLY_FOR in cell.step.metadata for cell in position.cells.values()):
+            made.branches.append(self._by_words(position, decisive))
+            return
+        self._settle(made, position, decisive)
+
+    def _by_words(self, position: AlignedPosition, decisive: frozenset[RowKey]) -> BranchPattern:
+        """What is named, but for words that mean something else: those have a way of their own."""
+        ways: dict[str, set[RowKey]] = {}
+        key = ""
+        for row, cell in position.cells.items():
+            ways.setdefault(cell.step.metadata.get(ONLY_FOR, ""), set()).add(row)
+            key = cell.step.metadata.get(MENTION, key)
+        branches: dict[str, tuple[AlignedPosition, ...]] = {}
+        conditions: dict[str, Condition | None] = {}
+        bodies: dict[str, ExtractedPatterns] = {}
+        for number, (words, rows) in enumerate(sorted(ways.items(), reverse=True)):
+            label, mine = label_of(number), within(position, frozenset(rows))
+            inner = Made(frozenset(rows))
+            self._settle(inner, mine, decisive & frozenset(rows))
+            branches[label], bodies[label] = (mine,), inner.patterns([position.index])
+            conditions[label] = ContextEquals(type="context_equals", name=key, value=words) if words else None
+        told = ", ".join(repr(words) for words in sorted(ways) if words)
+        return BranchPattern(
+            branch_point_index=position.index, branches=branches, bodies=bodies, conditions=conditions,
+            condition_description=f"{told} of {key} is no name of a thing: done what was done for it",
+            condition_source="input",
+        )  # fmt: skip
+
+    def _settle(self, made: Made, position: AlignedPosition, decisive: frozenset[RowKey]) -> None:
         cells = [cell for row, cell in position.cells.items() if row in decisive] or list(
             position.cells.values()
         )

@@ -327,7 +327,8 @@ def _known(slot: Slot, seen: Sequence[tuple[str, bool]], used: Sequence[Collecti
     texts = [text for text, _ in seen]
     pieces = [pieces_of(text) for text in texts]
     quoted = all(quoted for _, quoted in seen)
-    counted = any(len(each) > 1 for each in pieces) and all(
+    several = any(len(each) > 1 or (text and not each) for text, each in zip(texts, pieces, strict=True))
+    counted = several and all(
         is_mentioned(piece, acted) for each, acted in zip(pieces, used, strict=True) for piece in each
     )
     return Slot(

@@ -162,14 +162,16 @@ def _meant(acts: list[_Act]) -> Iterator[_Act]:
 
 
 def _without_detours(acts: list[_Act]) -> Iterator[_Act]:
-    """Without stretches that led back to the very page on which they began."""
+    """Without clicks that led back to the very page on which they began."""
     seen = [_told(act.before) for act in acts]
     at = 0
     while at < len(acts):
         back = next((later for later in range(len(acts) - 1, at, -1) if seen[later] == seen[at]), None)
-        between = [] if back is None else seen[at + 1 : back]
-        if back is not None and any(page != seen[at] for page in between):
-            at = back
+        between = range(at, back or at)
+        if any(seen[each] != seen[at] for each in between) and all(
+            acts[each].action == "click" for each in between
+        ):
+            at = back or at
         yield acts[at]
         at += 1
 
