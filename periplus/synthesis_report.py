@@ -4,7 +4,7 @@ and a way to the pages of each step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,9 +81,7 @@ def rows_of(result: PipelineResult, screens: Mapping[int, str], folder: Path) ->
             position.index,
             kinds.get(position.index, position.alignment_type).value,
             tuple(_cell(position, trace, pages) for trace in result.aligned.trace_ids),
-            _SECRET
-            if _is_secret(position)
-            else tuple(dict.fromkeys(told.get(position.index, [_PLAIN[position.alignment_type]]))),
+            _became_of(position, told),
             screens.get(position.index, ""),
             position.confidence,
             sum(position.index in loop.indices for loop in loops),
@@ -116,6 +114,7 @@ def write_report(
         result=result,
         report=result.synthesis_report,
         parameters=() if result.graph is None else result.graph.parameters,
+        asked_later=_asked_later(result),
         notes=() if result.lowered is None else result.lowered.notes,
         rows=rows_of(result, screens, path.parent),
         traces=_named(result),
@@ -127,6 +126,12 @@ def write_report(
         refused_screens=() if found is None else found.refused,
     )
     path.write_text(html, encoding="utf-8")
+
+
+def _asked_later(result: PipelineResult) -> frozenset[str]:
+    """Inputs that only some runs need."""
+    specs = () if result.lowered is None else result.lowered.workflow.io_spec.inputs
+    return frozenset(spec.name for spec in specs if not spec.required)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,15 @@ _PLAIN = {
 }
 
 
-_SECRET = ("a secret: no trace has it, so it is asked for when the workflow runs",)
+_NEVER_SHOWN = "a secret: no trace has it, so it is asked for when the workflow runs"
+
+
+def _became_of(position: AlignedPosition, told: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    plain = _PLAIN[position.alignment_type]
+    lines = dict.fromkeys(told.get(position.index, [plain]))
+    if _is_secret(position):
+        lines = {**dict.fromkeys(line for line in lines if line != plain), _NEVER_SHOWN: None}
+    return tuple(lines)
 
 
 def _is_secret(position: AlignedPosition) -> bool:
@@ -253,9 +266,13 @@ def _became(patterns: ExtractedPatterns) -> Iterator[tuple[int, str]]:
         yield from _steps(each)
         for branch in each.branch_patterns:
             for label, positions in branch.branches.items():
-                source = "" if branch.condition_source is None else f", decided by {branch.condition_source}"
+                by = branch.condition_source
+                source = "nothing" if by is None else f"the {by.replace('target', 'element')}"
                 for position in positions:
-                    yield position.index, f"way {label}{source}: {branch.condition_description}"
+                    yield (
+                        position.index,
+                        f"only on {label.replace('_', ' ')}, told by {source}: {branch.condition_description}",
+                    )
 
 
 def _steps(patterns: ExtractedPatterns) -> Iterator[tuple[int, str]]:

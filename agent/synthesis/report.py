@@ -67,6 +67,14 @@ def report_on(
 
 
 def _doubts(every: list[ExtractedPatterns]) -> list[str]:
+    # That few took a way is no doubt about it where it is known when it is taken.
+    decided = {
+        index
+        for each in every
+        for branch in each.branch_patterns
+        if branch.decided
+        for index in branch.indices
+    }
     positions = {
         position.index: position
         for each in every
@@ -79,7 +87,7 @@ def _doubts(every: list[ExtractedPatterns]) -> list[str]:
     told = [
         f"Step {index + 1}: Low alignment confidence ({position.confidence}) - consider collecting more traces"
         for index, position in sorted(positions.items())
-        if position.confidence < LOW_CONFIDENCE
+        if position.confidence < LOW_CONFIDENCE and index not in decided
     ]
     for each in every:
         for index, info in sorted(each.optional_info.items()):

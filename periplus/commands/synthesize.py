@@ -208,7 +208,8 @@ def _tell(console: Console, result: PipelineResult, read: list[ExecutionTrace]) 
     if inputs:
         table = Table("input", "what it is", box=None, header_style="dim")
         for spec in inputs:
-            table.add_row(spec.name, spec.description + (" (secret)" if spec.secret else ""))
+            more = (" (secret)" if spec.secret else "") + ("" if spec.required else " (not for every run)")
+            table.add_row(spec.name, spec.description + more)
         console.print(table)
     for text in (*report.refusals, *lowered.notes):
         console.print(f"  [yellow]{escape(text)}[/]", soft_wrap=True, highlight=False)
