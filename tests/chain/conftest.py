@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.engine import steps
+from agent import guide
+from agent.engine import iterate, steps
 from agent.page import library
 from agent.presenting.stage import Stage
+from agent.resilience import judging
 from kb_store import load_knowledge, open_stores
 from loaders.files import read_knowledge_folder
 from periplus.seeds import find_seed
 from periplus.sites import running_site
 from periplus.voyage import open_session
-from tests.support.live_spadeworks import live, stores  # noqa: F401 - fixtures
+from tests.support.live_spadeworks import hasty_stores, live, stores  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -72,6 +74,9 @@ def site(harbour_url: str) -> Site:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which what must hold never will: it is given up sooner."""
     monkeypatch.setattr(steps, "CONFIRM_S", 2.0)
+    monkeypatch.setattr(judging, "EVIDENCE_S", 1.0)
+    monkeypatch.setattr(iterate, "PROGRESS_S", 2.0)
+    monkeypatch.setattr(guide, "SETTLE_S", 2.0)
 
 
 @pytest.fixture

@@ -98,6 +98,7 @@ async def test_what_already_happened_is_seen_by_the_tasks_own_sign(session, site
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_value_cannot_change_what_a_selector_means(session, site):
+    session.healing = HealPolicy(max_rounds=0, gate_s=1.0)
     site.moor("Keep")
     _knows(
         session,

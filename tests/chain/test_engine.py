@@ -73,6 +73,7 @@ async def test_lost_in_fog_the_recovery_edge_falls_back_to_its_second_action_and
     assert site.state()["boats"][0]["name"] == "Kittiwake"
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_without_any_way_out_it_says_it_is_lost(session, site):
     engine = Engine(session)
     await engine.guide.arrive()
@@ -98,6 +99,7 @@ async def test_an_iterator_over_nothing_is_done_at_once(session, site):
     assert site.state()["removed"] == removed
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_loop_without_progress_stops_with_the_reason(session, site):
     site.moor("Stuck", "Fast")
     await session.page.route(

@@ -313,9 +313,9 @@ async def test_a_value_is_refused_before_anything_is_typed_and_written_as_the_pa
 
 
 async def test_what_only_another_value_mends_is_asked_of_a_person_with_what_the_page_said(
-    live, stores, browser
+    live, hasty_stores, browser
 ):
-    async with visiting(live, stores, browser) as session:
+    async with visiting(live, hasty_stores, browser) as session:
         ways = []
         session.bus.listen(
             lambda e: ways.append((e.to_screen, e.arrived)) if isinstance(e, TransitionTaken) else None

@@ -89,8 +89,8 @@ async def test_a_campaign_whose_run_was_cut_off_anywhere_is_launched_once(
     assert result.outputs["created_campaign_id"] == campaign["id"]
 
 
-async def test_a_wrong_password_stays_wrong_and_is_sent_once(live, stores, browser):
-    async with visiting(live, stores, browser) as session:
+async def test_a_wrong_password_stays_wrong_and_is_sent_once(live, hasty_stores, browser):
+    async with visiting(live, hasty_stores, browser) as session:
         sent: list[str] = []
         session.page.on(
             "request", lambda request: sent.append(request.url) if request.method == "POST" else None

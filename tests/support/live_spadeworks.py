@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -21,6 +23,8 @@ from periplus.voyage import open_session
 from tests.support.foreign_sites import spadeworks_site
 
 SEED = Path(__file__).parents[2] / "seeds" / "spadeworks"
+LONGEST_S = 4.0
+"""How long the hasty wait at most for what the knowledge gives up to a quarter of a minute."""
 ACCOUNT = {"email": "demo@spadeworks.example", "password": "spadeworks-demo"}
 
 
@@ -58,6 +62,23 @@ def live() -> Iterator[Controls]:
 async def stores(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stores]:
     knowledge, _ = read_knowledge_folder(SEED / "kb")
     async with open_stores(tmp_path_factory.mktemp("stores")) as opened:
+        await load_knowledge(opened.documents, opened.graph, knowledge)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def hasty_stores(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stores]:
+    """As `stores`, for tests in which what is waited for does not come: it is given up after `LONGEST_S`."""
+    folder = tmp_path_factory.mktemp("hasty")
+    kb = shutil.copytree(SEED / "kb", folder / "kb")
+    for file in kb.rglob("*.yaml"):
+        file.write_text(
+            re.sub(
+                r"timeout: ([\d.]+)", lambda m: f"timeout: {min(float(m[1]), LONGEST_S)}", file.read_text()
+            )
+        )
+    knowledge, _ = read_knowledge_folder(kb)
+    async with open_stores(folder) as opened:
         await load_knowledge(opened.documents, opened.graph, knowledge)
         yield opened
 
