@@ -16,11 +16,11 @@ from agent.engine.workflows import run_workflow
 from periplus.synthesizing import Site, published
 from tests.support.live_spadeworks import Controls, live, stores, visiting  # noqa: F401 - fixtures
 from tests.support.people import Noise, Person, secrets, shown, signs_in
+from tests.support.rotation import rotating
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-pytestmark = pytest.mark.sampled(0.3)
 
 MAIN = "nav[aria-label=Main]"
 
@@ -299,7 +299,7 @@ TASKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", rotating("loops", list(TASKS), 1))
 async def test_a_loop_that_was_shown_runs_on_lists_that_nobody_showed(task, browser, live, stores, tmp_path):  # noqa: F811
     shown_task = TASKS[task]
     given = [each for each, _ in shown_task.passes]
