@@ -175,11 +175,10 @@ _NEVER_SHOWN = "a secret: no trace has it, so it is asked for when the workflow 
 
 
 def _became_of(position: AlignedPosition, told: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    plain = _PLAIN[position.alignment_type]
-    lines = dict.fromkeys(told.get(position.index, [plain]))
-    if _is_secret(position):
-        lines = {**dict.fromkeys(line for line in lines if line != plain), _NEVER_SHOWN: None}
-    return tuple(lines)
+    lines = list(dict.fromkeys(told.get(position.index, [_PLAIN[position.alignment_type]])))
+    if not _is_secret(position):
+        return tuple(lines)
+    return (*(line for line in lines if line not in _PLAIN.values()), _NEVER_SHOWN)
 
 
 def _is_secret(position: AlignedPosition) -> bool:

@@ -222,9 +222,10 @@ class _Stretch:
         cells = self._cells_of(self._aligned.positions[unit.indices[0]], takers)
         if not was_left_open(cells, list(sights.values()), self._deciding):
             return False
-        decision = given_or_not(self.patterns(unit.indices, unit.rows, takers), len(takers), len(others))
+        body = self.patterns(unit.indices, unit.rows, takers)
+        decision = given_or_not(body, len(takers), len(others))
         if decision is not None:
-            made.branches.append(self._detour([unit], unit.rows, decision, decisive))
+            made.branches.append(self._detour([unit], unit.rows, decision, body))
         return decision is not None
 
     def _branch(
@@ -278,7 +279,8 @@ class _Stretch:
             )
             return
         if decision is not None:
-            made.branches.append(self._detour(part, takers, decision, decisive))
+            body = self.patterns(indices_of(part), takers, takers & decisive)
+            made.branches.append(self._detour(part, takers, decision, body))
             return
         for unit in part:
             if unit.loop is not None:
@@ -290,7 +292,7 @@ class _Stretch:
                 made.info[position.index] = self._optional(position, None, unit.rows, rows, decisive, sights)
 
     def _detour(
-        self, part: list[Unit], takers: frozenset[RowKey], decision: Decision, decisive: frozenset[RowKey]
+        self, part: list[Unit], takers: frozenset[RowKey], decision: Decision, body: ExtractedPatterns
     ) -> BranchPattern:
         """Several steps that are done together or not at all."""
         label = label_of(0)
@@ -300,7 +302,7 @@ class _Stretch:
             condition_description=decision.evidence,
             condition_source=decision.source,
             conditions={label: decision.condition},
-            bodies={label: self.patterns(indices_of(part), takers, takers & decisive)},
+            bodies={label: body},
         )
 
     def _optional(

@@ -41,6 +41,16 @@ ASKS_LATER = {
     "steps": [{"step_id": "all", "action": {"action_type": "run_task", "task_id": "name_a_boat"}}],
 }  # fmt: skip
 
+ASKS_ON_ITS_WAY = {
+    "type": "workflow", "workflow_id": "name_on_the_way", "name": "Name it if it has none", "website_id": "harbour",
+    "io_spec": {"inputs": [{"name": "boat_name", "required": False}]},
+    "nodes": [{
+        "type": "task", "node_id": "asks", "task_id": "name_a_boat",
+        "inputs": {"boat_name": {"source": "task_context", "key": "boat_name"}},
+        "when": [{"type": "none_of", "conditions": [{"type": "context_equals", "name": "has_a_name"}]}],
+    }],
+}  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 async def harbour():
@@ -56,9 +66,12 @@ async def shelves(tmp_path_factory):
     tasks = {
         task["task_id"]: parse_document({**task, "website_id": "harbour"}) for task in (ASKS, ASKS_LATER)
     }
-    knowledge = replace(
-        knowledge, by_kind={**knowledge.by_kind, "task": {**knowledge.by_kind["task"], **tasks}}
-    )
+    workflow = parse_document(ASKS_ON_ITS_WAY)
+    kinds = {
+        "task": {**knowledge.by_kind["task"], **tasks},
+        "workflow": {workflow.local_id: workflow},
+    }
+    knowledge = replace(knowledge, by_kind={**knowledge.by_kind, **kinds})
     async with open_stores(folder) as stores, open_runs(folder) as runs:
         await load_knowledge(stores.documents, stores.graph, knowledge)
         yield stores, runs, folder
@@ -173,8 +186,10 @@ async def test_without_anybody_to_ask_a_missing_input_is_named_and_nothing_is_be
     assert len(await shelves[1].runs()) == before
 
 
-@pytest.mark.parametrize(("mode", "task"), [("auto", "name_it_later"), ("legacy", "name_a_boat")])
-async def test_a_person_is_asked_once_for_what_is_missing_also_of_a_task_within_the_task(
+@pytest.mark.parametrize(
+    ("mode", "task"), [("auto", "name_it_later"), ("legacy", "name_a_boat"), ("auto", "name_on_the_way")]
+)
+async def test_a_person_is_asked_once_for_what_is_missing_also_of_a_task_within_the_work(
     serve, harbour, mode, task
 ):
     asked, name = [], f"{mode} {task}"
