@@ -75,13 +75,14 @@ MOST_APART = 1 / 3
 GOOD = 0.9
 """Share of goals from which on a task counts as learned."""
 _START = """(seed) => {
-    document.getElementById('query').style.display = 'none';
+    const query = document.getElementById('query');
+    query.innerHTML = window.wholeQuery ?? query.innerHTML;  // some pages say it once and for all
     Math.seedrandom(seed); core.EPISODE_MAX_TIME = 600000; core.startEpisodeReal();
     const said = core.getUtterance();
     // What tells the goal and the score is no part of the page that was demonstrated.
-    document.getElementById('query').textContent = '';
-    document.getElementById('reward-display').style.display = 'none';
-    document.getElementById('click-canvas').style.display = 'none';
+    window.wholeQuery = query.innerHTML;
+    query.textContent = '';
+    for (const id of ['reward-display', 'click-canvas']) document.getElementById(id).style.display = 'none';
     return said;
 }"""
 _ENDED = "() => [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]"
@@ -290,9 +291,9 @@ async def arena(browser: Browser, pages: Path) -> AsyncIterator[Arena]:
 # -- the measurement
 
 
-async def goals(place: Arena, count: int, shown: frozenset[str]) -> list[str]:
+async def goals(place: Arena, count: int, shown: frozenset[str], draw: int = 0) -> list[str]:
     """Seeds whose goals nobody showed; all of them where the task has hardly any other goals."""
-    seeds = [f"unseen {number}" for number in range(3 * count)]
+    seeds = [f"unseen {draw} {number}" for number in range(3 * count)]
     new = [seed for seed in seeds if await place.goal(seed) not in shown]
     told = {await place.goal(seed) for seed in seeds}
     return (new if len(new) >= count and len(told) > count / 2 else seeds)[:count]
@@ -308,7 +309,7 @@ async def measured(
         return [Ending("refused", "", learned)] * seeds
     await place.open(task)
     endings = []
-    for seed in await goals(place, seeds, learned.shown):
+    for seed in await goals(place, seeds, learned.shown, draw):
         endings.append(await place.run(learned, await place.goal(seed)))
         if place.page.url.rsplit("/", 1)[-1] != f"{task}.html":
             await place.open(task)

@@ -289,7 +289,17 @@ class _Stretch:
             position = within(self._aligned.positions[unit.indices[0]], rows)
             self._settler.settle(made, position, decisive)
             if position.alignment_type is AlignmentType.OPTIONAL:
-                made.info[position.index] = self._optional(position, None, unit.rows, rows, decisive, sights)
+                needed = self._till_needed(unit, part, rows & decisive)
+                made.info[position.index] = self._optional(
+                    position, needed, unit.rows, rows, decisive, sights
+                )
+
+    def _till_needed(self, unit: Unit, part: list[Unit], rows: frozenset[RowKey]) -> Decision | None:
+        """A step of a stretch that everybody has something of: done while what comes behind it all is missing."""
+        sights = self._moments.sights([unit], part, rows)
+        taken = {row: sight for row, sight in sights.items() if row in unit.rows}
+        other = {row: sight for row, sight in sights.items() if row not in unit.rows}
+        return self._needs.detour(part[-1].indices[-1], taken, other)
 
     def _detour(
         self, part: list[Unit], takers: frozenset[RowKey], decision: Decision, body: ExtractedPatterns
