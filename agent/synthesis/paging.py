@@ -17,21 +17,29 @@ def paged_rounds(rows: Sequence[tuple[int, ...]]) -> dict[int, list[Place]] | No
     What is done on a page begins alike on all pages (nothing may be done on some), is done in no other part
     of a row, and the number of pages, or what is done on them, differs from row to row.
     """
-    turns = sorted({symbol for row in set(rows) for symbol in _spanned(row)})
-    found = [rounds for turn in turns if (rounds := _turned_by(rows, turn)) is not None]
+    turns: dict[int, set[int]] = {}
+    for row in set(rows):
+        for turn, heads in _spanned(row).items():
+            turns.setdefault(turn, set()).update(heads)
+    likely = sorted(turn for turn, heads in turns.items() if len(heads) < 2)
+    found = [rounds for turn in likely if (rounds := _turned_by(rows, turn)) is not None]
     return max(found, key=_covered, default=None)
 
 
-def _spanned(row: tuple[int, ...]) -> set[int]:
-    """What stands between two that are the same: only that can be a turn."""
+def _spanned(row: tuple[int, ...]) -> dict[int, set[int]]:
+    """What stands between two that are the same: only that can be a turn. With what pages begin with then,
+    as far as each stands between two turns.
+    """
     last = {symbol: at for at, symbol in enumerate(row)}
     if len(last) == len(row):
-        return set()
-    found: set[int] = set()
+        return {}
+    found: dict[int, set[int]] = {}
     reach = 0
     for at, symbol in enumerate(row):
         if at < reach:
-            found.add(symbol)
+            heads = found.setdefault(symbol, set())
+            if at < last[symbol] and row[at + 1] != symbol:
+                heads.add(row[at + 1])
         reach = max(reach, last[symbol])
     return found
 
