@@ -204,7 +204,7 @@ class Guide:
         try:
             await self._require(edge)
             await self._performer.perform_call(edge.triggered_by, {})
-            found = await session.look_for([step.to_screen], timeout_s=_patience(edge))
+            found = await session.look_for(_ends(step), timeout_s=_patience(edge))
             arrived = found.screen_id == step.to_screen
         except (AgentError, PageError):
             await session.look()
@@ -269,6 +269,14 @@ class Guide:
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0].removeprefix("Page.goto: ")
             raise SiteUnreachable(target, reason) from exc
+
+
+def _ends(step: PathStep) -> set[str]:
+    """Where the edge ends, and where it is known to end up instead: one waits for neither any longer. The
+    screen it begins on tells nothing, since one is there before anything happened.
+    """
+    astray = {state.screen_id for state in step.edge.error_states} - {step.from_screen}
+    return {step.to_screen, *astray}
 
 
 def _patience(transition: Transition) -> float:
