@@ -5,7 +5,7 @@ what a target is in every run, told without looking for a template (MA *beyond*:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent.synthesis.alignment import RowKey
 from agent.synthesis.items import row_of, siblings_of
@@ -36,6 +36,19 @@ def quoted(targets: Mapping[RowKey, Selector], parameter: str) -> tuple[str, dic
         if len(set(words.values())) > 1:
             return template, words
     return None
+
+
+def of_one_run(targets: Sequence[Selector]) -> set[str]:
+    """XPaths that quote what was only there in one run: all targets have the like, each with other words."""
+    told = [dict(_templates(target, "row")) for target in targets]
+    shared = set.intersection(*(set(each) for each in told)) if told else set()
+    varying = [template for template in shared if len({each[template] for each in told}) > 1]
+    return {
+        template.replace("'{{row}}'", mark + each[template] + mark)
+        for template in varying
+        for each in told
+        for mark in "'\""
+    }
 
 
 def _templates(target: Selector, parameter: str) -> Iterator[tuple[str, str]]:

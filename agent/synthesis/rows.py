@@ -10,6 +10,7 @@ from agent.synthesis.alignment import AlignedLoop, AlignedPosition, Cell, RowKey
 from agent.synthesis.converting import ordered
 from agent.synthesis.deciding import usable
 from agent.synthesis.patterns import Refusal
+from agent.synthesis.quoting import of_one_run
 from kb_schema.selectors import Selector
 from kb_schema.traces import TraceStep
 
@@ -105,7 +106,9 @@ def _said(target: object) -> str:
 
 
 def every_strategy(cells: Sequence[Cell]) -> Selector | None:
-    """All strategies seen for a position, most stable first (MA Properties 14, 17)."""
+    """All strategies seen for a position, most stable first (MA Properties 14, 17); without words of single
+    runs, where it is told by what all of them have.
+    """
     targets = [cell.step.target for cell in cells if isinstance(cell.step.target, Selector)]
     if not targets:
         return None
@@ -113,6 +116,10 @@ def every_strategy(cells: Sequence[Cell]) -> Selector | None:
     if len(frames) > 1:
         return targets[0]
     together = ordered(strategy for target in targets for strategy in target.strategies)
+    if any(target != targets[0] for target in targets) and have_one_in_common(cells):
+        passing = of_one_run(targets)
+        lasting = tuple(each for each in together if getattr(each, "value", None) not in passing)
+        together = lasting or together
     return Selector(strategies=together, frame=targets[0].frame)
 
 

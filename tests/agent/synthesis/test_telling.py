@@ -81,6 +81,20 @@ def test_rows_at_other_places_that_nothing_names_are_an_input():
     assert parameter != "search"
 
 
+def test_words_of_single_runs_are_no_way_to_find_what_all_of_them_found():
+    """What was called so may be there, too, and is another one."""
+    people = []
+    for n, name in enumerate(("Ann", "Dan", "Guy")):
+        person = scenes.Person(f"open{n}", {}, "open the newest", n).opens("/new")
+        person.sees("/new", "New", f'<p>hello</p><button id="newest">Open {name}</button>')
+        people.append(person.does("click", 'id="newest"').sees("/one", "One", f"<p>{name}</p>"))
+    result, target = _opening(people)
+    assert result.lowered.workflow.io_spec.inputs == ()
+    told = [each.value for each in target.strategies]
+    assert told[0] == "newest"
+    assert not any(name in each for each in told for name in ("Ann", "Dan", "Guy"))
+
+
 @given(st.lists(st.text("ab'\" {}]", min_size=1, max_size=4), min_size=2, max_size=4))
 def test_what_targets_quote_put_back_gives_the_targets(words):
     """Whatever they quote; a text that holds both kinds of quotes is in no plain literal, and left alone."""
