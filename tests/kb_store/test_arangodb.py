@@ -115,8 +115,12 @@ async def test_a_document_of_another_hand_is_named(server, on_loopback):
 # -- what is kept
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:12]))
-async def test_any_text_in_any_field_comes_back(graph, text):
+async def test_any_text_in_any_field_comes_back(graph):
+    for generation, text in enumerate(HOSTILE, 1):
+        await _assert_comes_back(graph, generation, text)
+
+
+async def _assert_comes_back(graph, generation, text):
     body = {
         "text": text,
         text[:300]: [{text[:300]: text}],
@@ -132,10 +136,10 @@ async def test_any_text_in_any_field_comes_back(graph, text):
     ]
     # A website's id is no free text; where it cannot even be UTF-8 nothing can be asked about it.
     for website in ("shop",) if "\ud800" in name else ("shop", f"shop{name}"):
-        await graph.put_vertices(website, 3, vertices)
-        await graph.put_edges(website, 3, edges)
-        assert [v async for v in graph.vertices(website, 3)] == vertices
-        found = [e async for e in graph.edges(website, 3)]
+        await graph.put_vertices(website, generation, vertices)
+        await graph.put_edges(website, generation, edges)
+        assert [v async for v in graph.vertices(website, generation)] == vertices
+        found = [e async for e in graph.edges(website, generation)]
         assert sorted(found, key=lambda e: e.kind) == sorted(edges, key=lambda e: e.kind)
 
 

@@ -97,8 +97,12 @@ async def test_every_lease_has_a_generation_never_used_before(stores):
     assert len(seen) == 3
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
-async def test_any_text_comes_back_as_it_was_put(stores, text):
+async def test_any_text_comes_back_as_it_was_put(stores):
+    for text in HOSTILE:
+        await _assert_comes_back(stores, text)
+
+
+async def _assert_comes_back(stores, text):
     body = {"text": text, text or "empty": [text, {"deep": text}], "n": 2**53 + 1, "f": 0.1, "none": None}
     generation = await _loaded(stores, Record("screen", "home", body))
     assert await _records(stores, generation) == [Record("screen", "home", body)]

