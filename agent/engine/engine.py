@@ -169,21 +169,11 @@ class Engine:
 
     async def _begin(self, task: Task, given: Mapping[str, Any], depth: int) -> Run:
         """A task's run: a new one, or what is left of it where the run is carried on."""
-        context = self.session.context
-        if depth > 0:
+        if depth > 0 or self.place is not None:
             path = None if self.place is None else f"{self.place}>{task.task_id}"
         else:
             path = task.task_id
-            kept = await self.keeper.carry_on()
-            if kept is None:
-                known = without_secrets(dict(given), context.redact(dict(given)))
-                self.keeper.state = RunState(
-                    website_id=self.session.website.website_id, task_id=task.task_id, given=known
-                )
-            else:
-                context.session.update(kept.session)
-                context.outputs.update({name: dict(outputs) for name, outputs in kept.outputs.items()})
-                kept.ledger.carried_on()
+            await self.begin(task.task_id, given)
         state = self.keeper.state
         frame = Frame(task_id=task.task_id) if path is None else state.frames.get(path)
         if frame is None or frame.task_id != task.task_id:
@@ -195,6 +185,20 @@ class Engine:
         if depth == 0:
             self.resilience.begin(run)
         return run
+
+    async def begin(self, name: str, given: Mapping[str, Any]) -> None:
+        """What is kept of a run of that name: nothing yet, or all there is where it is carried on."""
+        context = self.session.context
+        kept = await self.keeper.carry_on()
+        if kept is None:
+            known = without_secrets(dict(given), context.redact(dict(given)))
+            self.keeper.state = RunState(
+                website_id=self.session.website.website_id, task_id=name, given=known
+            )
+            return
+        context.session.update(kept.session)
+        context.outputs.update({task_id: dict(outputs) for task_id, outputs in kept.outputs.items()})
+        kept.ledger.carried_on()
 
     async def _carry_out(self, run: Run, given: Mapping[str, Any]) -> None:
         if run.frame.over:
@@ -299,10 +303,15 @@ class Engine:
         """A checkpoint: everything up to now need not be done again."""
         if run.path is None:
             return
-        context, state = self.session.context, self.keeper.state
+        context = self.session.context
         run.frame.values = without_secrets(run.values, context.redact(run.values))
         run.frame.outputs = without_secrets(run.outputs, context.redact(run.outputs))
         run.frame.proven = run.proven
+        await self.keep_state()
+
+    async def keep_state(self) -> None:
+        """The same, of what belongs to no single task."""
+        context, state = self.session.context, self.keeper.state
         state.session = without_secrets(context.session, context.redact(context.session))
         state.outputs = {
             name: without_secrets(outputs, context.redact(outputs))

@@ -116,7 +116,7 @@ class Resuming:
         with suppress(AgentError, PageError):  # it is done; where the page is then matters less
             if leads_to is None:
                 index = run.steps.index(step)
-                await self._is_at(run, *run.place(index))
+                await self.is_at(run, *run.place(index))
             else:
                 async with engine.unkept():
                     await engine.guide.go_to(leads_to)
@@ -159,7 +159,7 @@ class Resuming:
                 run.back_to(door)
                 return door
             url, screen_id = run.place(door)
-            if not url.startswith(("http://", "https://")) or await self._is_at(run, url, screen_id):
+            if not url.startswith(("http://", "https://")) or await self.is_at(run, url, screen_id):
                 run.back_to(door)
                 return door
         where = run.steps[min(index, len(run.steps) - 1)].step_id
@@ -169,7 +169,7 @@ class Resuming:
             acted=True,
         )
 
-    async def _is_at(self, run: Run, url: str, screen_id: str | None) -> bool:
+    async def is_at(self, run: Run, url: str, screen_id: str | None) -> bool:
         """Open an address and see whether it shows the screen, signed in where need be."""
         engine, session = self._engine, self._engine.session
         if origin_of(url) not in session.allowed_origins:

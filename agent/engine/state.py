@@ -44,6 +44,8 @@ class Frame(_State):
     """Step id -> how it came out."""
     items: dict[str, int] = Field(default_factory=dict)
     """Step id of an iterator -> items that are dealt with."""
+    chosen: dict[str, bool] = Field(default_factory=dict)
+    """Of a workflow: what was decided of a node, once."""
     before: JsonValue = None
     """What the task's read-back said before anything was changed."""
     looked: bool = False
@@ -51,6 +53,11 @@ class Frame(_State):
     proven: bool = False
     over: bool = False
     """The task came to its good end; whoever called it has not noted that yet."""
+
+    @property
+    def ends_at(self) -> DoneStep | None:
+        """The last step that is over."""
+        return next(reversed(self.done.values()), None)
 
     def resumes_at(self, task: Task) -> int:
         """Index of the first step that is not done."""

@@ -1,7 +1,7 @@
 """Runs a published workflow by the one engine: nodes in order, forks judged once, loops, waits (DESIGN 6).
 
 The tasks of its nodes are the engine's work; here is only what comes when. A node that fails ends the
-workflow, unless it may be skipped.
+workflow, unless it may be skipped. Carried on after a crash, it goes on with the node it was at (`course`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 
 from agent.context import Shelf
 from agent.engine.calls import fill_conditions
+from agent.engine.course import Course
 from agent.engine.engine import FATAL, Engine
 from agent.engine.inputs import NOWHERE, map_inputs, resolve_inputs
 from agent.engine.items import fields_of
 from agent.engine.judgement import use_judgement
+from agent.engine.state import DoneStep
 from agent.errors import AgentError, PersonNeeded, StepFailed
 from agent.events import InputResolved, TaskEnded, TaskStarted
 from agent.page.errors import PageError
@@ -59,6 +61,9 @@ class _Running:
         self._records: list[StepRecord] = []
         self._results: list[RunResult] = []
         self._depth = 0
+        self._course: Course
+        self._ended_at: DoneStep | None = None
+        """Where the task of a node ended that was over when the run was carried on."""
 
     async def run(self, given: Mapping[str, Any]) -> RunResult:
         started_at, started = datetime.now(UTC), time.monotonic()
@@ -67,6 +72,8 @@ class _Running:
         status, error, hint = RunStatus.SUCCESS, None, None
         proven = False
         try:
+            await self._engine.begin(workflow.workflow_id, given)
+            self._course = Course(self._engine, workflow.workflow_id, workflow.workflow_id)
             await self._engine.guide.arrive()
             await self._begin(given)
             await self._nodes(workflow.nodes)
@@ -138,13 +145,20 @@ class _Running:
                 unset.add(name)
 
         values = await resolve_inputs(
-            holder, given, session.context, scrape=engine.scrape, built_ins=built_ins, tell=tell
-        )
+            holder, given, session.context, scrape=engine.scrape, built_ins=built_ins, tell=tell,
+            known=self._course.frame.values,
+        )  # fmt: skip
         known = {name: value for name, value in values.items() if name not in unset}
-        self._values = {**built_ins, **known}  # the task that needs what nobody gave asks for it
+        # The task that needs what nobody gave asks for it.
+        self._values = {**self._course.frame.values, **built_ins, **known}
+        await self._course.keep(self._values)
 
     async def _close(self) -> bool:
         """Whether what the workflow is for is there. Raises `StepFailed` where it is not."""
+        frame = self._course.frame
+        if frame.over:
+            return frame.proven
+        await self._course.come_back()
         criteria = fill_conditions(self._workflow.success_criteria, self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
         for condition, verdict in zip(criteria, verdicts, strict=True):
@@ -153,6 +167,8 @@ class _Running:
                     f"the workflow's end is not reached: {condition.type}: {verdict.evidence}",
                     error="postcondition", acted=True,
                 )  # fmt: skip
+        frame.over, frame.proven = True, bool(criteria)
+        await self._course.keep(self._values)
         return bool(criteria)
 
     # -- nodes
@@ -160,23 +176,35 @@ class _Running:
     async def _nodes(self, nodes: Sequence[AnyNode]) -> None:
         for node in nodes:
             self._engine.stop.check()
-            if not await self._holds(node.when):
+            over = self._course.done(node)
+            if over is not None:
+                self._records.append(over)
+                continue
+            if not await self._decided(node, "when", node.when):
                 await self._nodes(node.else_nodes)
                 continue
-            if node.skip_unless is not None and not await self._holds((node.skip_unless,)):
-                self._record(node, StepStatus.SKIPPED, 0.0)
+            unless = () if node.skip_unless is None else (node.skip_unless,)
+            if not await self._decided(node, "skip_unless", unless):
+                await self._over(node, StepStatus.SKIPPED)
                 continue
+            started = time.monotonic()
             try:
                 await self._node(node)
             except (_Failed, StepFailed, PageError) as exc:
                 person = isinstance(exc, _Failed) and exc.result.status is RunStatus.NEEDS_PERSON
                 if not node.can_skip or person:
                     raise
-                self._record(node, StepStatus.SKIPPED, 0.0, str(exc))
+                await self._over(node, StepStatus.SKIPPED, error=str(exc))
+            else:
+                await self._over(node, StepStatus.DONE, (time.monotonic() - started) * 1000)
 
-    async def _holds(self, conditions: tuple[BaseCondition, ...]) -> bool:
+    async def _decided(self, node: AnyNode, about: str, conditions: tuple[BaseCondition, ...]) -> bool:
+        """Whether they hold, or did when that was decided."""
         if not conditions:
             return True
+        return await self._course.chosen(f"{node.node_id} {about}", lambda: self._hold(conditions))
+
+    async def _hold(self, conditions: tuple[BaseCondition, ...]) -> bool:
         told = fill_conditions(conditions, self._values)
         verdicts = await self._session.judge_until_held(told, self._values, timeout_s=FORK_S)
         return all(verdict.held for verdict in verdicts)
@@ -184,7 +212,7 @@ class _Running:
     async def _node(self, node: AnyNode) -> None:
         match node:
             case TaskNode() if isinstance(node.iterator_spec, NoIterator):
-                await self._task(node.task_id, await self._inputs(node))
+                await self._task(node, node.task_id, await self._inputs(node))
             case TaskNode():
                 await self._loop(node, await self._inputs(node))
             case GroupNode() if isinstance(node.iterator_spec, NoIterator):
@@ -206,14 +234,21 @@ class _Running:
         finally:
             del context.outputs[name]
 
-    async def _task(self, task_id: str, inputs: Mapping[str, Any]) -> RunResult:
+    async def _task(self, node: AnyNode, task_id: str, inputs: Mapping[str, Any]) -> RunResult:
         """A task of a node. Within a loop it is part of the loop's task."""
-        engine = self._engine
-        if self._depth == 0:
-            result = await engine.run_task(task_id, inputs)
-        else:
-            async with engine.unkept():
-                result = await engine.run_task(task_id, inputs, depth=self._depth)
+        engine, course, path = self._engine, self._course, self._course.path(node)
+        begun = course.begun(path, task_id)
+        over = begun is not None and begun.over
+        if begun is None:
+            await course.come_back(await engine.session.knowledge.task(task_id))
+        place, engine.place = engine.place, path
+        try:
+            result = await engine.run_task(task_id, inputs, depth=self._depth)
+        finally:
+            engine.place = place
+        if not over:
+            course.came_back()
+        self._ended_at = begun.ends_at if over and begun is not None else None
         self._records += result.steps
         self._results.append(result)
         if not result.succeeded:
@@ -229,13 +264,17 @@ class _Running:
         if isinstance(node, GroupNode):
             engine.groups[task_id] = lambda values: self._round(node, values)
         try:
-            await self._task(task_id, names)
+            await self._task(node, task_id, names)
         finally:
             engine.groups.pop(task_id, None)
 
     async def _round(self, node: GroupNode, values: Mapping[str, Any]) -> dict[str, Any]:
         """The nodes of a group, once, for one item."""
-        outer, depth = self._values, self._depth
+        engine = self._engine
+        place = None if engine.place is None else f"{engine.place}>{node.node_id}"
+        outer, depth, course = self._values, self._depth, self._course
+        self._course = Course(engine, place, node.node_id)
+        self._course.begin(engine.session)
         own = {name: values[name] for name in _ITEM if name in values}
         self._values = {**outer, **own, **fields_of(values.get("item"))}
         self._depth = self._engine.depth + 1
@@ -246,10 +285,11 @@ class _Running:
                 raise PersonNeeded(exc.result.error or "a person is needed", hint=exc.result.hint) from exc
             raise StepFailed(str(exc), error="node_failed", acted=True) from exc
         finally:
-            self._values, self._depth = outer, depth
+            self._values, self._depth, self._course = outer, depth, course
         return {}
 
     async def _wait(self, node: WaitNode) -> None:
+        await self._course.come_back()
         asker = self._session.context.asker
         if asker is None:
             raise PersonNeeded(node.prompt, hint="run it where somebody can answer")
@@ -259,27 +299,30 @@ class _Running:
                 raise PersonNeeded(node.prompt, hint="nobody answered")
             if node.outputs:
                 self._values[name] = answer
-        self._record(node, StepStatus.DONE, 0.0)
 
     async def _judge(self, node: AgentNode) -> None:
-        started = time.monotonic()
+        await self._course.come_back()
         await use_judgement(self._engine, node, self._values, [record.step_id for record in self._records])
-        self._record(node, StepStatus.DONE, (time.monotonic() - started) * 1000)
 
-    def _record(
-        self, node: AnyNode, status: StepStatus, duration_ms: float, error: str | None = None
+    async def _over(
+        self, node: AnyNode, status: StepStatus, duration_ms: float = 0.0, *, error: str | None = None
     ) -> None:
-        self._records.append(
-            StepRecord(
-                task_id=self._workflow.workflow_id,
-                step_id=node.node_id,
-                action_type=node.type,
-                status=status,
-                duration_ms=duration_ms,
-                screen_id=self._session.screen_id,
-                error=error,
-            )
+        """A node is over. What a task or the nodes of a group did is in the records already."""
+        session, ended = self._session, self._ended_at
+        self._ended_at = None
+        record = StepRecord(
+            task_id=self._workflow.workflow_id,
+            step_id=node.node_id,
+            action_type=node.type,
+            status=status,
+            duration_ms=duration_ms,
+            screen_id=session.screen_id if ended is None else ended.record.screen_id,
+            error=error,
         )
+        if status is StepStatus.SKIPPED or not isinstance(node, TaskNode | GroupNode):
+            self._records.append(record)
+        url = session.page.url if ended is None else ended.url
+        await self._course.note(node, record, self._values, url)
 
 
 def _looping(task_id: str, node: TaskNode | GroupNode, values: Mapping[str, Any]) -> Task:

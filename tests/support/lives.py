@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -19,6 +19,7 @@ from agent.healing.memory import ElementMemory
 from agent.page import library
 from agent.presenting.stage import Stage
 from agent.session import Session
+from kb_schema.runs import RunResult
 
 
 async def cut_off(
@@ -27,6 +28,11 @@ async def cut_off(
     """Run a task until the beginning or end of a step of that number, and end it there; whether it
     came to that.
     """
+    return await ended_at(session, Engine(session, keeping=kept).run_task(task_id, given), at)
+
+
+async def ended_at(session: Session, work: Coroutine[Any, Any, RunResult], at: int) -> bool:
+    """The same for any work on a session."""
     seen, reached = 0, asyncio.Event()
 
     def count(event: Event) -> None:
@@ -37,7 +43,7 @@ async def cut_off(
                 reached.set()
 
     session.bus.listen(count)
-    running = asyncio.create_task(Engine(session, keeping=kept).run_task(task_id, given))
+    running = asyncio.create_task(work)
     cut = asyncio.create_task(reached.wait())
     done, _ = await asyncio.wait({running, cut}, return_when=asyncio.FIRST_COMPLETED)
     cut.cancel()
