@@ -4,11 +4,14 @@ has no next one. A turn stands between what it turns to and from; the last round
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 Place = tuple[int, int]
 """A round, as places from and up to."""
+BEGINS_ALIKE = 0.6
+"""Share of pages that must begin with the same step."""
 
 
 def paged_rounds(rows: Sequence[tuple[int, ...]]) -> dict[int, list[Place]] | None:
@@ -17,29 +20,29 @@ def paged_rounds(rows: Sequence[tuple[int, ...]]) -> dict[int, list[Place]] | No
     What is done on a page begins alike on all pages (nothing may be done on some), is done in no other part
     of a row, and the number of pages, or what is done on them, differs from row to row.
     """
-    turns: dict[int, set[int]] = {}
+    turns: dict[int, Counter[int]] = {}
     for row in set(rows):
         for turn, heads in _spanned(row).items():
-            turns.setdefault(turn, set()).update(heads)
-    likely = sorted(turn for turn, heads in turns.items() if len(heads) < 2)
+            turns.setdefault(turn, Counter()).update(heads)
+    likely = sorted(turn for turn, heads in turns.items() if _mostly(heads) is not None or not heads)
     found = [rounds for turn in likely if (rounds := _turned_by(rows, turn)) is not None]
     return max(found, key=_covered, default=None)
 
 
-def _spanned(row: tuple[int, ...]) -> dict[int, set[int]]:
+def _spanned(row: tuple[int, ...]) -> dict[int, list[int]]:
     """What stands between two that are the same: only that can be a turn. With what pages begin with then,
     as far as each stands between two turns.
     """
     last = {symbol: at for at, symbol in enumerate(row)}
     if len(last) == len(row):
         return {}
-    found: dict[int, set[int]] = {}
+    found: dict[int, list[int]] = {}
     reach = 0
     for at, symbol in enumerate(row):
         if at < reach:
-            heads = found.setdefault(symbol, set())
+            heads = found.setdefault(symbol, [])
             if at < last[symbol] and row[at + 1] != symbol:
-                heads.add(row[at + 1])
+                heads.append(row[at + 1])
         reach = max(reach, last[symbol])
     return found
 
@@ -91,8 +94,21 @@ def _covers(row: tuple[int, ...], places: list[Place], symbols: set[int]) -> boo
 
 
 def _begin_alike(rows: Sequence[tuple[int, ...]], rounds: dict[int, list[Place]], turn: int) -> bool:
-    heads = {rows[at][begin] for at, places in rounds.items() for begin, end in places if end > begin}
-    return len(heads - {turn}) == 1
+    """Whether most pages begin with the same step, the first ones as the last ones: somebody may have done
+    something else first.
+    """
+    begins: list[Counter[int]] = []
+    for of in (slice(None), slice(1), slice(-1, None)):
+        heads = [rows[at][begin] for at, places in rounds.items() for begin, end in places[of] if end > begin]
+        begins.append(Counter(head for head in heads if head != turn))
+    usual = {_mostly(heads) for heads in begins}
+    return len(usual) == 1 and None not in usual
+
+
+def _mostly(heads: Counter[int]) -> int | None:
+    """What most begin with; None where nothing is that usual."""
+    ranked = sorted(heads.items(), key=lambda item: (-item[1], item[0]))
+    return ranked[0][0] if ranked and ranked[0][1] >= BEGINS_ALIKE * heads.total() else None
 
 
 def _differ(contents: dict[tuple[int, ...], list[tuple[int, ...]]]) -> bool:

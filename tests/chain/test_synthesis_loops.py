@@ -25,10 +25,20 @@ if TYPE_CHECKING:
 MAIN = "nav[aria-label=Main]"
 
 
-async def _blocks_rows(page: Page, noise: Noise) -> None:
+async def _looks_around(page: Page, dice: random.Random) -> None:
+    """Opens a menu and closes it again, now and then."""
+    if dice.random() < 0.15:
+        await page.click("#user-menu")
+        await page.locator("#user-panel").wait_for(state="visible")
+        await page.click("#user-menu")
+        await page.locator("#user-panel").wait_for(state="hidden")
+
+
+async def _blocks_rows(page: Page, noise: Noise, dice: random.Random) -> None:
     """Page by page, each of those who may be called."""
     while True:
         while await page.locator("tbody button:text-is('Do not call')").count():
+            await _looks_around(page, dice)
             before = await page.locator("tbody button:text-is('Allow calls')").count()
             await page.locator("tbody button:text-is('Do not call')").first.click()
             await page.wait_for_function(
@@ -50,7 +60,7 @@ async def blocks_all_contacts(page: Page, _given: Mapping[str, Any], dice: rando
     await signs_in(page, noise)
     await page.click(f"{MAIN} a[href='/contacts']")
     await page.wait_for_url("**/contacts")
-    await _blocks_rows(page, noise)
+    await _blocks_rows(page, noise, dice)
 
 
 async def _works_agents(page: Page, dice: random.Random, wanted: Mapping[str, str | None]) -> None:
@@ -60,6 +70,7 @@ async def _works_agents(page: Page, dice: random.Random, wanted: Mapping[str, st
     await page.wait_for_url("**/agent")
     count = await page.locator("#agent-list > div").count()
     for number in range(count):
+        await _looks_around(page, dice)
         row = page.locator("#agent-list > div").nth(number)
         status = await row.locator(".status").inner_text()
         if status in wanted:
@@ -132,6 +143,7 @@ async def deletes_all_messages(page: Page, _given: Mapping[str, Any], dice: rand
     await page.click(f"{MAIN} a[href='/inbox']")
     await page.wait_for_url("**/inbox")
     while count := await page.locator("[data-mails] > .mail").count():
+        await _looks_around(page, dice)
         await page.locator("[data-mails] > .mail button").first.click()
         await page.wait_for_function(
             "(count) => document.querySelectorAll('[data-mails] > .mail').length < count", arg=count

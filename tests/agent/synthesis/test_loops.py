@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agent.synthesis.graph import LoopNode
 from agent.synthesis.paging import paged_rounds
+from agent.synthesis.tidying import tidied
 from kb_schema.conditions import Combined
 from kb_schema.pages.stored import StoredPage
 from kb_schema.selectors import Selector, css
@@ -97,6 +98,71 @@ def test_rows_of_pages_are_a_loop_in_a_loop_also_where_a_page_has_nothing_to_do(
     (inner,) = node.nodes if isinstance(node, GroupNode) else (None,)
     assert inner.iterator_spec.type == "collection_processing"
     assert node.iterator_spec.next_page.target.strategies[0].value == "next"
+
+
+def shows_pages(number, pages, *, looks_at=None):
+    """Presses a button in every row of every page; `looks_at`: before that row, opens and closes a menu."""
+    person = scenes.Person(f"noisy{number}", {}, "every row of every page", number)
+    person.opens("/list")
+    menu = '<button id="menu">Menu</button>'
+    for at, rows in enumerate(pages):
+        more = "" if at == len(pages) - 1 else '<a id="next" href="#">Next</a>'
+        shown = menu + scenes.table(rows, table_id="rows") + more
+        person.sees("/list", "List", shown)
+        for row in rows:
+            if row == looks_at:
+                person.does("click", 'id="menu"').sees("/list", "List", f"{shown}<ul><li>Settings</li></ul>")
+                person.does("click", 'id="menu"').sees("/list", "List", shown)
+            person.row("click", row, 'class="delete"').sees("/list", "List", shown)
+        if more:
+            person.does("click", 'id="next"')
+    return person.trace()
+
+
+@pytest.mark.parametrize("looks_at", ["Ann", "Bob", "Cid"])
+def test_a_menu_that_somebody_opened_and_closed_within_a_loop_is_left_out(looks_at):
+    result = made_of([
+        shows_pages(0, [["Ann", "Bob"], ["Cid", "Dan"]], looks_at=looks_at),
+        shows_pages(1, [["Eve"], ["Flo", "Guy"], ["Hal"]]),
+        shows_pages(2, [["Ida", "Jan"]]),
+    ])  # fmt: skip
+    assert result.synthesis_report.refusals == ()
+    assert [type(node).__name__ for node in result.lowered.workflow.nodes] == ["TaskNode", "GroupNode"]
+    (inner,) = result.lowered.workflow.nodes[1].nodes
+    assert inner.iterator_spec.type == "collection_processing"
+
+
+def test_a_button_that_is_pressed_twice_is_pressed_twice_where_the_page_shows_nothing():
+    person = scenes.Person("twice", {}, "export twice", 0)
+    shown = '<button id="export">Export</button>'
+    person.opens("/list").sees("/list", "List", shown)
+    person.does("click", 'id="export"').sees("/list", "List", shown).does("click", 'id="export"')
+    trace = person.sees("/list", "List", shown).trace()
+    assert tidied(trace.steps) == trace.steps
+
+
+def test_a_list_that_comes_back_on_its_first_page_after_each_row_is_refused():
+    traces = []
+    for number, pages in enumerate(
+        [[["Ann", "Bob"], ["Cid"]], [["Dan", "Eve"], ["Flo", "Guy"]], [["Jan", "Kim"]]]
+    ):
+        person = scenes.Person(f"lost{number}", {}, "open every row", number)
+        turn = '<a id="next" href="#">Next</a>'
+        shown = [
+            scenes.table(rows, table_id="rows") + turn * (at < len(pages) - 1)
+            for at, rows in enumerate(pages)
+        ]
+        person.opens("/list").sees("/list", "List", shown[0])
+        for at, rows in enumerate(pages):
+            for row in rows:
+                for turned in range(at):
+                    person.does("click", 'id="next"').sees("/list", "List", shown[turned + 1])
+                person.row("click", row, "<a ").sees("/agents/5", row, '<a id="back" href="/list">Back</a>')
+                person.does("click", 'id="back"').sees("/list", "List", shown[0])
+        traces.append(person.trace())
+    result = made_of(traces)
+    assert any(told.startswith("loop: ") for told in result.synthesis_report.refusals)
+    assert "CollectionIterator" not in repr(result.lowered.workflow.nodes)
 
 
 # -- some of the rows
