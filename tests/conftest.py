@@ -32,10 +32,16 @@ VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of tests marked `sampled(share)` that share is in the normal run, drawn anew each time; the nightly has all."""
+    """Of tests marked `sampled(share)` that share is in the normal run, drawn anew each time; the nightly has all.
+
+    With `together=True` all tests of a file are drawn, or none: where what they share is what takes long.
+    """
     for item in items:
         mark = item.get_closest_marker("sampled")
-        if mark is not None and rotation.dice(item.nodeid).random() >= mark.args[0]:
+        if mark is None:
+            continue
+        drawn = item.location[0] if mark.kwargs.get("together") else item.nodeid
+        if rotation.dice(drawn).random() >= mark.args[0]:
             item.add_marker(pytest.mark.nightly)
 
 

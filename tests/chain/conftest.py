@@ -73,7 +73,7 @@ def site(harbour_url: str) -> Site:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which what must hold never will: it is given up sooner."""
-    monkeypatch.setattr(steps, "CONFIRM_S", 2.0)
+    monkeypatch.setattr(steps, "CONFIRM_S", 1.5)
     monkeypatch.setattr(judging, "EVIDENCE_S", 1.0)
     monkeypatch.setattr(iterate, "PROGRESS_S", 2.0)
     monkeypatch.setattr(guide, "SETTLE_S", 2.0)

@@ -19,7 +19,7 @@ from tests.support import warm
 from tests.support.processes import descendants, process_is_alive
 from tests.support.warm import Started
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.4)
 
 HARBOUR = str(Path(__file__).parent.parent / "data" / "harbour")
 

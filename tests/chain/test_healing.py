@@ -21,7 +21,7 @@ from periplus.logbook import recorded
 from periplus.voyage import open_session
 from tests.chain.conftest import HARBOUR
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.4)
 
 TASK, BOAT = "register_boat", {"boat_name": "Argo"}
 QUICK = HealPolicy(gate_s=1.0, healed_gate_s=0.5)

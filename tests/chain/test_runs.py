@@ -16,7 +16,7 @@ from kb_schema.runs import StoredRun
 from kb_store.runs import open_runs
 from tests.support import warm
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.4)
 
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 

@@ -26,7 +26,7 @@ from tests.support.foreign_sites import spadeworks_site
 from tests.support.live_spadeworks import ACCOUNT, SEED, Controls
 from tests.support.rotation import rotating
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.4)
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 

@@ -20,7 +20,7 @@ from kb_schema.snapshots import PageSnapshot
 from periplus.cli import main
 from tests.seeds.test_spadeworks_kb import ADDRESSES, NEEDS_ACTING, ROOT, SEED, Site, site  # noqa: F401 - fixture
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.5, together=True)  # showing every screen is what takes long
 
 ANYBODY = ("login", "login_code")
 """Screens that one who is signed in does not get to see."""
