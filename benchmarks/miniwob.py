@@ -124,17 +124,23 @@ def tasks_in(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if each.is_dir() and any(_files(each)))
 
 
-def demonstrations(folder: Path) -> list[ExecutionTrace]:
-    """Those that were rewarded and can be read."""
-    found = []
-    for file in _files(folder):
+def drawn(folder: Path, k: int, dice: random.Random) -> list[ExecutionTrace]:
+    """Demonstrations of a task, `k` at random of those that were rewarded and can be read; fewer where there
+    are no more.
+    """
+    files = _files(folder)
+    dice.shuffle(files)
+    found: list[ExecutionTrace] = []
+    for file in files:
+        if len(found) >= k:
+            break
         text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         try:
             traces = [each.trace for each in read(json.loads(text), file)]
         except RecordingUnreadable:
             continue
         found += [trace for trace in traces if trace.success]
-    return found
+    return found[:k]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -299,12 +305,10 @@ async def goals(place: Arena, count: int, shown: frozenset[str], draw: int = 0) 
     return (new if len(new) >= count and len(told) > count / 2 else seeds)[:count]
 
 
-async def measured(
-    place: Arena, task: str, traces: Sequence[ExecutionTrace], k: int, draw: int, seeds: int
-) -> list[Ending]:
-    """One draw of k demonstrations, run on seeds that are none of theirs."""
+async def measured(place: Arena, task: str, folder: Path, k: int, draw: int, seeds: int) -> list[Ending]:
+    """One draw of k of the folder's demonstrations of a task, run on seeds that are none of theirs."""
     dice = random.Random(f"{task}/{k}/{draw}")  # noqa: S311 - a sample, no secret
-    learned = await learn(dice.sample(list(traces), min(k, len(traces))), task)
+    learned = await learn(drawn(folder / task, k, dice), task)
     if isinstance(learned, str):
         return [Ending("refused", "", learned)] * seeds
     await place.open(task)
@@ -361,12 +365,11 @@ async def main(options: argparse.Namespace, console: Console) -> list[Score]:
         with progress:
             bar = progress.add_task("", total=total)
             for task in options.tasks:
-                traces = demonstrations(options.demos / task)
                 for k in options.k:
                     score = Score(task, k)
                     for draw in range(options.draws):
                         progress.update(bar, description=f"{task}, k = {k}")
-                        score.endings += await measured(place, task, traces, k, draw, options.seeds)
+                        score.endings += await measured(place, task, options.demos, k, draw, options.seeds)
                         progress.advance(bar)
                     scores.append(score)
                     progress.console.print(f"{task}, k = {k}: {_cell(score)}", highlight=False)

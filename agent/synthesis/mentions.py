@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from agent.synthesis.pages import Pages, SeenPage
 from agent.synthesis.utterances import Slot, Template, UtterancesUnlike, learned, said
@@ -85,6 +85,25 @@ def understood(traces: Sequence[ExecutionTrace], pages: Pages) -> Understanding:
         each.values = said(template.parse(sentence))
     chosen = _chosen(every, template)
     return Understanding(_with_exceptions(_marked(every, chosen, pages), chosen), template)
+
+
+def without_unused(told: Understanding, inputs: Collection[str]) -> Understanding:
+    """The understanding with gaps from which nothing that is done follows as fixed words, where all sentences
+    say the same there; refused, where they say different things. `inputs`: what the workflow takes.
+    """
+    if told.template is None:
+        return told
+    template = told.template
+    for slot in template.slots:
+        if any(each == slot.name or each.startswith(f"{slot.name}_") for each in inputs):
+            continue
+        shown = sorted({template.texts(trace.task_description.strip())[slot] for trace in told.traces})
+        if len(shown) > 1:
+            said = ", ".join(map(repr, shown[:3]))
+            why = f"nothing that was done follows from what the tasks say for {slot.name} ({said})"
+            return replace(told, refusal=why)
+        template = template.fixed(slot, shown[0])
+    return replace(told, template=template)
 
 
 def names_of(element: Element | None) -> list[str]:

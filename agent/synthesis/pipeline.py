@@ -18,7 +18,7 @@ from agent.synthesis.evaluating import EvaluationResult, EvaluationRule, TraceEv
 from agent.synthesis.extracting import PatternExtractor
 from agent.synthesis.graph import ActionGraph
 from agent.synthesis.lowering import Lowered, lower
-from agent.synthesis.mentions import Understanding, understood
+from agent.synthesis.mentions import Understanding, understood, without_unused
 from agent.synthesis.normalising import TraceNormalizer
 from agent.synthesis.pages import Pages
 from agent.synthesis.patterns import ExtractedPatterns
@@ -176,9 +176,10 @@ class MetaAgentPipeline:
             with _stage("synthesis"):
                 made = await self._synthesizer().synthesize(patterns, task)
                 lowered = lower(made.graph, agent_max_steps=config.agent_max_steps)
+                inputs = [spec.name for spec in lowered.workflow.io_spec.inputs]
             result = replace(
                 result, graph=made.graph, synthesis_report=made.report, python_script=made.python_script,
-                synthesis=made, lowered=lowered,
+                synthesis=made, lowered=lowered, understanding=without_unused(told, inputs),
             )  # fmt: skip
             with _stage("validation"):
                 validated = await self._validate(made.graph, traces)

@@ -105,6 +105,14 @@ class Template(Model):
             for slot, (begin, end) in zip(self.slots, places, strict=True)
         }
 
+    def fixed(self, slot: Slot, text: str) -> Template:
+        """The template with words in the place of a gap."""
+        words = [Word(text=text, quoted=True)] if slot.quoted else words_of(text)
+        parts: list[Word | Slot] = []
+        for part in self.parts:
+            parts += words if part == slot else [part]
+        return Template(parts=tuple(parts))
+
     def __str__(self) -> str:
         """As a person would write it."""
         told = ""
