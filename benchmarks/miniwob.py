@@ -53,9 +53,10 @@ from agent.knowledge import Knowledge
 from agent.page import library
 from agent.page.errors import PageError
 from agent.session import Session
-from agent.synthesis.errors import MetaAgentError, TraceAlignmentError
+from agent.synthesis.consensus import agreed, gap_of
+from agent.synthesis.errors import MetaAgentError
 from agent.synthesis.lowering import Lowered
-from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig, PipelineResult
+from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig
 from agent.synthesis.utterances import Template, UtteranceUnfit, said
 from kb_schema.knowledge import Sourced, assemble
 from kb_schema.traces import ExecutionTrace
@@ -70,8 +71,6 @@ PAGES = Path(__file__).parents[1] / ".tools/miniwob/miniwob/html"
 KS, DRAWS, SEEDS = (1, 3, 5, 10), 5, 30
 EPISODE_S = 30.0
 """How long one goal may take."""
-MOST_APART = 1 / 3
-"""Share of the demonstrations that may be left out as unlike the others: some broke off."""
 GOOD = 0.9
 """Share of goals from which on a task counts as learned."""
 _START = """(seed) => {
@@ -169,35 +168,16 @@ class Learned:
 
 
 async def learn(traces: Sequence[ExecutionTrace], name: str) -> Learned | str:
-    """A workflow of demonstrations, or why there is none. Those that synthesis names as unlike the others are
-    left out once, as it advises.
-    """
-    pipeline = MetaAgentPipeline(config=PipelineConfig(name=name))
+    """A workflow of demonstrations, or why there is none. Slips of a few are left out where the others agree."""
     try:
-        result = await pipeline.from_traces(traces)
-        apart = result.cause.trace_ids if isinstance(result.cause, TraceAlignmentError) else []
-        if 0 < len(apart) <= MOST_APART * len(traces):
-            result = await pipeline.from_traces([each for each in traces if each.trace_id not in apart])
+        result = (await agreed(MetaAgentPipeline(config=PipelineConfig(name=name)), traces)).result
     except MetaAgentError as exc:
         return str(exc)
-    why = _refusal(result)
-    if why is not None:
-        return why
-    assert result.lowered is not None
+    why = gap_of(result)
+    if why is not None or result.lowered is None:
+        return str(why).split(" (at ")[0]
     template = None if result.understanding is None else result.understanding.template
     return Learned(result.lowered, template, frozenset(trace.task_description for trace in traces))
-
-
-def _refusal(result: PipelineResult) -> str | None:
-    if result.lowered is None or result.synthesis_report is None:
-        return str(result.error)
-    told = result.understanding
-    if told is not None and told.refusal is not None:
-        return told.refusal
-    report = result.synthesis_report
-    if report.refusals:
-        return str(report.refusals[0]).split(" (at ")[0]
-    return "steps are left to an agent" if report.agent_node_count else None
 
 
 # -- pages
