@@ -281,5 +281,5 @@ def _parsed(answer: DocumentAnswer, model: type[DocumentT]) -> DocumentT:
     except KnowledgeError as exc:
         raise KnowledgeUnavailable(f"{answer.kind} {answer.id!r} cannot be read: {exc}") from exc
     if not isinstance(document, model):
-        raise KnowledgeUnavailable(f"asked for a {model.__name__}, got a {document.kind}")
+        raise NotInKnowledge(f"{answer.id!r} is no {model.__name__.lower()}, but a {document.kind}")
     return document

@@ -235,9 +235,10 @@ class WayThere(Model):
     assumptions: tuple[str, ...] = ()
 
 
-TaskRelation = Literal["begins", "uses", "ends", "by_subtask", "in_reach"]
+TaskRelation = Literal["begins", "uses", "ends", "by_subtask", "in_reach", "workflow"]
 """How a task has to do with a screen: it begins there, acts there, leads there, does one of these by a
-task it runs, or begins on a screen that can be reached from there."""
+task it runs, or begins on a screen that can be reached from there. Or it is a workflow, which is run as a
+task is."""
 
 
 class TaskSummary(Model):
@@ -249,7 +250,7 @@ class TaskSummary(Model):
     required_inputs: tuple[str, ...] = ()
     optional_inputs: tuple[str, ...] = ()
     relation: TaskRelation | None = None
-    """To the screen asked about."""
+    """To the screen asked about; `workflow` where all are listed."""
     by: str | None = None
     """Where `by_subtask`: the task it runs."""
     entry_screen: str | None = None

@@ -6,6 +6,7 @@ from kb_schema.answers import Detail, DocumentAnswer, Group, Groups, TaskList, T
 from kb_schema.base import Document
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
+from kb_schema.workflows import Workflow
 from mcp_server import cursors
 from mcp_server.compiled import View
 from mcp_server.details import at_level
@@ -41,24 +42,26 @@ def groups(view: View, screen_id: str) -> Groups:
 
 
 def task_list(view: View, cursor: str | None = None, *, size: int = PAGE_OF_TASKS) -> TaskList:
-    """A page of the tasks by id. Raises `BadRequest` for a cursor this server did not give."""
+    """A page of the tasks and workflows by id. Raises `BadRequest` for a cursor this server did not give."""
     begin = cursors.read(cursor, "tasks")
-    ids = sorted(view.knowledge.tasks)
+    work: dict[str, Task | Workflow] = {**view.knowledge.workflows, **view.knowledge.tasks}
+    ids = sorted(work)
     return TaskList(
         website_id=view.website_id,
-        tasks=tuple(task_summary(view.knowledge.tasks[task_id]) for task_id in ids[begin : begin + size]),
+        tasks=tuple(task_summary(work[each]) for each in ids[begin : begin + size]),
         next_cursor=cursors.make(begin + size, "tasks") if len(ids) > begin + size else None,
     )
 
 
-def task_summary(task: Task) -> TaskSummary:
-    """A task in short. An input with a default need not be given."""
+def task_summary(task: Task | Workflow) -> TaskSummary:
+    """A task or workflow in short. An input with a default need not be given."""
     required = [spec.required and spec.default is None for spec in task.io_spec.inputs]
     names = [spec.name for spec in task.io_spec.inputs]
     return TaskSummary(
-        task_id=task.task_id,
-        name=task.name or task.task_id.replace("_", " "),
+        task_id=task.local_id,
+        name=task.name or task.local_id.replace("_", " "),
         description=task.description,
+        relation="workflow" if isinstance(task, Workflow) else None,
         required_inputs=tuple(name for name, needed in zip(names, required, strict=True) if needed),
         optional_inputs=tuple(name for name, needed in zip(names, required, strict=True) if not needed),
     )

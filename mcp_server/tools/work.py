@@ -8,6 +8,8 @@ from pydantic import Field
 
 from kb_schema import vocabulary
 from kb_schema.answers import DocumentAnswer, NextStep, TaskList
+from kb_schema.tasks import Task
+from kb_schema.workflows import Workflow
 from mcp_server import demos, describe, near, rendering, steps
 from mcp_server.errors import BadRequest
 from mcp_server.tools import afar
@@ -20,14 +22,16 @@ StepPath = Annotated[str, Field(min_length=1, max_length=4_000)]
 def list_tasks(
     visit: Visit, cursor: Annotated[Id | None, Field(description="`next_cursor` of the page before")] = None
 ) -> Reply[TaskList]:
-    """The website's tasks with their inputs, a page at a time."""
+    """The website's tasks and workflows with their inputs, a page at a time."""
     answer = describe.task_list(visit.view, cursor)
     return Reply(answer, rendering.tasks(answer))
 
 
 def get_task_definition(visit: Visit, task_id: Id, detail: DetailLevel = "working") -> Reply[DocumentAnswer]:
-    """A task: inputs, outputs, steps, how to tell it succeeded."""
-    task = named("task", task_id, visit.view.knowledge.tasks, "call list_tasks")
+    """A task (or workflow): inputs, outputs, steps, how to tell it succeeded."""
+    knowledge = visit.view.knowledge
+    work: dict[str, Task | Workflow] = {**knowledge.workflows, **knowledge.tasks}
+    task = named("task", task_id, work, "call list_tasks")
     answer = describe.document(visit.view, task, detail)
     return Reply(answer, rendering.document(answer))
 

@@ -139,6 +139,8 @@ async def test_a_workflow_is_published_with_its_tasks_and_read_again(session, si
         await session.knowledge.publish(workflow)
     published = await session.knowledge.publish(workflow, [own])
     assert (published.workflow_id, published.replaced) == ("round", False)
+    with pytest.raises(NotInKnowledge, match="no task, but a workflow"):
+        await session.knowledge.task("round")
     site.moor("Tern")
     result = await run_workflow(Engine(session), await session.knowledge.workflow("round"), {})
     assert result.succeeded, result.error

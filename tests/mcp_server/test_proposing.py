@@ -98,6 +98,8 @@ async def test_a_published_workflow_is_knowledge_at_once_and_publishing_it_again
         async with Client(create_server(source, proposals=stores.proposals)) as client:
             told = [await called(client, "publish_workflow", workflow=ROUND) for _ in range(2)]
             found = await called(client, "search_knowledge", query="round", kinds=["workflow"])
+            listed = await called(client, "list_tasks")
+            shown = await called(client, "get_task_definition", task_id="round")
             other = await called(client, "publish_workflow", workflow={**ROUND, "name": "Other"})
             instead = await called(
                 client, "publish_workflow", workflow={**ROUND, "name": "Other"}, replace=True
@@ -105,6 +107,11 @@ async def test_a_published_workflow_is_knowledge_at_once_and_publishing_it_again
         first, second = (WorkflowPublished.model_validate(each.structured_content) for each in told)
         assert (first.revision, second.revision, first.replaced) == ("2", "2", False)
         assert found.structured_content["hits"][0]["id"] == "round"
+        work = {each["task_id"]: each.get("relation") for each in listed.structured_content["tasks"]}
+        assert (work["round"], work["sign_in"]) == ("workflow", None)
+        assert "[workflow] round(" in listed.content[0].text
+        assert (shown.structured_content["kind"], shown.structured_content["id"]) == ("workflow", "round")
+        assert shown.structured_content["document"]["nodes"]
         assert other.is_error
         assert "replace: true" in other.content[0].text
         assert WorkflowPublished.model_validate(instead.structured_content).replaced
