@@ -6,8 +6,11 @@ A source is taken only if it gives the value in every row.
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from html import escape
 from typing import Any
 
 import re2
@@ -72,6 +75,37 @@ class Binder:
         """
         texts = {row: as_text(value) for row, value in values.items()}
         return self._from_inputs(texts, "") or self._from_lists(texts, "") or self._as_before(texts, "")
+
+    def may_be_known(self, cells: Sequence[Cell]) -> bool:
+        """Whether the pages of these steps could say, each in its row, something that was given before.
+
+        Read off their text: pages are large, and `known` needs them parsed.
+        """
+        rows = {cell.row: cell.step.html_before or cell.step.html_after or "" for cell in cells}
+        left = [each for each in self._all_given(rows) if len(set(each.values())) > 1]
+        for row, html in rows.items():
+            if not left:
+                return False
+            page = html.lower()
+            left = [each for each in left if _says(page, each[row].lower())]
+        return bool(left)
+
+    def _all_given(self, rows: Iterable[RowKey]) -> Iterator[Mapping[RowKey, str]]:
+        """Everything that was given before and has a value in each of these rows."""
+        rows = list(rows)
+        data = {row: flat(self._data(row[0])) for row in rows}
+        for key in set[str].intersection(*map(set, data.values())) if data else ():
+            yield {row: as_text(data[row][key]) for row in rows}
+        inputs = self._inputs(dict.fromkeys(rows, ""))
+        for key in list_keys(inputs):
+            for field in ("", *item_fields(inputs, key)):
+                items = {row: list_item(self._data(row[0]), key, row, field) for row in rows}
+                if None not in items.values():
+                    yield {row: as_text(item) for row, item in items.items()}
+        for meaning in self.names.values():
+            values = _values_given(meaning)
+            if values.keys() == set(rows):
+                yield values
 
     def label(self, position: AlignedPosition) -> str:
         """What the element at a position is called."""
@@ -294,6 +328,24 @@ def _in_other_letters(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) 
     """Nothing around it, where some people wrote the value in capitals, or without them: the value is meant."""
     same = all(as_text(given[row]).casefold() == text.casefold() for row, text in texts.items())
     return ("", "") if same and any(texts.values()) else None
+
+
+def _says(page: str, text: str) -> bool:
+    """Whether the markup of a page has a text, and not only as what a field holds. Both in small letters."""
+    for told in {text, escape(text, quote=False)}:
+        at = page.find(told)
+        while at >= 0:
+            if page[at - 1 : at] not in ('"', "'"):
+                return True
+            at = page.find(told, at + 1)
+    return False
+
+
+@lru_cache(maxsize=1_000)
+def _values_given(meaning: str) -> Mapping[RowKey, str]:
+    """What `_given` told; nothing for other meanings."""
+    kind, _, told = meaning.partition(" ")
+    return dict(ast.literal_eval(told)) if kind == "values" else {}
 
 
 def _given(texts: Mapping[RowKey, str]) -> str:

@@ -159,6 +159,8 @@ class Settler:
         """A target that varies with a row of a list, as a parameter; None where it does not vary."""
         named = all(NAME in cell.step.metadata for cell in cells)
         steady = have_one_in_common(cells) and not named
+        if steady and not self._binder.may_be_known(cells):
+            return None
         found = lift(cells, self._pages)
         if found is None or (len(set(found.words.values())) < 2 and not named):
             return None
