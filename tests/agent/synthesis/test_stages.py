@@ -21,6 +21,7 @@ from agent.synthesis.evaluating import TraceEvaluator
 from agent.synthesis.extracting import PatternExtractor
 from agent.synthesis.graph import LoopNode
 from agent.synthesis.normalising import TraceNormalizer
+from agent.synthesis.pages import Pages
 from agent.synthesis.pipeline import MetaAgentPipeline
 from agent.synthesis.prompts import (
     EVALUATION_TEMPLATE_KEY,
@@ -297,6 +298,33 @@ def test_an_alignment_without_its_traces_still_names_what_varies():
     patterns = PatternExtractor().extract(AlignedTraceSet((position,), ("t0", "t1"), 1.0))
     ((_, info),) = patterns.parameterizable_steps
     assert info.variable_args == {"value": "fill_value"}
+
+
+class Counted(Pages):
+    asked = 0
+
+    def get(self, html, url):
+        self.asked += 1
+        return super().get(html, url)
+
+
+@pytest.mark.parametrize(
+    ("says", "held", "looked_at"), [("Ann", "", True), ("-", "Ann", False), ("-", "", False)]
+)
+def test_pages_that_say_nothing_of_what_was_given_are_not_looked_at_for_rows(says, held, looked_at):
+    """Pages are large; what a field holds is no row's words."""
+    pages, names = Counted(), ("Ann", "Bob", "Cid")
+
+    def page(name):
+        row, value = says.replace("Ann", name), held.replace("Ann", name)
+        return f'<input data-pp-value="{value}"><table><tr><td>{row}</td><td><button id="a">Open</button></td></tr></table>'
+
+    traces = [
+        g.trace_of([click("a", html_before=page(name))], n, input_data={"who": name})
+        for n, name in enumerate(names)
+    ]
+    PatternExtractor(pages).extract(TraceAligner(min_score=0, pages=pages).align(traces))
+    assert (pages.asked > 0) is looked_at
 
 
 # -- prompts and models
