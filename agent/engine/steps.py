@@ -41,6 +41,7 @@ from kb_schema.evaluation import passed
 from kb_schema.probes import Status, Verdict
 from kb_schema.read_backs import Happened
 from kb_schema.runs import StepRecord, StepStatus
+from kb_schema.screens import Affordance
 from kb_schema.tasks import TaskStep
 
 if TYPE_CHECKING:
@@ -304,11 +305,12 @@ class Steps:
         self, run: Run, step: TaskStep, before: _Before | None, *, repeatable: bool
     ) -> list[Verdict]:
         engine = self._engine
-        conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        engine.actions.expect(fill_conditions(conditions, run.values))
         before = before or await self._look_before(run, step)
         if await self._ensure(run, before) or before.covered:
             await engine.dismiss_overlays()
+        step = await self._with_promises(step)
+        conditions = step.postconditions + ((step.validation,) if step.validation else ())
+        engine.actions.expect(fill_conditions(conditions, run.values))
         if isinstance(step.action.target, str) and step.action.value is not None:
             check_step(step, (await self._session.elements()).get(step.action.target), run.values)
         await engine.companion.before_step(run.task, step, run.values)
@@ -365,9 +367,9 @@ class Steps:
         skipped = [next(verdicts) for _ in skip]
         return _Before(skipped, [(c, next(verdicts)) for c in needed], any(v.held for v in verdicts))
 
-    async def _afforded(self, step: TaskStep) -> tuple[BaseCondition, ...]:
-        """What the knowledge says must hold before that is done with the step's element (KS 4.1), unless
-        the step says it itself. Of elements with parameters nothing is asked before they are filled in.
+    async def _affordances(self, step: TaskStep) -> tuple[Affordance, ...]:
+        """What the knowledge says of doing that with the step's element (KS 4.1). Of elements with
+        parameters nothing is asked before they are filled in.
         """
         session = self._session
         if not isinstance(step.action.target, str) or session.screen_id is None:
@@ -375,14 +377,30 @@ class Steps:
         element = (await session.elements()).get(step.action.target)
         if element is None or element.selector.parameterized:
             return ()
+        return tuple(
+            affordance
+            for affordance in element.affordances
+            if vocabulary.canonical(affordance.action_type) == step.action.canonical_type
+        )
+
+    async def _afforded(self, step: TaskStep) -> tuple[BaseCondition, ...]:
+        """What must hold before that is done with the element, unless the step says it itself."""
         said = {condition.type for condition in step.preconditions}
         return tuple(
             condition
-            for affordance in element.affordances
-            if vocabulary.canonical(affordance.action_type) == step.action.canonical_type
+            for affordance in await self._affordances(step)
             for condition in affordance.preconditions
             if condition.type not in said
         )
+
+    async def _with_promises(self, step: TaskStep) -> TaskStep:
+        """The step, which brings about what its element affords where it does not say what itself."""
+        if step.postconditions or step.validation or step.acceptable_outcomes:
+            return step
+        promised = [
+            each for affordance in await self._affordances(step) for each in affordance.postconditions
+        ]
+        return step.model_copy(update={"postconditions": tuple(promised)})
 
     async def _ensure(self, run: Run, before: _Before) -> bool:
         """What must hold does, or is remediated where it is soft (KS 9.11); whether anything was done.

@@ -338,3 +338,23 @@ async def test_what_only_another_value_mends_is_asked_of_a_person_with_what_the_
     assert "An agent with this name already exists" in (result.error or "")
     assert "--input agent_name=" in (result.hint or "")
     assert counts["agents_created"] == 0
+
+
+async def test_what_an_element_promises_is_asked_of_a_step_that_says_nothing_itself(session, site):
+    screen = await session.knowledge.screen("boat_new")
+    told = screen.to_json() | {"type": "screen"}
+    for element in told["ui_elements"]:
+        for affordance in element.get("affordances", ()) if element["element_id"] == "moor" else ():
+            affordance["postconditions"] = [
+                {"type": "navigates_to", "screen_id": "boat_new", "success": True}
+            ]
+    _knows(
+        session, told, _task(FILL, {"step_id": "moor", "action": {"action_type": "click", "target": "moor"}})
+    )
+    engine, _ = _engine(session)
+    result = await engine.run_task("t")
+    assert result.status is RunStatus.NEEDS_PERSON  # it may have been done, and nothing else tells
+    assert "postcondition navigates_to does not hold" in (result.error or "")
+    _knows(session, _task(FILL, {**MOOR, "action": {"action_type": "click", "target": "moor"}}))
+    result = await engine.run_task("t")
+    assert result.status is RunStatus.SUCCESS, result.error  # the step's own word goes before
