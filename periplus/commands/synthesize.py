@@ -153,7 +153,8 @@ async def _on_the_site(
                 told.append("[red]not published[/]: validation failed")
             else:
                 workflow_id = await published(site, result.lowered, found.new, replace=asked.replace)
-                new = f" with {len(found.new)} new screens" if found.new else ""
+                count = len(found.new)
+                new = f" with {count} new screen{'' if count == 1 else 's'}" if count else ""
                 told.append(f"[green]published[/]{new}: periplus run {escape(workflow_id)}")
     return result, checked, found, told
 

@@ -48,7 +48,7 @@ def test_new_screens_are_shown_published_with_the_workflow_and_known_from_then_o
     said = _made(shelves, traces, "--publish")
     assert "screens: 1 known, 1 new, 0 not told" in said
     assert "new new_agent (New agent), step 3, 4, 5: right about 9 pages of 3 runs and 3 others" in said
-    assert "published with 1 new screens: periplus run Add_an_agent" in said
+    assert "published with 1 new screen: periplus run Add_an_agent" in said
 
     screen = json.loads((shelves / "made/screens/new_agent.json").read_text())
     assert screen["url_patterns"] == ["^/agents/new(?:[?#].*)?$"]
