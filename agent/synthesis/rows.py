@@ -93,7 +93,7 @@ def have_one_in_common(cells: Sequence[Cell]) -> bool:
         for target in targets
         if isinstance(target, Selector)
     ]
-    return len(ways) < len(targets) or bool(set.intersection(*ways))
+    return len(ways) < len(targets) or not ways or bool(set.intersection(*ways))
 
 
 def targets_vary(steps: Sequence[TraceStep]) -> bool:
