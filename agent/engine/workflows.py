@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from agent.engine.inputs import NOWHERE, map_inputs, resolve_inputs
 from agent.engine.items import fields_of
 from agent.engine.judgement import use_judgement
 from agent.engine.state import DoneStep
-from agent.errors import AgentError, PersonNeeded, StepFailed
+from agent.errors import AgentError, NotInKnowledge, PersonNeeded, StepFailed
 from agent.events import InputResolved, TaskEnded, TaskStarted
 from agent.page.errors import PageError
 from kb_schema.calls import ActionCall
@@ -41,6 +42,21 @@ async def run_workflow(engine: Engine, workflow: Workflow, given: Mapping[str, A
     Raises what `Engine.run_task` raises where nothing was done by then; else it is in the result.
     """
     return await _Running(engine, workflow).run(given)
+
+
+async def run_work(engine: Engine, name: str, given: Mapping[str, Any]) -> RunResult:
+    """Run the task of that name, or the workflow. Raises what `Engine.run_task` raises."""
+    knowledge, workflow = engine.session.knowledge, None
+    try:
+        await knowledge.task(name)
+    except NotInKnowledge:
+        with suppress(NotInKnowledge):
+            workflow = await knowledge.workflow(name)
+        if workflow is None:
+            raise
+    if workflow is None:
+        return await engine.run_task(name, given)
+    return await run_workflow(engine, workflow, given)
 
 
 class _Failed(Exception):

@@ -14,6 +14,7 @@ from agent.engine.calls import fill_condition
 from agent.engine.engine import Engine
 from agent.engine.extract import as_css
 from agent.engine.inputs import map_inputs
+from agent.engine.workflows import run_work
 from agent.errors import AgentError, StepFailed
 from agent.events import Event, ScreenSeen
 from agent.page.errors import PageError, PageGone
@@ -164,7 +165,7 @@ class Player:
         await self._hooks(segment, "before", values)
         await self._telling.say(segment.narration_template, values)
         self._presenter.begin(segment, values)
-        result = await self.engine.run_task(segment.task_id or "", inputs)
+        result = await run_work(self.engine, segment.task_id or "", inputs)
         self._presenter.end()
         record.run = result
         if not result.succeeded:

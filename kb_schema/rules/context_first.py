@@ -110,12 +110,13 @@ def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator
     positions = {segment.segment_id: index for index, segment in enumerate(flow.segments)}
     for segment in flow.ordered_segments:
         path = f"$.segments[{positions[segment.segment_id]}]"
-        task = knowledge.tasks.get(segment.task_id or "")
+        name = segment.task_id or ""
+        task = knowledge.tasks.get(name) or knowledge.workflows.get(name)
         inputs = {spec.name for spec in task.io_spec.inputs} if task else set()
         if task is not None:
             for name in sorted(set(segment.input_mapping) - inputs):
                 yield Problem(
-                    f'task "{task.task_id}" has no input "{name}"',
+                    f'{task.kind} "{task.local_id}" has no input "{name}"',
                     path=f"{path}.input_mapping.{name}",
                     document=f"presentation_flow:{flow.flow_id}",
                     fix=did_you_mean(name, sorted(inputs)) or "remove the mapping or add the input",

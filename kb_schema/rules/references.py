@@ -52,6 +52,7 @@ Check = Callable[["Names", Document, Any, str], Iterator[Problem]]
 
 RULE = "references"
 ANY_ACTION = "action or action type"
+ANY_WORK = "task or workflow"
 
 REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     BaseCondition: {"remediation_task_id": "task", "remediation_action": ANY_ACTION},
@@ -73,7 +74,7 @@ REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     Website: {"login_task_id": "task"},
     Screen: {"layouts": "layout", "available_actions": ANY_ACTION},
     StateSignature: {"screen_id": "screen"},
-    Segment: {"task_id": "task", "screen_id": "screen"},
+    Segment: {"task_id": ANY_WORK, "screen_id": "screen"},
     ErrorRecovery: {"screens": "screen", "actions": ANY_ACTION},
     TaskNode: {"task_id": "task"},
     Transition: {"from_screen": "screen", "to_screen": "screen"},
@@ -181,6 +182,7 @@ class Names:
             "recovery": {*vocabulary.RECOVERIES, *knowledge.error_recoveries, *knowledge.tasks},
             "element": elements,
             ANY_ACTION: {*knowledge.actions, *vocabulary.known_names()},
+            ANY_WORK: {*knowledge.tasks, *knowledge.workflows},
         }
         self._fixes: dict[tuple[str, str], str] = {}
 

@@ -15,6 +15,7 @@ from agent.presenting.records import Narrated, Presentation, SegmentEnded, Segme
 from kb_schema.presentation import PresentationFlow
 from kb_schema.runs import RunResult
 from kb_schema.selectors import css
+from kb_schema.workflows import Workflow
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -246,3 +247,20 @@ async def test_pictures_and_reasons_are_without_secrets(session, monkeypatch):
 
 def test_marks_are_not_spoken():
     assert without_marks("Press [[at:save]] save  now [[at:end]]") == "Press save now"
+
+
+async def test_a_published_workflow_is_shown_as_a_task_is(session, site, monkeypatch):
+    node = {"type": "task", "node_id": "n", "task_id": "register_boat",
+            "inputs": {"boat_name": {"source": "task_context", "key": "boat"}}}  # fmt: skip
+    asks = {"inputs": [{"name": "boat", "source": "user_input"}]}
+    told = {"workflow_id": "moor_one", "name": "Moor one", "nodes": [node], "io_spec": asks}
+    await session.knowledge.publish(Workflow.model_validate(told))
+    _telling(session, monkeypatch, segments=[{
+        "segment_id": "a", "type": "task_execution", "order": 1, "title": "Moor", "task_id": "moor_one",
+        "narration_template": "Watch.", "input_mapping": {"boat": {"source": "hardcoded", "value": "Tern"}},
+    }])  # fmt: skip
+    player, narrator = _player(session, instant=True)
+    shown = await player.play("told")
+    assert shown.segments[0].status is SegmentStatus.SHOWN, shown.segments[0].reason
+    assert [s.text for s in narrator.spoken] == ["Watch."]
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]

@@ -225,6 +225,24 @@ def test_a_flow_may_not_map_an_input_its_task_does_not_have():
     ]  # fmt: skip
 
 
+def test_a_flow_may_show_a_workflow_whose_inputs_are_known():
+    node = {"type": "task", "node_id": "n", "task_id": "order"}
+    asks = {"inputs": [{"name": "what", "source": "user_input"}]}
+    shown = {"type": "workflow", "workflow_id": "twice", "name": "Twice", "nodes": [node], "io_spec": asks}
+    segment = {"segment_id": "s", "type": "task_execution", "task_id": "twice",
+               "input_mapping": {"what": {"source": "hardcoded", "value": 1}}, "narration_template": "{what}"}  # fmt: skip
+    flow = {"flow_id": "f", "name": "f", "segments": [segment]}
+    assert _problems(_with(shown, flow)) == []
+    segment["input_mapping"] = {"wat": {"source": "hardcoded", "value": 1}}
+    assert [p.message for p in _problems(_with(shown, flow), "context-first")] == [
+        'workflow "twice" has no input "wat"'
+    ]
+    assert [
+        p.fix
+        for p in _problems(_with(flow | {"segments": [segment | {"task_id": "twic"}]}, shown), "references")
+    ] == ['did you mean "twice"?']
+
+
 def test_a_mapping_may_be_made_of_what_is_there_by_then():
     mapping = {"source": "template", "template": "{agent_name}, {later}"}
     segment = {
