@@ -21,7 +21,6 @@ from agent.synthesis.alignment import (
 from agent.synthesis.binding import Binder
 from agent.synthesis.deciding import Deciding, Decision, Sight
 from agent.synthesis.errors import PatternExtractionError
-from agent.synthesis.folding import first_repeat
 from agent.synthesis.given_lists import over_given_values
 from agent.synthesis.leaving_open import given_or_not, was_left_open
 from agent.synthesis.lifting import lift
@@ -38,6 +37,7 @@ from agent.synthesis.patterns import (
     OptionalInfo,
     Refusal,
 )
+from agent.synthesis.repeats import loops_left
 from agent.synthesis.rounds import BinderOfRounds, first_of_equals
 from agent.synthesis.rows import (
     Unit,
@@ -54,7 +54,6 @@ from agent.synthesis.rows import (
 )
 from agent.synthesis.settling import Made, Settler
 from agent.synthesis.succeeding import success_of
-from agent.synthesis.symbols import tokens_of
 from kb_schema.selectors import Selector
 
 FEW = 1 / 3
@@ -74,7 +73,7 @@ class PatternExtractor:
         numbers = [position.index for position in aligned_set.positions]
         if numbers != list(range(len(numbers))):
             raise PatternExtractionError("positions are not numbered from 0 in order")
-        loops = aligned_set.loops or tuple(_loops_left(aligned_set))
+        loops = aligned_set.loops or tuple(loops_left(aligned_set))
         aligned = replace(aligned_set, loops=loops)
         whole = _Stretch(aligned, self._pages, Binder(aligned, self._pages), depth=0)
         rows = frozenset(aligned.rows(None))
@@ -88,28 +87,6 @@ class PatternExtractor:
         )
 
 
-def _loops_left(aligned: AlignedTraceSet) -> Iterable[AlignedLoop]:
-    """Repeats among positions that all traces have, of an alignment made elsewhere (MA `_detect_loops`).
-
-    Looked for again behind each loop: no position belongs to two (MA's known bug).
-    """
-    numbers: dict[frozenset[str], int] = {}
-    signs = []
-    for position in aligned.positions:
-        told = frozenset().union(*(tokens_of(step) for step in position.observed))
-        whole = all(step is not None for step in position.steps.values())
-        same = position.alignment_type is not AlignmentType.VARIABLE
-        unique = -1 - position.index
-        signs.append(numbers.setdefault(told, len(numbers)) if whole and same and told else unique)
-    at = 0
-    while (found := first_repeat(signs[at:])) is not None:
-        begin, length, times = found
-        start = at + begin
-        rounds: dict[RowKey, int] = {(trace, ()): times for trace in aligned.trace_ids}
-        yield AlignedLoop(start, start + length - 1, rounds, start + times * length - 1)
-        at = start + times * length
-
-
 class _Stretch:
     """Extraction at one depth of loops."""
 
@@ -118,7 +95,7 @@ class _Stretch:
         self._deciding, self._rules = Deciding(pages), LoopRules(pages)
         self._moments = Moments(aligned, pages)
         self._settler = Settler(pages, self._moments, binder)
-        self._needs = Needs(aligned, pages, binder)
+        self._needs = Needs(aligned, self._moments, pages, binder)
 
     def patterns(
         self, indices: Sequence[int], rows: frozenset[RowKey], decisive: frozenset[RowKey]
@@ -289,17 +266,10 @@ class _Stretch:
             position = within(self._aligned.positions[unit.indices[0]], rows)
             self._settler.settle(made, position, decisive)
             if position.alignment_type is AlignmentType.OPTIONAL:
-                needed = self._till_needed(unit, part, rows & decisive)
+                needed = self._needs.of_step(unit, part, rows & decisive)
                 made.info[position.index] = self._optional(
                     position, needed, unit.rows, rows, decisive, sights
                 )
-
-    def _till_needed(self, unit: Unit, part: list[Unit], rows: frozenset[RowKey]) -> Decision | None:
-        """A step of a stretch that everybody has something of: done while what comes behind it all is missing."""
-        sights = self._moments.sights([unit], part, rows)
-        taken = {row: sight for row, sight in sights.items() if row in unit.rows}
-        other = {row: sight for row, sight in sights.items() if row not in unit.rows}
-        return self._needs.detour(part[-1].indices[-1], taken, other)
 
     def _detour(
         self, part: list[Unit], takers: frozenset[RowKey], decision: Decision, body: ExtractedPatterns
@@ -392,7 +362,7 @@ class _Stretch:
         ]
         turn = turn_of(body, rounds, self._aligned.loops)
         if turn is None:
-            rule = self._needed(loop, passes) or self._rules.rule(passes, constant)
+            rule = self._needs.of_loop(loop.last, passes, self._rules) or self._rules.rule(passes, constant)
         else:
             rule = self._turning(turn, targets[-1], passes, deciding_rows)
         inner = _Stretch(
@@ -436,14 +406,6 @@ class _Stretch:
         ]  # fmt: skip
         ended = [each.after for each in passes.values() if each.after is not None]
         return self._rules.turning(target, turned, ended)
-
-    def _needed(self, loop: AlignedLoop, passes: Mapping[RowKey, Pass]) -> LoopRule | None:
-        """A loop that looks for something: in the rows of a list, or until it is there."""
-        over = {row: each.after for row, each in passes.items() if each.after is not None}
-        found = None
-        if len(over) == len(passes):
-            found = self._needs.ending(loop.last, {row: each.before for row, each in passes.items()}, over)
-        return None if found is None else self._rules.searching(passes, *found)
 
     def _body_positions(self, loop: AlignedLoop) -> list[AlignedPosition]:
         """The body's positions, later rounds that have positions of their own put into them."""

@@ -14,8 +14,11 @@ from agent.synthesis.alignment import AlignedTraceSet, Cell, RowKey
 from agent.synthesis.binding import Binder
 from agent.synthesis.deciding import Decision, Sight, usable
 from agent.synthesis.lifting import PARAMETER, Lifted, lift
+from agent.synthesis.looping import LoopRules, Pass
+from agent.synthesis.moments import Moments
 from agent.synthesis.pages import Pages, SeenPage
-from agent.synthesis.rows import belongs, every_strategy, have_one_in_common
+from agent.synthesis.patterns import LoopRule
+from agent.synthesis.rows import Unit, belongs, every_strategy, have_one_in_common
 from kb_schema.conditions import Combined, Condition, ElementVisible
 from kb_schema.pages.texts import squeeze, text_of
 from kb_schema.pages.visibility import visible
@@ -58,8 +61,23 @@ class Need:
 class Needs:
     """Finds out whether ways end where something is there."""
 
-    def __init__(self, aligned: AlignedTraceSet, pages: Pages, binder: Binder) -> None:
-        self._aligned, self._pages, self._binder = aligned, pages, binder
+    def __init__(self, aligned: AlignedTraceSet, moments: Moments, pages: Pages, binder: Binder) -> None:
+        self._aligned, self._moments, self._pages, self._binder = aligned, moments, pages, binder
+
+    def of_step(self, unit: Unit, part: Sequence[Unit], rows: frozenset[RowKey]) -> Decision | None:
+        """A step of a stretch that everybody has something of: done while what comes behind it all is missing."""
+        sights = self._moments.sights([unit], part, rows)
+        taken = {row: sight for row, sight in sights.items() if row in unit.rows}
+        other = {row: sight for row, sight in sights.items() if row not in unit.rows}
+        return self.detour(part[-1].indices[-1], taken, other)
+
+    def of_loop(self, last: int, passes: Mapping[RowKey, Pass], rules: LoopRules) -> LoopRule | None:
+        """A loop up to the position `last` that looks for something: in the rows of a list, or until it is there."""
+        over = {row: each.after for row, each in passes.items() if each.after is not None}
+        found = None
+        if len(over) == len(passes):
+            found = self._ending(last, {row: each.before for row, each in passes.items()}, over)
+        return None if found is None else rules.searching(passes, *found)
 
     def detour(
         self, last: int, taken: Mapping[RowKey, Sight], other: Mapping[RowKey, Sight]
@@ -74,7 +92,7 @@ class Needs:
         )
         return Decision(need.missing, "target", told)
 
-    def ending(self, last: int, going: Sights, over: Mapping[RowKey, Sight]) -> tuple[Condition, str] | None:
+    def _ending(self, last: int, going: Sights, over: Mapping[RowKey, Sight]) -> tuple[Condition, str] | None:
         """What a loop up to the position `last` goes on for: the pages before each round, and behind the
         last one.
         """
