@@ -137,7 +137,11 @@ async def test_new_screens_are_published_with_the_workflow_that_is_on_them_and_r
             page = {"url": "https://pantry.example/cellar", "html": "<h1>Cellar</h1>"}
             here = await called(client, "identify_current_screen", snapshot=page)
             other = await called(
-                client, "publish_workflow", workflow=ROUND, screens=[{**CELLAR, "name": "Attic"}], replace=True
+                client,
+                "publish_workflow",
+                workflow=ROUND,
+                screens=[{**CELLAR, "name": "Attic"}],
+                replace=True,
             )
         assert {WorkflowPublished.model_validate(each.structured_content).revision for each in told} == {"2"}
         assert here.structured_content["screen_id"] == "cellar"
