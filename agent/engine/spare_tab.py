@@ -75,7 +75,9 @@ class SpareTab:
         used, self._used = self._used, None
         if used is not None:
             tab, emptied = used
-            await emptied  # closed while it is being emptied, the browser's driver may answer nothing any more
+            await (
+                emptied
+            )  # closed while it is being emptied, the browser's driver may answer nothing any more
             await tab.close()
         if opening is not None:
             await (await opening).close()
