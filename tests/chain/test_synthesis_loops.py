@@ -239,7 +239,7 @@ TASKS = {
         deletes_all_messages,
         [({}, emails(3)), ({}, emails(2)), ({}, emails(4))],
         # Past seven messages senders and previews come again: rows that say the same.
-        [Run(emails(count), no_emails) for count in (10, 0, 1)],
+        [Run(emails(count), no_emails) for count in (9, 0, 1)],
         loops=1,
     ),
     "every row of every page": Shown(
@@ -252,12 +252,11 @@ TASKS = {
         blocks_all_contacts,
         [
             ({}, contacts(5, 1, 3)),
-            ({}, contacts(15, 0, 2, 4, 5, 6, 9, 12)),
-            ({}, contacts(26, *(set(range(26)) - {0, 6, 11, 14, 23, 25}))),
+            ({}, contacts(15, 0, 2, 4, 5, 6, 7, 9, 10, 11, 12, 14)),
+            ({}, contacts(26, *(set(range(26)) - {0, 11, 14, 25}))),
         ],
         [
-            Run(contacts(30, *range(12), *range(14, 24)), blocked(8)),
-            Run(contacts(12, *range(12)), blocked(0)),
+            Run(contacts(30, *range(12), *range(14, 28)), blocked(4)),
             Run(contacts(0), blocked(0)),
             Run(contacts(3), blocked(3)),
         ],
@@ -266,19 +265,19 @@ TASKS = {
     "rows of two kinds": Shown(
         switches_each_agent,
         [({}, agents("LPD")), ({}, agents("PLLD")), ({}, agents("DPLPL"))],
-        [Run(agents("DDPLLPDL"), become("DDLPPLDP")), Run(agents(""), become("")), Run(agents("D"), become("D"))],
+        [Run(agents("DPLLPD"), become("DLPPLD")), Run(agents(""), become(""))],
         loops=1,
     ),
     "an optional step": Shown(
         pauses_who_is_live,
         [({}, agents("LPD")), ({}, agents("PLLD")), ({}, agents("DPLPL"))],
-        [Run(agents("PDLLLPD"), become("PDPPPPD")), Run(agents("L"), become("P")), Run(agents("DP"), become("DP"))],
+        [Run(agents("PDLLP"), become("PDPPP")), Run(agents("L"), become("P"))],
         loops=1,
     ),
     "rows in one state": Shown(
         publishes_drafts,
         [({}, agents("DLPD")), ({}, agents("LDLDPD")), ({}, agents("PLD"))],
-        [Run(agents("PDDLDPLD"), become("PLLLLPLL")), Run(agents("LP"), become("LP")), Run(agents("D"), become("L"))],
+        [Run(agents("PDDLD"), become("PLLLL")), Run(agents("LP"), become("LP")), Run(agents("D"), become("L"))],
         loops=1,
     ),
     "search, open, return": Shown(
@@ -290,7 +289,7 @@ TASKS = {
         ],
         [
             Run(agents("L" * 23), are_paused(*names), {"search_agents": names})
-            for names in (["Nora Sinclair", "Ruby Lawson", "Ravi Menon", "Lucía Ortega"], [], ["Diego Santos"])
+            for names in (["Nora Sinclair", "Ruby Lawson", "Lucía Ortega", "Ravi Menon"], [])
         ],
         loops=1,
         inputs=frozenset({"search_agents"}),
@@ -304,7 +303,7 @@ TASKS = {
                          _agent("Zed", "Spanish", "Hola")]}, agents("L")),
             ({"agents": [_agent("Solo", "Spanish", "Buenas")]}, agents("L")),
         ],
-        [Run(agents("L"), were_created(*NEW[:count]), {"items": NEW[:count]}) for count in (4, 0, 1)],
+        [Run(agents("L"), were_created(*NEW[:count]), {"items": NEW[:count]}) for count in (4, 0)],
         loops=1,
         inputs=frozenset({"items"}),
     ),
