@@ -33,8 +33,8 @@ async def test_three_demonstrations_are_enough_for_goals_nobody_showed(browser, 
     demos = _demos()
     async with miniwob.arena(browser, MINIWOB_PAGES.parent) as place:
         for task in TASKS:
-            endings = await miniwob.measured(place, task, demos, k=3, draw=0, seeds=2)
-            assert [each.how for each in endings] == ["solved"] * 2, (task, endings)
+            endings = await miniwob.measured(place, task, demos, k=3, draw=0, seeds=1)
+            assert [each.how for each in endings] == ["solved"], (task, endings)
 
 
 async def test_a_goal_that_is_told_otherwise_is_refused_and_nothing_is_clicked(browser, miniwob_pages):  # noqa: F811
