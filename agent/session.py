@@ -307,12 +307,13 @@ class Session:
         *,
         timeout_s: float = SETTLE_S,
     ) -> list[Verdict]:
-        """Judge again whenever the page changes, until all hold or the time is up.
+        """Judge again whenever the page changes, until all hold or the time is up: that of a condition where
+        it has one of its own, else `timeout_s`.
 
         A condition with `success: false` is evidence of failure: it is judged too, and ends the
         waiting as soon as it holds. What no page can change is not waited for.
         """
-        longest = max([timeout_s, *(c.timeout for c in conditions if c.timeout is not None)])
+        longest = max((timeout_s if c.timeout is None else c.timeout for c in conditions), default=0.0)
         deadline = time.monotonic() + longest
         while True:
             verdicts = await self.judge(conditions, values)

@@ -86,10 +86,13 @@ class Happenings:
 
     async def settled(self, grace_s: float = 0.0) -> None:
         """What has begun is dealt with; what nobody heard of yet has so long to begin."""
-        if not (self.refused or self._at_work):
-            await self._until(lambda: bool(self.refused or self._at_work or self._moved), grace_s)
+        await self._until(self._began, grace_s)
         if self._at_work:
             await asyncio.wait(self._at_work, timeout=SETTLE_S)
+
+    def _began(self) -> bool:
+        """Whether anything of what an action may lead to has begun."""
+        return bool(self.refused or self._at_work or self._moved or self.tabs or self.downloads)
 
     async def tab(self, timeout_s: float) -> Page | None:
         """The tab that is to be followed; None where none opens in time."""

@@ -86,3 +86,10 @@ async def test_what_a_task_names_is_there_when_it_is_needed_and_what_there_is_no
     for each in task.steps:
         await knowledge.action(each.action.action_type)
     assert knowledge.calls == calls
+
+
+async def test_a_condition_has_the_time_it_says_and_no_more(session, asked):
+    hasty = OnScreen(type="on_screen", screen_id="fog", timeout=0.1)
+    async with asyncio.timeout(30):
+        (verdict,) = await session.judge_until_held([hasty], timeout_s=120)
+    assert not verdict.held
