@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC
 from pathlib import Path
 
@@ -386,16 +386,29 @@ def test_14_a_constant_step_has_every_strategy_seen(observed):
 def test_15_each_kind_of_position_has_its_action(aligned):
     """Feature: meta-agent-workflow, Property 15: Synthesis type mapping"""
     patterns = PatternExtractor().extract(aligned)
-    made = {node.position: node for node in g.synthesize(patterns, agent_action_type="judge").graph.actions()}
-    for each in patterns.walk():
+    made = defaultdict(list)  # rounds that differ are written out: a position has a node in each of them
+    for node in g.synthesize(patterns, agent_action_type="judge").graph.actions():
+        made[node.position].append(node)
+    for each in stretches(patterns):
         for position in (*each.deterministic_steps, *(p for p, _ in each.parameterizable_steps)):
-            assert made[position.index].action_type in vocabulary.ACTION_TYPES
-            assert not made[position.index].no_action_if_target_not_found
+            assert any(not node.no_action_if_target_not_found for node in made[position.index])
         for position in each.variable_steps:
-            assert made[position.index].action_type == "judge"
+            assert any(node.action_type == "judge" for node in made[position.index])
         for position in each.optional_steps:
-            assert made[position.index].action_type in vocabulary.ACTION_TYPES
-            assert made[position.index].no_action_if_target_not_found
+            assert any(node.no_action_if_target_not_found for node in made[position.index])
+    assert {node.action_type for nodes in made.values() for node in nodes} <= {
+        *vocabulary.ACTION_TYPES,
+        "judge",
+    }
+
+
+def stretches(patterns):
+    """Patterns as they are made into nodes: of a loop its rounds, where each has its own."""
+    yield patterns
+    inner = [each for loop in patterns.loop_patterns for each in (loop.rounds or (loop.body,))]
+    inner += [body for branch in patterns.branch_patterns for body in branch.bodies.values()]
+    for each in inner:
+        yield from stretches(each)
 
 
 @examples
