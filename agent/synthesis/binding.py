@@ -45,6 +45,7 @@ class Binder:
         self._aligned, self._pages = aligned, pages
         self.names = {} if names is None else names
         """Variable -> what it stands for."""
+        self._plain: dict[str, dict[str, Any]] = {}
 
     def bind(
         self,
@@ -93,7 +94,7 @@ class Binder:
     def _all_given(self, rows: Iterable[RowKey]) -> Iterator[Mapping[RowKey, str]]:
         """Everything that was given before and has a value in each of these rows."""
         rows = list(rows)
-        data = {row: flat(self._data(row[0])) for row in rows}
+        data = {row: self._flat(row[0]) for row in rows}
         for key in set[str].intersection(*map(set, data.values())) if data else ():
             yield {row: as_text(data[row][key]) for row in rows}
         inputs = self._inputs(dict.fromkeys(rows, ""))
@@ -127,7 +128,7 @@ class Binder:
         return Binding("item", "item", _template("item", around), evidence="the item of the round")
 
     def _from_inputs(self, texts: Mapping[RowKey, str], label: str) -> Binding | None:
-        data = {row: flat(self._data(row[0])) for row in texts}
+        data = {row: self._flat(row[0]) for row in texts}
         shared = set.intersection(*(set(each) for each in data.values())) if data else set()
         found = []
         for key in shared:
@@ -163,6 +164,12 @@ class Binder:
         """What a trace was given; nothing where the alignment was made without its traces."""
         known = self._aligned.traces.get(trace)
         return {} if known is None else known.input_data or {}
+
+    def _flat(self, trace: str) -> dict[str, Any]:
+        """Its plain values by their paths, made once: every position asks for them."""
+        if trace not in self._plain:
+            self._plain[trace] = flat(self._data(trace))
+        return self._plain[trace]
 
     def _inputs(self, texts: Mapping[RowKey, str]) -> list[Mapping[str, Any]]:
         return [self._data(trace) for trace in sorted({row[0] for row in texts})]
