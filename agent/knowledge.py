@@ -145,23 +145,28 @@ class Knowledge:
                 self._no_document.add(action_id)
                 return None
 
-    async def fetch_ahead(self, task: Task) -> None:
-        """Ask for what the steps of a task name, before it is needed. What cannot be had now is asked for
-        again, and told of, when it is.
+    async def fetch_ahead(self, task: Task, deep: int = 1) -> None:
+        """Ask for what the steps of a task name, and the tasks it may need (so `deep`), before it is needed.
+        What cannot be had now is asked for again, and told of, when it is.
         """
         calls = [step.action for step in task.steps]
-        screens = [condition.screen_id for step in task.steps for condition in step.preconditions
-                   if isinstance(condition, OnScreen)]  # fmt: skip
+        needed = [condition for step in task.steps for condition in step.preconditions]
+        screens = [each.screen_id for each in needed if isinstance(each, OnScreen)]
         screens += [call.target_screen for call in calls if call.target_screen is not None]
+        if task.read_back is not None and task.read_back.screen_id is not None:
+            screens.append(task.read_back.screen_id)
         for screen_id in dict.fromkeys(screens):
             with suppress(AgentError):
                 await self.screen(screen_id)
         for action_type in dict.fromkeys(call.action_type for call in calls):
             with suppress(AgentError):
                 await self.action(action_type)
-        for task_id in dict.fromkeys(call.task_id for call in calls if call.task_id):
+        tasks = [each.remediation_task_id for each in needed] + [call.task_id for call in calls]
+        for task_id in dict.fromkeys(filter(None, tasks)):
             with suppress(AgentError):
-                await self.task(task_id)
+                other = await self.task(task_id)
+                if deep > 0:
+                    await self.fetch_ahead(other, deep - 1)
 
     async def error_recovery(
         self, error: str, screen_id: str | None, action_type: str | None
