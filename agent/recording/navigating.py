@@ -18,6 +18,7 @@ ANSWER_MS = 1_500
 """A page that goes back or reloads so soon after something was done on it does it because of that."""
 SWAP_S = 2.0
 """The longest that documents change places in a tab."""
+ASK_AGAIN_S = 0.02
 _SWAPPING = "Not attached to an active page"
 
 Own = Literal["navigate", "navigate_back", "refresh"]
@@ -56,7 +57,7 @@ class History:
             except DriverError as error:
                 if _SWAPPING not in str(error) or self.page.is_closed() or time.monotonic() > until:
                     raise
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(ASK_AGAIN_S)
 
 
 def _own(

@@ -14,6 +14,7 @@ AUTHORED = {
     "recovering/cases.py": ["case.wait_time"],  # of a rule
     "page/changing.py": ["SHORTEST_WAIT_S"],  # one look for a burst of changes
     "page/library.py": ["0"],  # the loop's turn
+    "recording/navigating.py": ["ASK_AGAIN_S"],  # documents change places, and nobody tells when they have
 }
 
 
