@@ -2,7 +2,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-JOBS ?= 3
+JOBS ?= 4
 # Bytecode is kept even where the surroundings forbid it: without it every worker rewrites all tests, and every
 # command that a test starts compiles all its modules.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
