@@ -23,8 +23,8 @@ from agent.engine.goals import reach, then
 from agent.engine.keeping import LATEST
 from agent.engine.state import RunState
 from agent.engine.stopping import Stop, Stopped
-from agent.engine.workflows import run_workflow
-from agent.errors import AgentError, NotInKnowledge
+from agent.engine.workflows import find_workflow, run_workflow
+from agent.errors import AgentError
 from agent.events import Event
 from agent.page.errors import PageError
 from agent.resilience.metrics import metrics_of
@@ -35,7 +35,6 @@ from kb_schema.documents import did_you_mean
 from kb_schema.read_backs import Happened
 from kb_schema.runs import RunKind, RunResult, RunStatus, StoredRun
 from kb_schema.values import IoSpec
-from kb_schema.workflows import Workflow
 from kb_store import StoreError, Stores
 from kb_store.run_leases import holding_run
 from kb_store.runs import RunStore
@@ -199,7 +198,9 @@ async def _known(errand: Errand, session: Session, note: Callable[[str], None]) 
         await session.knowledge.screen(errand.goal)
     if errand.task_id is None:
         return
-    work = await _workflow(errand, session) or await session.knowledge.task(errand.task_id)
+    work = await find_workflow(session.knowledge, errand.task_id) or await session.knowledge.task(
+        errand.task_id
+    )
     own = {spec.name for spec in work.io_spec.inputs}
     others = errand.values.keys() - own - session.website.global_context.keys()
     if others:
@@ -209,16 +210,6 @@ async def _known(errand: Errand, session: Session, note: Callable[[str], None]) 
             note(
                 f"no task has an input {name!r}; {did_you_mean(name, sorted(own | known)) or 'is it misspelt?'}"
             )
-
-
-async def _workflow(errand: Errand, session: Session) -> Workflow | None:
-    """The workflow of that name; None where it is a task's."""
-    try:
-        await session.knowledge.task(errand.task_id or "")
-    except NotInKnowledge:
-        with suppress(NotInKnowledge):
-            return await session.knowledge.workflow(errand.task_id or "")
-    return None
 
 
 def _own(io_spec: IoSpec, values: Mapping[str, object]) -> dict[str, object]:
@@ -233,7 +224,7 @@ async def _worked(
     try:
         if errand.task_id is None:
             return await reach(engine, errand.goal or "")
-        workflow = await _workflow(errand, session)
+        workflow = await find_workflow(session.knowledge, errand.task_id)
         if workflow is not None:
             result = await run_workflow(engine, workflow, _own(workflow.io_spec, errand.values))
         else:

@@ -75,9 +75,8 @@ class SpareTab:
         used, self._used = self._used, None
         if used is not None:
             tab, emptied = used
-            await (
-                emptied
-            )  # closed while it is being emptied, the browser's driver may answer nothing any more
+            # Closed while it is being emptied, the browser's driver may answer nothing any more.
+            await emptied
             await tab.close()
         if opening is not None:
             await (await opening).close()

@@ -22,6 +22,7 @@ from agent.engine.judgement import use_judgement
 from agent.engine.state import DoneStep
 from agent.errors import AgentError, NotInKnowledge, PersonNeeded, StepFailed
 from agent.events import InputResolved, TaskEnded, TaskStarted
+from agent.knowledge import Knowledge
 from agent.page.errors import PageError
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition
@@ -44,16 +45,19 @@ async def run_workflow(engine: Engine, workflow: Workflow, given: Mapping[str, A
     return await _Running(engine, workflow).run(given)
 
 
-async def run_work(engine: Engine, name: str, given: Mapping[str, Any]) -> RunResult:
-    """Run the task of that name, or the workflow. Raises what `Engine.run_task` raises."""
-    knowledge, workflow = engine.session.knowledge, None
+async def find_workflow(knowledge: Knowledge, name: str) -> Workflow | None:
+    """The published workflow of that name; None where it is a task's, or nothing's."""
     try:
         await knowledge.task(name)
     except NotInKnowledge:
         with suppress(NotInKnowledge):
-            workflow = await knowledge.workflow(name)
-        if workflow is None:
-            raise
+            return await knowledge.workflow(name)
+    return None
+
+
+async def run_work(engine: Engine, name: str, given: Mapping[str, Any]) -> RunResult:
+    """Run the task of that name, or the workflow. Raises what `Engine.run_task` raises."""
+    workflow = await find_workflow(engine.session.knowledge, name)
     if workflow is None:
         return await engine.run_task(name, given)
     return await run_workflow(engine, workflow, given)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from agent.engine.engine import Engine
@@ -249,3 +251,13 @@ async def test_what_happened_before_a_task_failed_is_not_done_again_when_it_is_c
         result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task("fleet")
     assert result.status is RunStatus.SUCCESS, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["A", "B"]
+
+
+async def test_what_a_page_had_time_to_show_is_not_waited_for_before_acting(session, site, monkeypatch):
+    """Nor is anything missed: what was there already is the baseline."""
+    monkeypatch.setattr("agent.engine.effects.BEFORE_S", 60.0)
+    monkeypatch.setattr(type(session), "here_s", property(lambda _: 100.0))
+    _knows(session, already_done_when=[{"type": "dom_contains", "value": "Tern is moored"}])
+    async with asyncio.timeout(45):
+        result = await Engine(session).run_task("register_boat", {"boat_name": "Tern"})
+    assert result.status is RunStatus.SUCCESS, result.error
