@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kb_schema.errors import Problem
-from kb_schema.rules import context_first, error_handling, negative_signature, no_graph_loops, references
+from kb_schema.rules import (
+    context_first,
+    error_handling,
+    flows,
+    negative_signature,
+    no_graph_loops,
+    references,
+)
 
 if TYPE_CHECKING:
     from kb_schema.knowledge import KnowledgeBase
@@ -22,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     context_first.check,
     negative_signature.check,
     error_handling.check,
+    flows.check,
 )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kb_schema.documents import did_you_mean
 from kb_schema.errors import Problem
 from kb_schema.presentation import PresentationFlow
+from kb_schema.rules.flows import spoken
 from kb_schema.screens import UIElement
 from kb_schema.tasks import Task
 from kb_schema.templates import strings, variables
@@ -136,12 +137,8 @@ def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator
         known |= inputs | {m.persist_as for m in segment.input_mapping.values() if m.persist_as}
         if task is not None:
             known |= {output.name for output in task.io_spec.outputs}
-        spoken = [(f"{path}.narration_template", segment.narration_template)]
-        spoken += [
-            (f"{path}.narrative_hooks[{i}].narration", hook.narration)
-            for i, hook in enumerate(segment.narrative_hooks)
-        ]
-        for where, text in spoken:
+        for place, text in spoken(segment):
+            where = f"{path}.{place}"
             for name in sorted(variables(text) - known):
                 yield Problem(
                     f'nothing provides "{{{name}}}" by then',
