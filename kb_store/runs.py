@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from kb_schema.base import Model
 from kb_schema.runs import Artifact, Metric, RunEnding, RunStatus, StoredRun, StoredStep
 from kb_schema.storage import (
+    EVENT_TTL_S,
     RATE_TTL_S,
     Checkpoint,
     CheckpointTooLarge,
@@ -179,8 +180,8 @@ class RunStore(Protocol):
 
     # -- events
 
-    async def append_events(self, events: Sequence[StoredEvent]) -> None:
-        """Keep events; those whose number a run has already stay as they are."""
+    async def append_events(self, events: Sequence[StoredEvent], *, keep_s: float = EVENT_TTL_S) -> None:
+        """Keep events for so many seconds; those whose number a run has already stay as they are."""
 
     async def events(self, run_id: str, *, after: int = -1, limit: int = 1_000) -> Sequence[StoredEvent]:
         """A run's good events with a number above `after`, by number."""

@@ -394,9 +394,9 @@ class EmbeddedRunStore:
 
     # -- events
 
-    async def append_events(self, events: Sequence[StoredEvent]) -> None:
+    async def append_events(self, events: Sequence[StoredEvent], *, keep_s: float = EVENT_TTL_S) -> None:
         """One transaction."""
-        expires = self._now() + EVENT_TTL_S
+        expires = self._now() + keep_s
         await self._put_for_a_while(
             "INSERT INTO events (run_id, seq, type, data, at, expires) "
             "VALUES (:run_id, :seq, :type, :data, :at, :expires) ON CONFLICT (run_id, seq) DO NOTHING",

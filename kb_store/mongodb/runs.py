@@ -375,11 +375,11 @@ class MongoRunStore:
 
     # -- events
 
-    async def append_events(self, events: Sequence[StoredEvent]) -> None:
+    async def append_events(self, events: Sequence[StoredEvent], *, keep_s: float = EVENT_TTL_S) -> None:
         """One bulk; numbers that are taken are left alone by the unique index."""
         if not events:
             return
-        expires = self._moment() + timedelta(seconds=EVENT_TTL_S)
+        expires = self._moment() + timedelta(seconds=keep_s)
         documents = [{**flat(event), "expires_at": expires} for event in events]
         async with self._connection.asking() as database:
             try:
