@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from agent.personal import Personal
 from agent.redaction import Secrets
 from agent.resilience.ledger import meaningful
 
@@ -89,6 +90,8 @@ class Context:
     vault: Vault | None = None
     """Where secrets are kept; None: they come from where any value comes from."""
     secrets: Secrets = field(default_factory=Secrets)
+    personal: Personal = field(default_factory=Personal)
+    """What a visitor said, and is called."""
     rng: random.Random = field(default_factory=random.Random)
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     asker: Asker | None = None
@@ -100,6 +103,10 @@ class Context:
     def redact(self, data: Any) -> Any:
         """JSON data with every secret blotted out, however it is spelt."""
         return self.secrets.redact(data)
+
+    def redact_kept(self, data: Any) -> Any:
+        """The same for what is kept on a disk: also without what a visitor said and is called."""
+        return self.personal.redact(self.secrets.redact(data))
 
     def keep_outputs(self, task_id: str, outputs: Mapping[str, Any], lasting: str) -> None:
         """What a task gave, for the tasks after it (KS 9.1 `context_persistence`): `task`, `session`

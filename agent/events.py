@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """Base of all events."""
+
+    personal: ClassVar[frozenset[str]] = frozenset()
+    """Fields with a visitor's own words, or with what tells who that is."""
+    lasting: ClassVar[bool] = False
+    """Whether it is kept as long as its run, for whoever asks what visitors made of a demo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,16 @@ class OverlayDismissed(Event):
     """Something that was in the way is gone."""
 
     overlay_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Struggling(Event):
+    """Something did not work as it is known, and is about to be put right: it may take a while."""
+
+    about: str
+    """`healing`, `recovering`."""
+    what: str
+    """The element, the error or the screen it is about."""
 
 
 @dataclass(frozen=True, slots=True)

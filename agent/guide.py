@@ -12,7 +12,7 @@ from typing import Protocol
 from playwright.async_api import Error as PlaywrightError
 
 from agent.errors import AgentError, Lost, NotInKnowledge, NoWay, SiteUnreachable, StepFailed
-from agent.events import Recovered, TransitionTaken
+from agent.events import Recovered, Struggling, TransitionTaken
 from agent.page.errors import OriginRefused, PageError
 from agent.recovering.cases import Outcome
 from agent.session import SETTLE_S, Session
@@ -152,6 +152,8 @@ class Guide:
         options = found.recovery or await session.knowledge.recoveries(
             session.last_known, await session.facts()
         )
+        if options:
+            session.bus.tell(Struggling("recovering", session.last_known or ""))
         for option in options[:MAX_RECOVERIES]:
             tried.append(option.recovery_id)
             found = await self._try_recovery(option)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -25,6 +25,8 @@ from kb_schema.answers import (
     Paths,
     RecoveryOption,
     RecoveryPaths,
+    SearchHit,
+    SearchResults,
     SiteMap,
     TaskList,
     TaskSummary,
@@ -57,6 +59,8 @@ class Knowledge:
         self._no_document: set[str] = set()
         self._asking: dict[tuple[str, str], asyncio.Lock] = {}
         self.calls = 0
+        self.on_read: Callable[[Document], None] | None = None
+        """Hears of every document that is made use of: what a segment's film depends on."""
 
     def know(self, document: Document) -> None:
         """A document of the agent's own making, beside those of the desk, for as long as this lives."""
@@ -91,7 +95,7 @@ class Knowledge:
             except (KnowledgeError, ValueError, IndexError) as exc:
                 raise KnowledgeUnavailable(f"workflow {workflow_id!r} cannot be read: {exc}") from exc
             self._documents["workflow", workflow_id] = document
-        return cast("Workflow", self._documents["workflow", workflow_id])
+        return cast("Workflow", self._told("workflow", workflow_id))
 
     async def publish(
         self,
@@ -233,6 +237,11 @@ class Knowledge:
         """Tasks that begin on, use or lead to a screen: the first page of them. Raises `NotInKnowledge`."""
         return (await self._ask("find_tasks_for_screen", TaskList, {"screen_id": screen_id})).tasks
 
+    async def search(self, query: str, kinds: Sequence[str] = ()) -> tuple[SearchHit, ...]:
+        """What says something of what is searched for, best first: the first page of it."""
+        asked = {"query": query, "kinds": list(kinds) or None}
+        return (await self._ask("search_knowledge", SearchResults, asked)).hits
+
     async def record_outcome(self, outcome: ReportedOutcome) -> bool:
         """Report how something went; whether it was counted now. Raises `AgentError`."""
         answer = await self._ask("record_outcome", OutcomeRecorded, {"outcome": outcome.to_json()})
@@ -260,7 +269,13 @@ class Knowledge:
         if key not in self._documents:
             arguments = {**arguments, "detail": "full"} if kind in ("screen", "website") else arguments
             self._documents[key] = _parsed(await self._ask(tool, DocumentAnswer, arguments), model)
-        return cast("DocumentT", self._documents[key])
+        return cast("DocumentT", self._told(kind, local_id))
+
+    def _told(self, kind: str, local_id: str) -> Document:
+        document = self._documents[kind, local_id]
+        if self.on_read is not None:
+            self.on_read(document)
+        return document
 
     async def _ask(self, tool: str, model: type[AnswerT], arguments: Mapping[str, Any]) -> AnswerT:
         given = {name: value for name, value in arguments.items() if value is not None}

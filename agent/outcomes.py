@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,9 +58,11 @@ _Report = ReportedOutcome | _Healed
 class OutcomeReporter:
     """Turns events into reports and sends them."""
 
-    def __init__(self, recorder: Recorder, run_id: str) -> None:
-        self._recorder = recorder
-        self._run_id = run_id
+    def __init__(
+        self, recorder: Recorder, run_id: str, *, is_personal: Callable[[Any], bool] = lambda _data: False
+    ) -> None:
+        """`is_personal`: whether data has what a visitor said; an element with it is not learned."""
+        self._recorder, self._run_id, self._is_personal = recorder, run_id, is_personal
         self._waiting: asyncio.Queue[_Report | None] = asyncio.Queue()
         self.counted = 0
         self.lost = 0
@@ -111,7 +113,11 @@ class OutcomeReporter:
             )]  # fmt: skip
         if isinstance(event, Recovered) and not event.recovery_id.startswith(DEFAULT_RECOVERY):
             return [self._said(recovery_id=event.recovery_id, succeeded=event.succeeded)]
-        return list(self._element_reports(event)) if isinstance(event, ElementUsed) else []
+        if not isinstance(event, ElementUsed) or self._is_personal(
+            [event.fingerprint, event.healed_selector]
+        ):
+            return []
+        return list(self._element_reports(event))
 
     def _element_reports(self, event: ElementUsed) -> Iterator[_Report]:
         if event.succeeded and event.strategy and not event.healed_selector:
@@ -138,9 +144,11 @@ class OutcomeReporter:
 
 
 @asynccontextmanager
-async def reporting(bus: Bus, recorder: Recorder, run_id: str) -> AsyncIterator[OutcomeReporter]:
+async def reporting(
+    bus: Bus, recorder: Recorder, run_id: str, *, is_personal: Callable[[Any], bool] = lambda _data: False
+) -> AsyncIterator[OutcomeReporter]:
     """Report what is told on the bus while this is open; at the end, wait a little for the rest."""
-    reporter = OutcomeReporter(recorder, run_id)
+    reporter = OutcomeReporter(recorder, run_id, is_personal=is_personal)
     bus.listen(reporter.hear)
     sender = asyncio.create_task(reporter.send_all(), name="outcomes")
     try:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from kb_schema.runs import Artifact, Metric, RunEnding, StoredRun, StoredStep
-from kb_schema.storage import Checkpoint, JournalEntry, Locator, StoredEvent
+from kb_schema.storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator, StoredEvent
 
 
 class Runs(Protocol):
@@ -39,10 +39,12 @@ class Runs(Protocol):
 
 
 class Events(Protocol):
-    """What a run tells while it works, for whoever follows it from elsewhere. Kept for a day."""
+    """What a run tells while it works, for whoever follows it from elsewhere. Kept for a day, or as long
+    as is said.
+    """
 
-    async def append_events(self, events: Sequence[StoredEvent]) -> None:
-        """Keep events; those whose number the run has already stay as they are."""
+    async def append_events(self, events: Sequence[StoredEvent], *, keep_s: float = EVENT_TTL_S) -> None:
+        """Keep events for so many seconds; those whose number the run has already stay as they are."""
 
     async def events(self, run_id: str, *, after: int = -1, limit: int = 1_000) -> Sequence[StoredEvent]:
         """A run's events with a number above `after`, by number."""

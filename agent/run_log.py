@@ -4,6 +4,9 @@ A listener of the bus may neither wait nor raise, a store does both: what is hea
 one task writes it in order. Where the store does not answer, the run goes on; what could not be
 written is tried again with what comes next, and `finish` raises what the store says then. The
 session's trace with its pages is `agent.trace`.
+
+What a visitor said is left out (`Event.personal`). Where it may be kept for some days, it is an event
+of its own that expires then: `TYPE.words`, with the number of the event it belongs to as `of`.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from kb_schema.runs import (
     StoredRun,
     StoredStep,
 )
-from kb_schema.storage import StoredEvent
+from kb_schema.storage import EVENT_TTL_S, StoredEvent
 
 LONGEST = 4_000
 """Characters of a text in a step or an event; longer ones end in an ellipsis."""
@@ -45,6 +48,9 @@ MAX_WAITING = 10_000
 
 BATCH = 200
 """Steps and events written before those that came meanwhile are looked at."""
+
+WORDS = ".words"
+"""Ends the type of an event that holds what a visitor said, and nothing else."""
 
 _PAGES = frozenset({"html_before", "html_after"})
 _STATUS = {StepStatus.DONE: "success", StepStatus.SKIPPED: "skipped", StepStatus.FAILED: "failed"}
@@ -73,8 +79,11 @@ class _OpenStep:
 class RunLog:
     """Listens to a session's bus and keeps its run. `begin`, then listen, then `finish`."""
 
-    def __init__(self, port: RunLogPort, run: StoredRun, context: Context) -> None:
-        self._port, self._context = port, context
+    def __init__(
+        self, port: RunLogPort, run: StoredRun, context: Context, *, lasting_s: float = EVENT_TTL_S
+    ) -> None:
+        """`lasting_s`: how long the run is kept, and with it the events that are `lasting`."""
+        self._port, self._context, self._lasting_s = port, context, lasting_s
         self._run = run.model_copy(update={"url": plain_url(run.url)})
         self._open: list[_OpenStep] = []
         self._screen_id: str | None = None
@@ -156,23 +165,37 @@ class RunLog:
             case StepEnded():
                 self._keep(self._step(event))
         if len(self._waiting) < MAX_WAITING:
-            self._keep(self._event(event))
+            self._keep_event(event)
 
     def _keep(self, fields: dict[str, Any]) -> None:
         self._waiting.append(fields)
         self._wake.set()
 
-    def _event(self, event: Event) -> dict[str, Any]:
-        data = {
+    def _keep_event(self, event: Event) -> None:
+        """As it is without what a visitor said; that by itself, where it may be kept."""
+        told = {
             field.name: getattr(event, field.name)
             for field in dataclasses.fields(event)
             if field.name not in _PAGES
         }
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+        words = {each: told.pop(each) for each in event.personal & told.keys()}
+        self._keep(self._event(name, told, self._lasting_s if event.lasting else EVENT_TTL_S))
+        kept_s = min(self._context.personal.kept_s, self._lasting_s)
+        if words and kept_s > 0:
+            self._keep(self._event(name + WORDS, {"of": self._seq - 1, **words}, kept_s))
+
+    def _event(self, name: str, data: dict[str, Any], keep_s: float) -> dict[str, Any]:
         self._seq += 1
         # As JSON now: what an event carries may change afterwards.
         text = json.dumps(data, default=str)
-        return {"seq": self._seq - 1, "type": name, "data": json.loads(text), "at": datetime.now(UTC)}
+        return {
+            "seq": self._seq - 1,
+            "type": name,
+            "data": json.loads(text),
+            "at": datetime.now(UTC),
+            "keep_s": keep_s,
+        }
 
     def _step(self, event: StepEnded) -> dict[str, Any]:
         step = next(
@@ -220,7 +243,13 @@ class RunLog:
         for fields in batch:
             if "step_idx" in fields:
                 await self._port.append_step(StoredStep.model_validate(fields))
-        await self._port.append_events([StoredEvent.model_validate(f) for f in batch if "seq" in f])
+        events: dict[float, list[StoredEvent]] = {}
+        for fields in batch:
+            if "seq" in fields:
+                told = {name: value for name, value in fields.items() if name != "keep_s"}
+                events.setdefault(fields["keep_s"], []).append(StoredEvent.model_validate(told))
+        for keep_s, kept in events.items():
+            await self._port.append_events(kept, keep_s=keep_s)
 
     async def _stop(self) -> None:
         """A write that is cut off is done again: it counts once."""
@@ -230,7 +259,9 @@ class RunLog:
             await asyncio.wait([writer])
 
     def _redacted(self, data: dict[str, Any], longest: int | None = None) -> dict[str, Any]:
-        cleaned: dict[str, Any] = _clean(self._context.redact(data), longest)
+        words = str(data.get("type", "")).endswith(WORDS)
+        without = self._context.redact if words else self._context.redact_kept
+        cleaned: dict[str, Any] = _clean(without(data), longest)
         return cleaned
 
 

@@ -22,7 +22,7 @@ class SessionTrace:
     def __init__(self, folder: Path, *, website_id: str, context: Context) -> None:
         """Begin a session in `folder`. Raises `FileExistsError` where it holds one already."""
         self._writer = SessionWriter(
-            folder, session_id=context.run_id, website_id=website_id, clean=context.redact
+            folder, session_id=context.run_id, website_id=website_id, clean=context.redact_kept
         )
         self._pending: ActionDone | None = None
 

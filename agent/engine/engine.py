@@ -50,6 +50,7 @@ from agent.resilience.outcome import End, result_of, status_at
 from agent.resilience.replanner import Replanner
 from agent.resilience.strategies import usual_strategies
 from agent.session import Session
+from agent.telemetry import span
 from kb_schema.calls import ActionCall
 from kb_schema.read_backs import Happened
 from kb_schema.runs import RunResult, RunStatus, StepStatus
@@ -132,8 +133,10 @@ class Engine:
         """
         if depth > MAX_DEPTH:
             raise StepFailed(f"tasks call each other more than {MAX_DEPTH} deep", error="too_deep")
-        async with self.spare_tab.kept():
-            return await self._run_task(task_id, given or {}, depth)
+        told = {"website_id": self.session.website.website_id, "run_id": self.session.context.run_id}
+        with span("task", task_id=task_id, depth=depth, **told):
+            async with self.spare_tab.kept():
+                return await self._run_task(task_id, given or {}, depth)
 
     async def _run_task(self, task_id: str, given: Mapping[str, Any], depth: int) -> RunResult:
         session = self.session

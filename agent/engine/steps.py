@@ -34,6 +34,7 @@ from agent.recovering.checking import check_step, check_task, left_out_for_certa
 from agent.recovering.recovering import Mending
 from agent.recovering.remedying import Remedying
 from agent.recovering.rules import Remedy
+from agent.telemetry import span
 from kb_schema import vocabulary
 from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition
@@ -92,6 +93,12 @@ class Steps:
         """The step of that index, to its end, whatever that is. Raises what makes the task fail, and
         `Again`.
         """
+        step = run.steps[index]
+        told = {"task_id": run.task.task_id, "step_id": step.step_id, "action": step.action.canonical_type}
+        with span("step", **told):
+            await self._run(run, index)
+
+    async def _run(self, run: Run, index: int) -> None:
         session, step, started = self._session, run.steps[index], time.monotonic()
         action_type = step.action.canonical_type
         if index == 0:

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from playwright.async_api import Page
 
 from agent.errors import PersonNeeded
-from agent.events import Event, HealTried
+from agent.events import Event, HealTried, Struggling
 from agent.healing.by_words import Called, find_by_words
 from agent.healing.identity import Sighting, check, sight, unchanged
 from agent.healing.judging import leads_to, like_it
@@ -29,6 +29,7 @@ from agent.page.acting import Inspect, Performed
 from agent.page.errors import ElementChanged, GateFailed, Point
 from agent.page.gate import Passed
 from agent.page.locating import summary
+from agent.telemetry import traced
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.probes import Facts, Scope, Status
@@ -170,6 +171,8 @@ class Healer:
         # Without anything known beside the selector, a second look could only find the same.
         again = (meant.known is not None or bool(meant.calls)) and not meant.whichever
         rounds = self.policy.max_rounds if again else min(1, self.policy.max_rounds)
+        if rounds:
+            self._tell(Struggling("healing", meant.name))
         for number in range(1, rounds + 1):
             began = time.monotonic()
             did: list[str] = []
@@ -259,6 +262,7 @@ class Healer:
 
     # -- one round ---------------------------------------------------------------------------------
 
+    @traced("heal.find")
     async def _find(
         self,
         meant: Meant,
@@ -291,6 +295,7 @@ class Healer:
             return match
         return await self._expressed(meant, index, match, match.best)
 
+    @traced("heal.reveal")
     async def _reveal(self, failure: GateFailed | ElementChanged, number: int, did: list[str]) -> PageIndex:
         if isinstance(failure, GateFailed) and failure.point is Point.NOT_SCOPED:
             if self._dismiss is not None and await self._dismiss():

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import AgentError, InputMissing, PersonNeeded, StepFailed, touched_the_page
-from agent.events import RecoveryTried
+from agent.events import RecoveryTried, Struggling
 from agent.page.complaints import complaints
 from agent.page.errors import PageError, PageGone
 from agent.recovering import fixing, looking, retrying
@@ -104,6 +104,7 @@ class Mending:
                 yield remedy
 
     async def _try(self, remedy: Remedy, case: Case) -> Outcome:
+        self._engine.session.bus.tell(Struggling("recovering", case.names[0]))
         async with self._engine.unkept():
             outcome = await carry_out(remedy, case)
         step = self._run.steps[self._index]

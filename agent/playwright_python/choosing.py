@@ -1,0 +1,284 @@
+"""How a good engineer would write a locator for an element: what a person sees first, CSS last.
+
+Pure: from a selector and a fingerprint to expressions, best first. Which of them lead to the element is
+asked of the page in `proving.py`; nothing that was not proven belongs into a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from agent.playwright_python.writing import to_source
+from kb_schema.fingerprints import TEST_IDS, Fingerprint
+from kb_schema.pages.selecting.made_up import looks_made_up
+from kb_schema.playwright_calls import Expression, LocatorLink
+from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
+from kb_schema.templates import css_string
+
+_COUNTED = re.compile(r"(\S.{2,}?)[\s:·,\u2013-]*(?:\(\d[\d.,]*\)|\s\d[\d.,]*\s+[a-z][\w\s]*)$")
+"""`Inbox (3)`, `All contacts 48 contacts`: what it is called, and how many there are."""
+_BESIDE = re.compile(r"//(\w+)\[normalize-space\((?:\.?)\)=(['\"])(.+)\2\]/following-sibling::(\w+)\[1\]")
+MOST = 80
+"""Candidates for one element."""
+LONGEST_NAME = 80
+"""Characters; a longer name is cut at a word, since names are matched as parts."""
+FIELD_ROLES = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider"})
+"""What people know by its label rather than by what it is."""
+_LANDMARKS = ("navigation", "main", "complementary", "search", "banner", "contentinfo", "region")
+_GROUPS = ("group", "radiogroup", "tabpanel", "toolbar", "article", "menu")
+_TOLD_BY_TEXT = {"row": ("row",), "item": ("listitem", "article")}
+_NEVER_BY_TEXT = FIELD_ROLES | {"button", "link", "checkbox", "radio", "switch", "tab", "menuitem", "option"}
+_WRITABLE_ROLES = frozenset({
+    "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell",
+    "checkbox", "code", "columnheader", "combobox", "complementary", "contentinfo", "definition", "deletion",
+    "dialog", "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell",
+    "group", "heading", "img", "insertion", "link", "list", "listbox", "listitem", "log", "main", "marquee",
+    "math", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "meter", "navigation", "none",
+    "note", "option", "paragraph", "presentation", "progressbar", "radio", "radiogroup", "region", "row",
+    "rowgroup", "rowheader", "scrollbar", "search", "searchbox", "separator", "slider", "spinbutton", "status",
+    "strong", "subscript", "superscript", "switch", "tab", "table", "tablist", "tabpanel", "term", "textbox",
+    "time", "timer", "toolbar", "tooltip", "tree", "treegrid", "treeitem",
+})  # fmt: skip
+"""Those that Playwright's `get_by_role` is typed with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of an element, from its selector and its fingerprint."""
+
+    role: str
+    name: str
+    label: str
+    placeholder: str
+    text: str
+    tag: str
+    attributes: dict[str, str]
+    regions: tuple[tuple[str, str], ...]
+    """Kind and name, from the innermost to the outermost."""
+    telling: tuple[str, ...]
+    """Words of its row or item, the most telling first."""
+
+    @property
+    def is_field(self) -> bool:
+        """People know it by its label."""
+        return (
+            self.role in FIELD_ROLES
+            or self.attributes.get("type") == "file"
+            or (
+                self.tag in ("input", "select", "textarea")
+                and self.role not in ("button", "checkbox", "radio", "switch")
+            )
+        )
+
+
+def candidates(selector: Selector, fingerprint: Fingerprint | None) -> tuple[Expression, ...]:
+    """Ways to write the element down, best first: label (of fields), role and name, placeholder; the same
+    within a region; test id, text, title, id, CSS. None of them is proven yet.
+    """
+    known = _known(selector, fingerprint)
+    seen = list(_as_people_see_it(known))
+    said = list(_by_words(known))
+    scopes = list(_scopes(known))
+    ways: list[Expression] = [
+        *seen,
+        *_within(scopes, seen),
+        *_by_test_id(known),
+        *said,
+        *_within(scopes, said),
+        *_by_role_alone(known),
+        *_by_attributes(known),
+        *_by_css(selector),
+        *_within(scopes, [*_by_role_alone(known), *_by_tag(known)]),
+    ]
+    frame: Expression = (_call("frame_locator", selector.frame),) if selector.frame else ()
+    return tuple({to_source(way): frame + way for way in ways}.values())[:MOST]
+
+
+def _known(selector: Selector, fingerprint: Fingerprint | None) -> _Known:
+    known = fingerprint or Fingerprint()
+    named = {each.type: each for each in selector.ordered if isinstance(each, NameStrategy)}
+    by_role = named.get("role_name")
+    label, placeholder = named.get("label"), named.get("placeholder")
+    attributes = dict(known.attributes)
+    for each in selector.ordered:
+        if isinstance(each, ValueStrategy) and each.type in ("id", "data-testid", "data-qa"):
+            attributes.setdefault(each.type, each.value)
+    regions = tuple((words.partition(" ")[0], words.partition(" ")[2]) for words in reversed(known.region))
+    own = {known.name, known.text}
+    told = sorted(known.key, key=lambda words: not _says_something(words))
+    telling = [words for words in (*told, *known.row) if words not in own and _says_something(words)]
+    return _Known(
+        role=known.role or (by_role.role if by_role else None) or "",
+        name=known.name or (by_role.name if by_role else ""),
+        label=known.label or (label.name if label else ""),
+        placeholder=known.attributes.get("placeholder") or (placeholder.name if placeholder else ""),
+        text=known.text or "",
+        tag=known.tag or "",
+        attributes=attributes,
+        regions=regions,
+        telling=tuple(dict.fromkeys(telling))[:3],
+    )
+
+
+def _says_something(words: str) -> bool:
+    """A name rather than a number or a mark."""
+    return len(words) > 2 and any(char.isalpha() for char in words)
+
+
+# -- one element ---------------------------------------------------------------------------------------
+
+
+def _as_people_see_it(known: _Known) -> Iterator[Expression]:
+    by_label = list(_named("get_by_label", known.label)) if known.label else []
+    by_placeholder = list(_named("get_by_placeholder", known.placeholder)) if known.placeholder else []
+    by_role = list(_by_role(known))
+    if known.is_field:
+        named_by_it = known.name == known.placeholder
+        yield from by_label
+        yield from (*by_placeholder, *by_role) if named_by_it else (*by_role, *by_placeholder)
+    else:
+        yield from (*by_role, *by_label, *by_placeholder)
+
+
+def _by_role(known: _Known) -> Iterator[Expression]:
+    if known.role in _WRITABLE_ROLES and known.name:
+        short, whole = _short(known.name)
+        counted = _COUNTED.match(short)
+        if counted:  # tomorrow it is another number
+            yield (_call("get_by_role", known.role, name=counted[1]),)
+        yield (_call("get_by_role", known.role, name=short),)
+        if whole:
+            yield (_call("get_by_role", known.role, name=short, exact=True),)
+
+
+def _named(method: str, words: str) -> Iterator[Expression]:
+    """As a part of what it says, then as the whole."""
+    short, whole = _short(words)
+    yield (_call(method, short),)
+    if whole:
+        yield (_call(method, short, exact=True),)
+
+
+def _by_words(known: _Known) -> Iterator[Expression]:
+    if known.role not in _NEVER_BY_TEXT and known.text:
+        yield from _named("get_by_text", known.text)
+    for method, attribute in (("get_by_alt_text", "alt"), ("get_by_title", "title")):
+        if known.attributes.get(attribute):
+            yield from _named(method, known.attributes[attribute])
+
+
+def _by_role_alone(known: _Known) -> Iterator[Expression]:
+    if known.role in _WRITABLE_ROLES and known.role not in ("generic", "none", "presentation"):
+        yield (_call("get_by_role", known.role),)
+
+
+def _by_test_id(known: _Known) -> Iterator[Expression]:
+    for attribute in TEST_IDS:
+        value = known.attributes.get(attribute)
+        if value and not looks_made_up(value):
+            test_id = attribute == "data-testid"
+            yield (_call("get_by_test_id", value) if test_id else _css(f"[{attribute}={css_string(value)}]"),)
+
+
+def _by_attributes(known: _Known) -> Iterator[Expression]:
+    given = known.attributes.get("id")
+    if given and not looks_made_up(given):
+        plain = (
+            given.replace("-", "").replace("_", "").isalnum() and not given[0].isdigit() and given.isascii()
+        )
+        yield (_css(f"#{given}" if plain and given[0] != "-" else f"[id={css_string(given)}]"),)
+    for attribute in ("name", "aria-label", "href"):
+        value = known.attributes.get(attribute)
+        if value and not looks_made_up(value):
+            yield (_css(f"{known.tag}[{attribute}={css_string(value)}]"),)
+
+
+def _by_css(selector: Selector) -> Iterator[Expression]:
+    for each in selector.ordered:
+        if isinstance(each, ValueStrategy):
+            beside = _BESIDE.fullmatch(each.value)
+            if beside:  # a value by its term, as one would write it
+                yield (_call("locator", beside[1], has_text=beside[3]), _css(f"+ {beside[4]}"))
+            if each.type in ("css", "relational_css", "shadow_pierce", "fallback_css"):
+                yield (_css(" ".join(part.strip() for part in each.value.split(">>>"))),)
+            elif each.type in ("xpath", "xpath-text", "xpath-class"):
+                yield (_css(f"xpath={each.value}"),)
+
+
+def _by_tag(known: _Known) -> Iterator[Expression]:
+    if known.tag:
+        kind = known.attributes.get("type")
+        yield (_css(f"{known.tag}[type={css_string(kind)}]" if kind else known.tag),)
+
+
+# -- where it stands -----------------------------------------------------------------------------------
+
+
+def _within(scopes: Iterable[Expression], ways: Iterable[Expression]) -> Iterator[Expression]:
+    ways = list(ways)
+    return (scope + way for scope in scopes for way in ways)
+
+
+def _scopes(known: _Known) -> Iterator[Expression]:
+    """Regions to look in: its row by what tells it, the named ones, those there is one of; then a row within
+    a region around it.
+    """
+    rows = list(_rows(known))
+    yield from rows
+    named = [scope for kind, name in known.regions if name for scope in _named_region(kind, name)]
+    yield from named
+    alone = [scope for kind, _ in known.regions for scope in _region_alone(kind)]
+    yield from alone
+    yield from (outer + row for outer in (*named, *alone) for row in rows[:1])
+
+
+def _rows(known: _Known) -> Iterator[Expression]:
+    kind = next((kind for kind, _ in known.regions if kind in _TOLD_BY_TEXT), None)
+    for words in known.telling if kind else ():
+        for role in _TOLD_BY_TEXT[kind or "row"]:
+            yield (_call("get_by_role", role), _call("filter", has_text=_short(words)[0]))
+
+
+def _named_region(kind: str, name: str) -> Iterator[Expression]:
+    short, _ = _short(name)
+    if kind == "dialog":
+        yield from (((_call("get_by_role", role, name=short),)) for role in ("dialog", "alertdialog"))
+    elif kind == "form":
+        yield (_call("get_by_role", "form", name=short),)
+        yield (_css("form"), _call("filter", has_text=short))
+    elif kind == "landmark":
+        yield from ((_call("get_by_role", role, name=short),) for role in _LANDMARKS)
+    elif kind == "group":
+        yield from ((_call("get_by_role", role, name=short),) for role in _GROUPS)
+        yield (_call("get_by_role", "article"), _call("filter", has_text=short))
+    elif kind == "table":
+        yield (_call("get_by_role", "table", name=short),)
+
+
+def _region_alone(kind: str) -> Iterator[Expression]:
+    roles = {"dialog": ("dialog", "alertdialog"), "landmark": _LANDMARKS[:4], "table": ("table",)}
+    yield from ((_call("get_by_role", role),) for role in roles.get(kind, ()))
+    if kind == "form":
+        yield (_css("form"),)
+
+
+# -- links ---------------------------------------------------------------------------------------------
+
+
+def _short(words: str) -> tuple[str, bool]:
+    """The words, or as many whole ones of them as a reader bears; and whether these are all."""
+    if len(words) <= LONGEST_NAME:
+        return words, True
+    return words[:LONGEST_NAME].rpartition(" ")[0] or words[:LONGEST_NAME], False
+
+
+def _call(method: str, *arguments: JsonValue, **keywords: JsonValue) -> LocatorLink:
+    return LocatorLink(method=method, arguments=arguments, keywords=keywords)
+
+
+def _css(value: str) -> LocatorLink:
+    return _call("locator", value)

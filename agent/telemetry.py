@@ -1,0 +1,49 @@
+"""Spans of what the agent does (OpenTelemetry): agents, steps, heals, calls to the desk.
+
+Only the API is used: without an SDK set up (`periplus/telemetry.py` does that) nothing happens and nothing
+is paid. Attributes are plain values without secrets; whoever makes a span has redacted them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from opentelemetry import trace
+from opentelemetry.trace import Span, Status, StatusCode
+
+Value = str | bool | int | float
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_TRACER = trace.get_tracer("periplus")
+
+
+@contextmanager
+def span(name: str, **attributes: Value | None) -> Iterator[Span]:
+    """A span around a piece of work; an error that leaves it is noted by its type, never by its words."""
+    told = {f"periplus.{key}": value for key, value in attributes.items() if value is not None}
+    with _TRACER.start_as_current_span(
+        name, attributes=told, record_exception=False, set_status_on_exception=False
+    ) as opened:
+        try:
+            yield opened
+        except BaseException as exc:
+            opened.set_status(Status(StatusCode.ERROR, type(exc).__name__))
+            raise
+
+
+def traced(name: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
+    """Decorate a coroutine function: every call is a span (PACTS 4)."""
+
+    def wrap(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        @wraps(function)
+        async def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            with span(name):
+                return await function(*args, **kwargs)
+
+        return wrapped
+
+    return wrap
