@@ -1,7 +1,7 @@
 """Recording a browser page to a silent MP4, against a clock that narration and chapters share.
 
-Playwright's screencast sends a JPEG whenever the page changes; a pump repeats the newest one at a fixed
-rate into ffmpeg. Frame n of the file therefore shows the page as it was n/fps seconds after the start,
+The page's picture (`agent.media.picture`) changes whenever the page does; a pump repeats the newest frame
+at a fixed rate into ffmpeg. Frame n of the file therefore shows the page as it was n/fps seconds after the start,
 however seldom it changed. Voice, captions and chapters are added afterwards (`agent.media.mux`).
 """
 
@@ -14,18 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from playwright.async_api import Error as PlaywrightError
-
+from agent.media.picture import Picture
 from agent.media.tools import FFMPEG, MediaError, MediaToolFailed, tail_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.async_api import Page, ScreencastFrame
+    from playwright.async_api import Page
 
 JPEG_QUALITY = 85  # the picture is encoded once more; lower shows around text
-FIRST_FRAME_TIMEOUT_S = 2.0  # a page that paints nothing sends no frame: then a screenshot begins the film
 FINISH_TIMEOUT_S = 30.0  # how long ffmpeg may take to write what is left
 KEYFRAME_EVERY_S = 2  # where a player can jump to
 
@@ -49,56 +47,92 @@ class ScreenRecorder:
     the file; if ffmpeg itself is killed, what it had written can still be played (fragmented MP4).
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, picture: Picture | None = None
+    ) -> None:
+        """`picture`: one that others watch, too; it is started with the film where it was not before, and
+        stays when the film ends. None: the film has its own.
+        """
         self._clock = clock
-        self._page: Page | None = None
-        self._latest = b""
-        self._first_frame = asyncio.Event()
+        self._shared = picture is not None
+        self._picture = picture or Picture(quality=JPEG_QUALITY)
         self._film: _Film | None = None
         self._pump: asyncio.Task[None] | None = None
-        self._started_at = 0.0
+        self._started_at = self._before_s = 0.0
+        self._shape: tuple[tuple[int, int], int] | None = None
 
     async def start(
-        self, page: Page, path: Path, *, size: tuple[int, int] = (1280, 720), fps: int = 25
+        self, page: Page, path: Path | None, *, size: tuple[int, int] = (1280, 720), fps: int = 25
     ) -> None:
-        """Begin to film `page` into the MP4 `path`, `size` in pixels (even numbers).
+        """Begin to film `page` into the MP4 `path`, `size` in pixels (even numbers); None: nothing is
+        filmed until the first `cut`.
 
         Returns when the first picture is there; `now()` counts from that moment. Raises MediaToolMissing
         without ffmpeg, MediaError when already recording.
         """
-        if self._film is not None:
+        if self._shape is not None:
             raise MediaError("this recorder has been started already; use a new one for another film")
-        self._film = await _Film.open(path, size, fps)
+        self._shape = size, fps
+        FFMPEG.require()
+        self._film = await _Film.open(path, size, fps) if path is not None else None
         try:
-            await self.follow(page)
-            if not self._latest:
-                await self._await_first_frame(page)
+            if self._picture.running:
+                await self._picture.follow(page)
+            else:
+                await self._picture.start(page, size, fps)
         except BaseException:
-            await self._film.close()
+            if self._film is not None:
+                await self._film.close()
             raise
-        self._started_at = self._clock()
-        self._pump = asyncio.create_task(self._run_pump(self._film), name="screen-recorder")
+        self._begin_pump()
 
     async def follow(self, page: Page) -> None:
         """Film `page` from now on. The last picture of the page before stays until the new one paints."""
-        if self._film is None:
+        if self._shape is None:
             raise MediaError("start the recorder before it can follow a page")
-        if page is self._page:
-            return
-        await self._leave_page()
-        width, height = self._film.size
-        await page.screencast.start(
-            on_frame=self._note_frame,
-            size={"width": width, "height": height},
-            quality=JPEG_QUALITY,
-        )
-        self._page = page
+        await self._picture.follow(page)
+
+    async def cut(self, path: Path | None) -> Recording | None:
+        """End the film here and go on in another file; None: nothing is filmed until the next cut.
+
+        Returns what was filmed since the last cut, None where that was nothing. `now()` stands still
+        where nothing is filmed. Raises as `start` and `stop` do.
+        """
+        if self._shape is None:
+            raise MediaError("start the recorder before it can cut")
+        ended = await self._end_film(self._film) if self._is_rolling and self._film else None
+        if path is not None:
+            self._film = await _Film.open(path, *self._shape)
+            self._begin_pump()
+        return ended
+
+    def lay(self, seconds: float) -> None:
+        """A piece of film made elsewhere goes in here: `now()` goes on behind it.
+
+        Raises MediaError while something is being filmed.
+        """
+        if self._is_rolling:
+            raise MediaError("film made elsewhere is laid between two cuts")
+        self._before_s += seconds
 
     def now(self) -> float:
         """Return the seconds of film so far: the position at which something happening now is seen."""
-        if self._pump is None:
+        if self._shape is None:
             raise MediaError("start the recorder before asking for its time")
+        return self._before_s + (self._clip_s() if self._is_rolling else 0.0)
+
+    @property
+    def _is_rolling(self) -> bool:
+        return self._film is not None and not self._film.is_over
+
+    def _clip_s(self) -> float:
+        """Seconds since the last cut."""
         return self._clock() - self._started_at
+
+    def _begin_pump(self) -> None:
+        self._started_at = self._clock()
+        if self._film is not None:
+            self._pump = asyncio.create_task(self._run_pump(self._film), name="screen-recorder")
 
     @property
     def failed(self) -> bool:
@@ -106,46 +140,49 @@ class ScreenRecorder:
         return self._pump is not None and self._pump.done() and not self._pump.cancelled()
 
     async def stop(self) -> Recording:
-        """End the film and return what it is. May be called again, with the same answer.
+        """End the film and return what it is since the last cut. May be called again, with the same answer.
 
         Raises MediaToolFailed if ffmpeg broke off; the file then has what came before.
         """
-        film = self._film
-        if film is None or self._pump is None:
-            raise MediaError("the recorder was not started")
-        if not self._pump.done():
-            film.write_until(self.now(), self._latest)
-            self._pump.cancel()
-        await asyncio.wait([self._pump])
-        await self._leave_page()
-        if not self._pump.cancelled() and (bug := self._pump.exception()) is not None:
-            await film.close()
-            raise bug
-        return await film.close()
-
-    def _note_frame(self, frame: ScreencastFrame) -> None:
-        self._latest = frame["data"]
-        self._first_frame.set()
-
-    async def _await_first_frame(self, page: Page) -> None:
+        if self._film is None:
+            await self._leave_page()
+            raise MediaError("the recorder was not started, or nothing was filmed")
         try:
-            await asyncio.wait_for(self._first_frame.wait(), FIRST_FRAME_TIMEOUT_S)
-        except TimeoutError:
-            self._latest = await page.screenshot(type="jpeg", quality=JPEG_QUALITY)
+            return await self._end_film(self._film)
+        finally:
+            await self._leave_page()
+
+    async def _end_film(self, film: _Film) -> Recording:
+        """Write what is due and close the file. Raises MediaToolFailed."""
+        pump = self._pump
+        if film.is_over or pump is None:
+            return await film.close()
+        if not pump.done():
+            film.write_until(self._clip_s(), self._latest)
+            pump.cancel()
+        await asyncio.wait([pump])
+        self._before_s += film.frames / film.fps
+        recording = await film.close()
+        if not pump.cancelled() and (bug := pump.exception()) is not None:
+            raise bug
+        return recording
+
+    @property
+    def _latest(self) -> bytes:
+        frame = self._picture.latest
+        return b"" if frame is None else frame.jpeg
 
     async def _leave_page(self) -> None:
-        page, self._page = self._page, None
-        if page is not None:
-            with suppress(PlaywrightError):  # a page that is closed films nothing anyway
-                await page.screencast.stop()
+        if not self._shared:
+            await self._picture.stop()
 
     async def _run_pump(self, film: _Film) -> None:
         """Write the newest picture once per frame time; frames that came late are made up for at once."""
         while film.is_open:
-            film.write_until(self.now(), self._latest)
+            film.write_until(self._clip_s(), self._latest)
             await film.drain()
             due = (film.frames + 1) / film.fps
-            await asyncio.sleep(max(0.0, due - self.now()))
+            await asyncio.sleep(max(0.0, due - self._clip_s()))
 
 
 class _Film:
@@ -169,7 +206,9 @@ class _Film:
         self.size = size
         self.fps = fps
         self.frames = 0
+        self._ended = False
         self.is_open = True
+        """Frames can still be written: ffmpeg lives."""
 
     @classmethod
     async def open(cls, path: Path, size: tuple[int, int], fps: int) -> _Film:
@@ -200,8 +239,14 @@ class _Film:
         except (BrokenPipeError, ConnectionResetError):
             self.is_open = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its end has been asked for."""
+        return self._ended
+
     async def close(self) -> Recording:
         """End the input, wait for ffmpeg and say what was made; raises MediaToolFailed."""
+        self._ended = True
         if self._outcome is None:
             self._outcome = await self._finish()
         if isinstance(self._outcome, MediaToolFailed):

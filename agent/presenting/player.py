@@ -1,44 +1,71 @@
 """Playing a presentation flow: segments in order, words and work at the same time (KS 6.3).
 
-Navigation is never in a flow: a segment names a task or a screen, and the guide finds the way.
+Navigation is never in a flow: a segment names a task or a screen, and the guide finds the way. How one
+segment is told is `segments.py`, what leads from one to the next `transitions.py`, where a visitor leads it
+`detours.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
-from agent.engine.calls import fill_condition
-from agent.engine.engine import Engine
 from agent.engine.extract import as_css
-from agent.engine.inputs import map_inputs
-from agent.engine.workflows import run_work
-from agent.errors import AgentError, StepFailed
+from agent.errors import AgentError
 from agent.events import Event, ScreenSeen
 from agent.page.errors import PageError, PageGone
-from agent.page.gate import pass_gate
+from agent.presenting.asking import ANSWER_S, VisitorAsker
+from agent.presenting.bridging import Bridge
+from agent.presenting.detours import Detours
+from agent.presenting.engagement import VISITOR_NAME, Watch
+from agent.presenting.floor import Detour, Detoured, Floor
 from agent.presenting.narrator import Narrator
-from agent.presenting.presenter import Presenter, Telling
 from agent.presenting.records import (
+    Narrated,
     Presentation,
     SegmentEnded,
     SegmentRecord,
     SegmentStarted,
     SegmentStatus,
+    TookDetour,
 )
+from agent.presenting.scheduling import Choice
+from agent.presenting.segments import LeftOut, Segments
 from agent.presenting.stage import Stage
+from agent.presenting.telling import Telling
+from agent.presenting.timing import Timing
+from agent.presenting.transitions import Ways
+from agent.presenting.visible import shows_personal
 from agent.session import Session
-from kb_schema.conditions import BaseCondition, UserInterest
-from kb_schema.presentation import PresentationFlow, Segment
-from kb_schema.probes import Facts, Status, Verdict, unknown
-from kb_schema.selectors import Selector
+from kb_schema.presentation import CURRENT, NEXT, PresentationFlow, Segment
+from kb_schema.telling import in_language
 
 PASSWORDS = "input[type=password]"
 MASK_COLOR = "#334155"
-BRIDGE = "That did not go as planned, so let me show you the next part."
-"""Said when a segment cannot be saved."""
+AHEAD = 2
+"""Segments whose words are synthesised before their turn."""
+
+
+MOST_TRIES = 2
+"""Of a segment that failed, where the flow says to resume with it."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """What one flow is played with."""
+
+    flow: PresentationFlow
+    timing: Timing
+    ways: Ways
+    bridge: Bridge
+    goto: int | None = None
+    """The segment a fallback path leads to."""
+    ended: str | None = None
+    """Why the show is to be over."""
 
 
 class Player:
@@ -53,231 +80,142 @@ class Player:
         stage: Stage | None = None,
         speed: float = 1.0,
         instant: bool = False,
+        floor: Floor | None = None,
+        language: str | None = None,
+        window_s: float | None = None,
+        observed: Mapping[str, float] | None = None,
     ) -> None:
-        """`clock`: seconds of film. `instant`: no words, no pauses, no pointer; only the work."""
+        """`clock`: seconds of film. `instant`: no words, no pauses, no pointer; only the work.
+
+        `floor`: lets a visitor in; None: there is none. `language`: None is the flow's own. `window_s`:
+        seconds the show is to take, instead of the flow's own window. `observed`: segment -> seconds it took
+        in earlier shows, at speed 1 and as authored.
+        """
         self._stage = None if instant else stage
         self._session, self._narrator = session, narrator
         self._clock, self._speed, self._instant = clock, speed, instant
-        self._telling = Telling(session, narrator, self._stage, speed, instant)
-        self._presenter = Presenter(self._telling)
-        self.engine = Engine(session, self._presenter)
+        self._language, self._floor = language, floor
+        self._window_s, self._observed = window_s, observed
+        self._telling = Telling(session, narrator, self._stage, speed, instant, floor)
+        self._segments = Segments(self._telling)
+        self.engine = self._segments.engine
         self._record: SegmentRecord | None = None
+        self._flow: PresentationFlow | None = None
+        self._course: _Course | None = None
+        self._watch: Watch | None = None
+        self._at = 0
+        """The segment the story is at: where it goes on after a detour."""
+        self._then: int | None = None
+        """Where it goes on after a segment that is told again."""
+        self._asked_for = False
+        """The visitor wants to see the segment the story is at: nothing passes it over."""
+        self._ahead: dict[str, asyncio.Task[None]] = {}
         self.presentation = Presentation("", "")
-        session.bus.listen(self._note_screen)
+        session.bus.listen(self._note)
 
     async def play(self, flow_id: str) -> Presentation:
         """Play a flow to its end. Raises `NotInKnowledge`, `KnowledgeUnavailable`,
         `SiteUnreachable` at its start, and `PageGone`; a segment that fails is passed over with grace.
         """
-        flow = await self._session.knowledge.flow(flow_id)
-        self.presentation = Presentation(flow.flow_id, flow.name, len(flow.segments))
+        authored = await self._session.knowledge.flow(flow_id)
+        flow = self._flow = in_language(authored, self._language)
+        self._segments.language = flow.language
+        self._segments.own_language = flow.language == authored.language
+        self.presentation = Presentation(
+            flow.flow_id,
+            flow.name,
+            len(flow.segments),
+            of_flow=frozenset(each.segment_id for each in flow.segments),
+        )
         await self.engine.guide.arrive()
-        segments = flow.ordered_segments
-        index = 0
-        while index < len(segments):
-            await self._segment(flow, segments[index], self._recorded(segments[index]), index)
-            following, reason = await self._next(flow, index)
-            for passed_over in segments[index + 1 : following]:
-                self._pass_over(passed_over, reason)
-            index = following
+        timing = Timing(
+            flow,
+            self._telling,
+            self._clock,
+            speed=self._speed,
+            window_s=self._window_s,
+            observed=self._observed,
+        )
+        self._course = _Course(
+            flow, timing, Ways(self._session, flow, timing, self.words), self._bridge(flow)
+        )
+        self.presentation.window = (timing.window.min_s, timing.window.max_s)
+        asker = self._session.context.asker
+        if self._floor is not None and asker is None:
+            self._session.context.asker = VisitorAsker(self._telling, self._floor, flow.language)
+        try:
+            await self._story(self._course)
+        finally:
+            self._session.context.asker = asker
+            self._course.bridge.close()
+            for ahead in self._ahead.values():
+                ahead.cancel()
         await self._narrator.finished()
         self._narrator.close()
         if self._stage is not None:
             await self._stage.caption("")
+        self.presentation.tempo = timing.tempo.ratio
         self.presentation.end(self._clock())
         return self.presentation
 
-    # -- one segment -----------------------------------------------------------------------------
-
-    def _recorded(self, segment: Segment) -> SegmentRecord:
-        record = SegmentRecord(
-            segment.segment_id, _title(segment), segment.type, segment.required, self._clock()
-        )
-        self.presentation.segments.append(record)
-        return record
-
-    def _pass_over(self, segment: Segment, reason: str) -> None:
-        """A segment that a transition leads past: it is told, and a required one is missed."""
-        record = self._recorded(segment)
-        record.status, record.reason, record.end_s = SegmentStatus.SKIPPED, reason, record.start_s
-        self._session.bus.tell(SegmentEnded(segment.segment_id, record.status, reason))
-
-    async def _segment(
-        self, flow: PresentationFlow, segment: Segment, record: SegmentRecord, index: int
-    ) -> None:
-        bus = self._session.bus
-        bus.tell(
-            SegmentStarted(
-                segment.segment_id, record.title, index + 1, len(flow.segments), self.remaining(flow)
-            )
-        )
-        reason = await self._reason_to_skip(flow, segment)
-        if reason is not None:
-            record.status, record.reason = SegmentStatus.SKIPPED, reason
-        else:
-            self._record = record
+    async def _story(self, course: _Course) -> None:
+        detours, segments = Detours(self), course.flow.ordered_segments
+        self._at = 0
+        while self._at < len(segments):
             try:
-                await self._show(flow, segment, record)
-                record.status = SegmentStatus.SHOWN
-            except PageGone as exc:
-                record.status, record.reason = SegmentStatus.FAILED, self._redacted(str(exc))
-                raise  # without a page there is nothing left to show
-            except (AgentError, PageError) as exc:
-                record.status, record.reason = SegmentStatus.FAILED, self._redacted(str(exc))
-                await self._telling.say(BRIDGE, {})
-            record.picture = await self._picture()
-            self._record = None
-        record.end_s = self._clock()
-        bus.tell(SegmentEnded(segment.segment_id, record.status, record.reason))
+                await self._one(course)
+            except Detoured as detoured:
+                self._at = await detours.take(detoured.detour, self._at)
+            if course.ended is not None:
+                self.pass_over(segments[self._at :], course.ended)
+                return
 
-    async def _show(self, flow: PresentationFlow, segment: Segment, record: SegmentRecord) -> None:
-        values = self._words(flow)
-        if self._stage is not None:
-            await self._stage.chapter(record.title)
-        match segment.type:
-            case "conversational":
-                await self._hooks(segment, "before", values)
-                await self._telling.say(segment.narration_template, values)
-                await self._narrator.finished()
-                await self._hooks(segment, "after", values)
-            case "explanation":
-                await self._explain(segment, values)
-            case "task_execution":
-                await self._demonstrate(segment, record, values)
-
-    async def _explain(self, segment: Segment, values: dict[str, Any]) -> None:
-        await self._hooks(segment, "before", values)
-        await self.engine.guide.go_to(segment.screen_id or "")
-        await self._telling.say(segment.narration_template, values)
-        if not self._instant:
-            await self._scroll_and_point(segment)
-        await self._hooks(segment, "during", values)
-        await self._narrator.finished()
-        if self._stage is not None:
-            await self._stage.ring(None)
-        await self._hooks(segment, "after", values)
-
-    async def _demonstrate(self, segment: Segment, record: SegmentRecord, values: dict[str, Any]) -> None:
-        inputs = await map_inputs(
-            segment.input_mapping, self._session.context, scrape=self.engine.scrape, built_ins=values
+    def _bridge(self, flow: PresentationFlow) -> Bridge:
+        """Who speaks while something goes wrong."""
+        floor = self._floor
+        bridge = Bridge(
+            self._bridged,
+            remaining_s=lambda: self._narrator.remaining_s,
+            held=lambda: floor is not None and floor.raised,
+            tell=self._session.bus.tell,
+            language=flow.language,
+            authored={str(kind): said for kind, said in flow.bridging.items()},
+            instant=self._instant,
         )
-        values |= {**self._session.context.session, **inputs}  # persisted under another name, too
-        await self._hooks(segment, "before", values)
-        await self._telling.say(segment.narration_template, values)
-        self._presenter.begin(segment, values)
-        result = await run_work(self.engine, segment.task_id or "", inputs)
-        self._presenter.end()
-        record.run = result
-        if not result.succeeded:
-            raise AgentError(result.error or f"task {segment.task_id} failed", hint=result.hint)
-        values |= result.outputs
-        await self._narrator.finished()
-        await self._hooks(segment, "after", values)
+        self._session.bus.listen(bridge)
+        return bridge
 
-    async def _hooks(self, segment: Segment, when: str, values: Mapping[str, Any]) -> None:
-        """Hooks of a kind that are tied to no step, in order; nobody leaves while told what was done."""
-        hooks = [h for h in segment.narrative_hooks if h.hook_type == when and h.step_id is None]
-        for hook in hooks:
-            await self._telling.say(hook.narration, values)
-        if when == "after" and hooks:
+    async def _bridged(self, text: str) -> None:
+        """Between the sentences of the story: no safe point, for it is not the player who speaks."""
+        spoken = await self._narrator.say(self._redacted(text))
+        if spoken is not None:
+            self._session.bus.tell(Narrated(spoken.text, spoken.start_s))
+
+    # -- what a host may ask -----------------------------------------------------------------------
+
+    @property
+    def flow(self) -> PresentationFlow | None:
+        """The flow as it is told, in its language; None before it is played."""
+        return self._flow
+
+    @property
+    def current(self) -> Segment | None:
+        """The segment that is being told, or comes next; None before the first and after the last."""
+        segments = self._flow.ordered_segments if self._flow is not None else ()
+        return segments[self._at] if self._at < len(segments) else None
+
+    @property
+    def remaining_s(self) -> float | None:
+        """What is left of the window, as seconds at speed 1; None where there is none."""
+        return None if self._course is None else self._course.timing.remaining_s
+
+    async def say(self, text: str, *, to_end: bool = True) -> None:
+        """Speak as the presenter: `{x}` is filled with the show's values, secrets are blotted out."""
+        await self._telling.say(text, self.words())
+        if to_end:
             await self._narrator.finished()
 
-    async def _scroll_and_point(self, segment: Segment) -> None:
-        """Move through the page while it is explained, in as many parts as there is to show."""
-        page, scrolling = self._session.page, segment.scrolling
-        stops = scrolling.max_scrolls if scrolling.enabled else 0
-        parts = stops + len(segment.highlights)
-        if parts == 0:
-            return
-        share = self._narrator.remaining_s / (parts + 1)
-        elements = await self._session.elements()
-        for name in segment.highlights:
-            if name in elements and self._stage is not None:
-                await self._ring(elements[name].selector)
-            await page.wait_for_timeout(share * 1000)
-        if self._stage is not None:
-            await self._stage.ring(None)
-        for _ in range(stops):
-            await page.mouse.wheel(0, 360 if scrolling.strategy == "incremental" else 4000)
-            await page.wait_for_timeout(share * 1000)
-        if stops:
-            await page.evaluate("window.scrollTo({top: 0, behavior: 'smooth'})")
-
-    async def _ring(self, selector: Selector) -> None:
-        try:
-            gated = await pass_gate(self._session.page, selector, timeout_s=1.0)
-            box = await gated.pointer.bounding_box()
-        except (PageError, PlaywrightError):
-            return  # only a highlight: an element that cannot be shown now is not pointed at
-        if self._stage is not None and box is not None:
-            await self._stage.ring(dict(box))  # type: ignore[arg-type]  # a TypedDict of floats
-
-    # -- words, time and ways ----------------------------------------------------------------------
-
-    def remaining(self, flow: PresentationFlow) -> float | None:
-        """Seconds left of the flow's window, as authored (at speed 1)."""
-        window = flow.duration.max or flow.duration.estimated
-        if window is None:
-            return None
-        return window - self._clock() * (1.0 if self._instant else self._speed)
-
-    async def _reason_to_skip(self, flow: PresentationFlow, segment: Segment) -> str | None:
-        """Why a segment is passed over; None to show it. A required one always is shown."""
-        if segment.required or not segment.can_skip:
-            return None
-        remaining = self.remaining(flow)
-        verdicts = await self._judge(flow, segment.skip_conditions)
-        for condition, verdict in zip(segment.skip_conditions, verdicts, strict=True):
-            if verdict.held:
-                return self._redacted(f"{condition.type}: {verdict.evidence}")
-        if remaining is not None and remaining < _needed(flow, segment):
-            for path in flow.fallback_paths:
-                if path.condition == "time_running_out" and segment.segment_id in path.segments_to_skip:
-                    return f"time_running_out: {remaining:.0f} s remain"
-        return None
-
-    async def _next(self, flow: PresentationFlow, index: int) -> tuple[int, str]:
-        """The index of the segment after this one, and why those between are passed over (KS 4.5).
-
-        Only ever forwards, whatever the knowledge says: no segment is told twice.
-        """
-        segments, following = flow.ordered_segments, index + 1
-        here = segments[index].segment_id
-        transition = next((t for t in reversed(flow.transitions) if t.from_segment == here), None)
-        if transition is None or following >= len(segments):
-            return following, ""
-        wanted, reason = transition.to_segment, f"the transition from {here} leads past it"
-        if transition.type == "conditional" and transition.condition is not None:
-            condition = transition.condition
-            (verdict,) = await self._judge(flow, [condition])
-            reason = self._redacted(f"{condition.type}: {verdict.evidence}")
-            # In a demo without a visitor nobody can say what interests them, and a story with all
-            # its parts is better than one without: not said counts as interested. Any other
-            # condition that cannot be told does not hold.
-            unsaid = isinstance(condition, UserInterest) and verdict.status is Status.UNKNOWN
-            if not verdict.held and not unsaid:
-                return _later(segments, transition.fallback_segment, index), reason
-        target = _later(segments, wanted, index)
-        if transition.narration_template and await self._reason_to_skip(flow, segments[target]) is None:
-            await self._telling.say(transition.narration_template, self._words(flow))
-        return target, reason
-
-    async def _judge(self, flow: PresentationFlow, conditions: Sequence[BaseCondition]) -> list[Verdict]:
-        """How the flow's own conditions come out, its clock among the facts."""
-        values = self._words(flow)
-        facts = Facts(remaining_seconds=self.remaining(flow))
-        verdicts: list[Verdict] = []
-        for condition in conditions:
-            try:
-                verdicts += await self._session.judge([fill_condition(condition, values)], values, facts)
-            except StepFailed as exc:  # a value nobody has given yet: it cannot be told
-                verdicts.append(unknown(str(exc)))
-        return verdicts
-
-    def _redacted(self, text: str) -> str:
-        return str(self._session.context.redact(text))
-
-    def _words(self, flow: PresentationFlow) -> dict[str, Any]:
+    def words(self) -> dict[str, Any]:
         """What narration may name: the session's values and the presenter's own name."""
         context = self._session.context
         outputs = {name: value for out in context.outputs.values() for name, value in out.items()}
@@ -287,15 +225,201 @@ class Player:
             screen_id=self._session.screen_id,
             url=self._session.page.url,
         )
-        return {"agent_name": flow.presenter, **built_ins, **outputs, **context.session}
+        name = self._flow.presenter if self._flow is not None else ""
+        return {"agent_name": name, **built_ins, **outputs, **context.session}
 
-    def _note_screen(self, event: Event) -> None:
+    # -- one segment -----------------------------------------------------------------------------
+
+    async def _one(self, course: _Course) -> None:
+        """The segment the story is at, and the way to the next one. Raises `Detoured`."""
+        segments, index = course.flow.ordered_segments, self._at
+        await self._telling.safe_point()
+        then, self._then = self._then, None
+        asked_for, self._asked_for = self._asked_for, False
+        course.timing.begin()
+        record = await self._segment(course, segments[index], index, asked_for=asked_for)
+        if course.ended is not None or course.goto is not None or then is not None:
+            self._at, course.goto = next(i for i in (course.goto, then, index + 1) if i is not None), None
+            return
+        way = await course.ways.after(index)
+        self.pass_over(segments[index + 1 : way.index], way.reason)
+        self._at = way.index
+        if way.transition is not None and way.index < len(segments):
+            narration = way.transition.narration_template
+            if narration and (await self._choice(course, segments[way.index])).depth is not None:
+                await self._telling.say(narration, self.words())
+            if way.transition.type == "sequential":
+                await self._telling.finished()
+        if record.status is SegmentStatus.SHOWN and record.depth is not None:
+            course.timing.ended(segments[index], record.depth)
+
+    def record(self, segment: Segment, *, aside: bool = False) -> SegmentRecord:
+        """A segment begins to be told."""
+        title = segment.heading
+        begun = SegmentRecord(
+            segment.segment_id, title, segment.type, segment.required, self._clock(), aside=aside
+        )
+        self.presentation.segments.append(begun)
+        return begun
+
+    def pass_over(self, segments: tuple[Segment, ...], reason: str) -> None:
+        """Segments the story does not come to: they are told of, and a required one is missed."""
+        for segment in segments:
+            if self.presentation.was_shown(segment.segment_id):
+                continue
+            record = self.record(segment)
+            record.status, record.reason, record.end_s = SegmentStatus.SKIPPED, reason, record.start_s
+            self._session.bus.tell(SegmentEnded(segment.segment_id, record.status, reason))
+
+    async def _segment(
+        self, course: _Course, segment: Segment, index: int, *, asked_for: bool
+    ) -> SegmentRecord:
+        record = self.record(segment)
+        self._session.bus.tell(
+            SegmentStarted(
+                segment.segment_id, record.title, index + 1, len(course.flow.segments), self.remaining_s
+            )
+        )
+        choice = Choice(segment.told_at) if asked_for else await self._choice(course, segment)
+        if choice.depth is None:
+            record.status, record.reason, record.end_s = SegmentStatus.SKIPPED, choice.reason, self._clock()
+            self._session.bus.tell(SegmentEnded(segment.segment_id, record.status, choice.reason))
+            return record
+        record.depth, record.note = choice.depth, choice.reason or None
+        told = segment.at(choice.depth)
+        record.expected_s = told.duration
+        self._prepare(course, index)
+        await self.show(told, record)
+        return record
+
+    async def _choice(self, course: _Course, segment: Segment) -> Choice:
+        """What becomes of a segment whose turn it is, and why; a required one always is shown."""
+        if any(
+            s.aside and s.status is SegmentStatus.SHOWN and s.segment_id == segment.segment_id
+            for s in self.presentation.segments
+        ):
+            return Choice(None, "it was shown already, when the visitor asked for it")
+        reason = await course.ways.reason_to_skip(segment)
+        if reason is not None:
+            return Choice(None, reason)
+        segments = course.flow.ordered_segments
+        following = [each.segment_id for each in segments if each.order >= segment.order]
+        to_come = [each for each in following if not self.presentation.was_shown(each)]
+        if segment.segment_id not in to_come:
+            return Choice(segment.told_at)
+        return course.timing.choose(segment, to_come)
+
+    def _prepare(self, course: _Course, index: int) -> None:
+        """Have the next segments' words synthesised while this one is told."""
+        for segment in course.flow.ordered_segments[index : index + AHEAD]:
+            if segment.segment_id not in self._ahead:
+                texts = [segment.narration_template, *(hook.narration for hook in segment.narrative_hooks)]
+                self._ahead[segment.segment_id] = asyncio.create_task(
+                    self._telling.prepare(texts, self.words()), name="synthesis"
+                )
+
+    async def show(self, segment: Segment, record: SegmentRecord) -> None:
+        """Tell one segment, and note how it went. Raises `Detoured` and `PageGone`."""
+        outer, self._record = self._record, record
+        watch = self._watch = Watch(segment.rules, self._clock)
+        spoken_before = len(self._narrator.spoken)
+        try:
+            await self._tell(segment, record)
+            record.status = SegmentStatus.SHOWN
+            record.violations = watch.violations(
+                self._narrator.spoken[spoken_before:],
+                record.run,
+                visitor=self._session.context.session.get(VISITOR_NAME),
+                heard=not self._telling.instant,
+            )
+        except Detoured as detoured:
+            finished = record.run is not None and record.run.succeeded
+            record.status, record.reason = _left(detoured.detour, finished=finished)
+            raise
+        except LeftOut as exc:
+            record.status, record.reason = SegmentStatus.SKIPPED, self._redacted(str(exc))
+        except PageGone as exc:
+            record.status, record.reason = SegmentStatus.FAILED, self._redacted(str(exc))
+            raise  # without a page there is nothing left to show
+        except (AgentError, PageError) as exc:
+            record.status, record.reason = SegmentStatus.FAILED, self._redacted(str(exc))
+            await self._failed(segment, record)
+        finally:
+            self._record, self._watch = outer, None
+            if record.status is not SegmentStatus.STARTED:
+                await self._ended(record)
+
+    async def _ended(self, record: SegmentRecord) -> None:
+        if not record.screens and self._session.screen_id is not None:
+            record.screens.append(self._session.screen_id)  # where it was already
+        record.picture = await self._picture()
+        record.end_s = self._clock()
+        self._session.bus.tell(SegmentEnded(record.segment_id, record.status, record.reason))
+
+    async def _tell(self, segment: Segment, record: SegmentRecord) -> None:
+        done = self.presentation.finished_run(segment.segment_id)
+        if done is None:
+            await self._segments.tell(segment, record, self.words())
+        else:
+            record.reason = "told again; what was done in it is not done twice"
+            await self._segments.tell_again(segment, next(iter(done.screens[-1:]), None), self.words())
+
+    async def _failed(self, segment: Segment, record: SegmentRecord) -> None:
+        """A segment cannot be saved: the flow's own path for that, else it is passed over with grace."""
+        course = self._course
+        assert course is not None  # noqa: S101 - segments are told while a flow is played
+        segments = course.flow.ordered_segments
+        index = next((i for i, s in enumerate(segments) if s.segment_id == segment.segment_id), self._at)
+        path = course.flow.fallback("segment_failed", segment.segment_id)
+        if path is not None and path.action == "stop":
+            course.ended = f"the flow ends where {segment.segment_id} fails"
+        if path is not None and path.narration_template:
+            await self._telling.say(path.narration_template, self.words())
+        else:
+            last = index + 1 >= len(segments) or course.ended is not None
+            await course.bridge.pass_over(last=last)
+        if path is None or course.ended is not None or record.aside:
+            return  # after an aside, the story goes on where it was
+        if path.action == "pause_and_ask" and self._floor is not None and not self._instant:
+            await self._narrator.finished()
+            heard = await self._floor.listen(ANSWER_S / self._telling.speed)
+            if heard is not None:
+                self._floor.hear(heard.text, by=heard.by)  # attended to at the next safe point
+        tried = sum(s.segment_id == segment.segment_id for s in self.presentation.segments)
+        if path.resume_point == CURRENT and tried < MOST_TRIES:
+            course.goto = index
+        elif path.resume_point not in (None, CURRENT, NEXT):
+            target = next((i for i, s in enumerate(segments) if s.segment_id == path.resume_point), index)
+            if target > index:
+                self.pass_over(segments[index + 1 : target], f"{segment.segment_id} failed")
+                course.goto = target
+
+    # -- words, time and ways ----------------------------------------------------------------------
+
+    def detoured(self, detour: Detour, then: int | None) -> None:
+        """The story takes a detour; `then`: where it goes on after the segment it leads to."""
+        self._then, self._asked_for = then, detour.kind in ("back", "segment")
+        self.presentation.detours += 1
+        self._session.bus.tell(
+            TookDetour(detour.kind, detour.segment_id or detour.task_id or detour.screen_id)
+        )
+
+    def _redacted(self, text: str) -> str:
+        return str(self._session.context.redact(text))
+
+    def _note(self, event: Event) -> None:
+        if self._watch is not None:
+            self._watch(event)
         if isinstance(event, ScreenSeen) and event.screen_id is not None and self._record is not None:
             self._record.screens.append(event.screen_id)
 
     async def _picture(self) -> bytes | None:
-        """The page without what was typed into secret fields, as far as CSS can name them."""
+        """The page without what was typed into secret fields, as far as CSS can name them; none where it
+        shows what a visitor said.
+        """
         page = self._session.page
+        if await shows_personal(self._session):
+            return None
         secret = [as_css(way) for selector in self._session.secret_fields for way in selector.ordered]
         hidden = [page.locator(css) for css in (PASSWORDS, *filter(None, dict.fromkeys(secret)))]
         try:
@@ -306,17 +430,11 @@ class Player:
             return None  # a picture less; the segment itself was shown
 
 
-def _later(segments: Sequence[Segment], wanted: str | None, index: int) -> int:
-    """The index of the wanted segment; of the next one where it is none, or not a later one."""
-    following = index + 1
-    return next((i for i in range(following, len(segments)) if segments[i].segment_id == wanted), following)
-
-
-def _title(segment: Segment) -> str:
-    return segment.title or segment.segment_id.replace("_", " ").capitalize()
-
-
-def _needed(flow: PresentationFlow, segment: Segment) -> float:
-    """Seconds this segment and every required one after it are expected to take."""
-    later = [s for s in flow.ordered_segments if s.order > segment.order and s.required]
-    return sum(s.duration or 0.0 for s in (segment, *later))
+def _left(detour: Detour, *, finished: bool) -> tuple[SegmentStatus, str]:
+    """How a segment came out that was left for a detour."""
+    if finished:
+        return SegmentStatus.SHOWN, f"shortened: the visitor wanted to go on ({detour.kind})"
+    if detour.kind == "skip":
+        return SegmentStatus.SKIPPED, "the visitor skipped it"
+    wanted = detour.segment_id or detour.task_id or detour.screen_id
+    return SegmentStatus.INTERRUPTED, f"left for the visitor: {detour.kind}{f' {wanted}' if wanted else ''}"

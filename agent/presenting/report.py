@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -36,23 +36,27 @@ def write_report(
     spoken: Sequence[Spoken],
     film: str | None,
     made_at: datetime,
+    clean: Callable[[str], str] = lambda html: html,
 ) -> None:
-    """Write the page. `film` is the MP4's name beside it, None where there is none."""
+    """Write the page. `film` is the MP4's name beside it, None where there is none. `clean` takes out what is
+    not to be on a disk.
+    """
     folder = Path(__file__).parent
     environment = Environment(
         loader=FileSystemLoader(folder), autoescape=select_autoescape(), undefined=StrictUndefined
     )
     environment.filters["clock"] = clock
     known = [visit.screen_id for visit in visits if visit.screen_id is not None]
-    pictures = {
-        segment.segment_id: "data:image/jpeg;base64," + base64.b64encode(segment.picture).decode()
+    pictures = [
+        None
+        if segment.picture is None
+        else "data:image/jpeg;base64," + base64.b64encode(segment.picture).decode()
         for segment in presentation.segments
-        if segment.picture is not None
-    }
-    said = {
-        segment.segment_id: [s for s in spoken if segment.start_s <= s.start_s < segment.end_s]
+    ]
+    said = [
+        [s for s in spoken if segment.start_s <= s.start_s < segment.end_s]
         for segment in presentation.segments
-    }
+    ]
     html = environment.get_template("report.html.j2").render(
         p=presentation,
         map=Markup(draw(site, known)),  # noqa: S704 - every name in it is escaped where it is drawn
@@ -64,7 +68,7 @@ def write_report(
         film=film,
         made_at=made_at,
     )
-    path.write_text(html, encoding="utf-8")
+    path.write_text(clean(html), encoding="utf-8")
 
 
 def clock(seconds: float) -> str:

@@ -21,15 +21,22 @@
     .ring { position: absolute; border-radius: 10px; opacity: 0; transition: opacity .2s;
             box-shadow: 0 0 0 3px #f59e0b, 0 0 0 7px rgba(245,158,11,.25); }
     .ring.on { opacity: 1; }
-    .caption { position: absolute; left: 50%; bottom: 26px; transform: translateX(-50%); max-width: 76%;
-               padding: 10px 18px; border-radius: 10px; background: rgba(15,23,42,.88); color: #fff;
-               font-size: 19px; line-height: 1.4; text-align: center; opacity: 0; transition: opacity .25s;
-               text-wrap: balance; }
+    .caption { position: absolute; left: 0; right: 0; bottom: 26px; margin: 0 auto; width: fit-content;
+               max-width: min(76%, 31em); padding: 10px 18px; border-radius: 10px; box-sizing: border-box;
+               background: rgba(15,23,42,.88); color: #fff; font-size: 19px; line-height: 1.4;
+               text-align: center; opacity: 0; transition: opacity .25s; text-wrap: balance; }
     .caption.on { opacity: 1; }
+    .caption.up { bottom: auto; top: 26px; }
     .chapter { position: absolute; left: 22px; bottom: 26px; padding: 6px 14px; border-radius: 999px;
                background: rgba(15,23,42,.82); color: #fff; font-size: 14px; letter-spacing: .02em;
                opacity: 0; transition: opacity .25s; }
-    .chapter.on { opacity: 1; }`;
+    .chapter.on { opacity: 1; }
+    @media (max-width: 900px) {
+      .caption { bottom: 66px; max-width: 92%; font-size: 16px; }
+      .chapter { left: 12px; font-size: 12px; }
+    }`;
+  // From the bottom: where a caption of two lines may lie, or of more in a narrow window.
+  const CAPTION_HEIGHT = 130;
   const ARROW = {
     d: "M4 2l15 11-7 1.2 4 7.3-2.8 1.5-4-7.4L4 20z",
     fill: "#fff", stroke: "#0f172a", "stroke-width": "1.4", "stroke-linejoin": "round",
@@ -37,6 +44,7 @@
 
   let parts = null;
   let place = null;
+  let ringed = null;
 
   // Not innerHTML: a site may allow it to nobody (require-trusted-types-for).
   function drawing(name, attributes) {
@@ -80,6 +88,15 @@
     it.pointer.style.setProperty("--ms", `${ms}ms`);
     it.pointer.style.transform = `translate(${x}px, ${y}px)`;
     it.pointer.classList.add("on");
+    makeWay(it);
+  }
+
+  // A caption does not lie over what is being pointed at: then it is shown at the top.
+  function makeWay(it) {
+    const lowest = window.innerHeight - CAPTION_HEIGHT;
+    const under = ringed ? ringed.y + ringed.height > lowest && ringed.y > CAPTION_HEIGHT
+      : place !== null && place.y > lowest;
+    it.caption.classList.toggle("up", under);
   }
 
   function pulse() {
@@ -96,6 +113,8 @@
     const it = build();
     if (!it) return;
     it.ring.classList.toggle("on", Boolean(box));
+    ringed = box || null;
+    makeWay(it);
     if (!box) return;
     const pad = 5;
     Object.assign(it.ring.style, {

@@ -15,6 +15,8 @@ from playwright.async_api import Error as PlaywrightError
 
 _KEY = 'Symbol.for("periplus.stage.1")'
 _CALL = f"([name, args]) => {{ const it = window[{_KEY}]; if (it) it[name](...args); return Boolean(it); }}"
+DRAW_S = 1.0
+"""A page that takes longer, since it is leaving or busy, goes without."""
 MOVE_MS = 350
 """How long the pointer travels at speed 1."""
 
@@ -50,11 +52,11 @@ class Stage:
         self._chapter = title
         await self._call("chapter", title)
 
-    async def point_to(self, box: dict[str, float]) -> None:
+    async def point_to(self, box: dict[str, float], *, milliseconds: float | None = None) -> None:
         """Move the pointer to the middle of a box (CSS pixels) and wait until it is there."""
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         self._at = (x, y)
-        milliseconds = MOVE_MS / self._speed
+        milliseconds = MOVE_MS / self._speed if milliseconds is None else milliseconds
         await self._call("move", x, y, milliseconds)
         await asyncio.sleep(milliseconds / 1000)  # the eye follows; nothing else is waited for
 
@@ -65,6 +67,14 @@ class Stage:
     async def ring(self, box: dict[str, float] | None) -> None:
         """A ring around a box; None takes it away."""
         await self._call("ring", box)
+
+    def follow(self, page: Page) -> None:
+        """Draw over that page from now on; what is shown is put there, too."""
+        if page is not self._page:
+            self.close()
+            self._page = page
+            page.on("domcontentloaded", self._on_document)
+            self._on_document(page)
 
     def close(self) -> None:
         """Stop putting things back."""
@@ -85,8 +95,9 @@ class Stage:
 
     async def _call(self, name: str, *args: Any) -> None:
         try:
-            if not await self._page.evaluate(_CALL, [name, list(args)]):
-                await self._page.evaluate(_source())
-                await self._page.evaluate(_CALL, [name, list(args)])
-        except PlaywrightError:
+            async with asyncio.timeout(DRAW_S):
+                if not await self._page.evaluate(_CALL, [name, list(args)]):
+                    await self._page.evaluate(_source())
+                    await self._page.evaluate(_CALL, [name, list(args)])
+        except (PlaywrightError, TimeoutError):
             return  # the document is being replaced: `_restore` draws again in the new one
