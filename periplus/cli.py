@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -24,13 +25,23 @@ class Lazy:
 COMMANDS: dict[str, Lazy] = {
     # One line per command, in the order in which `periplus --help` shows them.
     "demo": Lazy("periplus.commands.demo", "Watch a narrated demo in a real browser."),
+    "rooms": Lazy("periplus.commands.rooms", "Give demos in LiveKit rooms, to visitors who may interrupt."),
     "run": Lazy("periplus.commands.run", "Do a task in a real browser."),
     "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
     "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
     "import": Lazy("periplus.commands.import_", "Turn recordings of other tools into traces."),
     "synthesize": Lazy("periplus.commands.synthesize", "Traces of one task become one workflow."),
     "snapshot": Lazy("periplus.commands.snapshot", "Store a page, to check signatures against."),
+    "verify": Lazy(
+        "periplus.commands.verify", "Requirements become verified tests, and verdicts on a live site."
+    ),
+    "optimize": Lazy(
+        "periplus.commands.optimize", "Mend a pytest-playwright suite whose locators have drifted."
+    ),
     "mcp": Lazy("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
+    "serve": Lazy(
+        "periplus.commands.serve", "Verify requirements that programs send, over HTTP; MCP beside it."
+    ),
     "kb": Lazy("periplus.commands.kb", "Knowledge bases: check, load, export and compare them."),
 }
 
@@ -76,7 +87,7 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def _options(
     *,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - it is done with by the time one gets here
         bool,
         typer.Option("--version", help="Show the version and stop.", is_eager=True, callback=_show_version),
     ] = False,
@@ -85,6 +96,10 @@ def _options(
 
     Begin with `periplus kb load seeds/spadeworks/kb` and `periplus kb status`.
     """
+    if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
+        from periplus import telemetry  # noqa: PLC0415 - not needed where nobody asks for spans
+
+        telemetry.set_up()
 
 
 def main(args: list[str] | None = None) -> None:

@@ -41,6 +41,7 @@ from kb_store.runs import RunStore
 from periplus.errors import UserError
 from periplus.failures import for_a_person
 from periplus.logbook import Kept, end_record, recorded
+from periplus.logs import asked_for, of_run
 from periplus.outputs import SESSION
 from periplus.voyage import open_session
 
@@ -141,6 +142,7 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
     `UserError` for what no result can be made of.
     """
     async with AsyncExitStack() as stack:
+        stack.enter_context(of_run(errand.run_id, website_id=errand.website_id))
         lease = holding_run(gear.runs.leases, errand.run_id, on_lost=lambda: gear.stop.ask(TAKEN_OVER))
         await stack.enter_async_context(lease)
         state = await _kept(errand, gear.runs) if errand.carries_on else None
@@ -155,7 +157,7 @@ async def carry_out(errand: Errand, gear: Gear) -> RunResult:
         session.download_folder, session.upload_folder = gear.folder / DOWNLOADS, gear.uploads
         trace = SessionTrace(gear.folder / SESSION, website_id=errand.website_id, context=session.context)
         session.bus.listen(trace, pages=True)
-        for listener in gear.listeners:
+        for listener in (*gear.listeners, *asked_for()):
             session.bus.listen(listener)
         ended = False
         try:

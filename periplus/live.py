@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -29,19 +30,14 @@ from agent.events import (
 from agent.presenting.records import Narrated, SegmentEnded, SegmentStarted
 
 
-class LiveView:
-    """Listens to a session's bus. Where the output is no terminal, plain lines instead."""
+class Shown(ABC):
+    """Something that is drawn anew while it lasts; where the output is no terminal, plain lines instead."""
 
-    def __init__(self, console: Console, title: str, *, expected_s: float | None = None) -> None:
-        self._console, self._title, self._expected_s = console, title, expected_s
-        self._began = time.monotonic()
-        self._screen = Text("looking around", style="dim")
-        self._segment = self._step = self._said = self._note = ""
-        self._progress: tuple[int, int] | None = None
+    def __init__(self, console: Console) -> None:
+        self._console = console
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
         if self._console.is_terminal:
             self._live = Live(
                 get_renderable=self._render, console=self._console, refresh_per_second=8, transient=True
@@ -54,6 +50,30 @@ class LiveView:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+    def _line(self, text: str) -> None:
+        if self._live is None:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    @abstractmethod
+    def _render(self) -> RenderableType:
+        """What there is to see now."""
+
+
+class LiveView(Shown):
+    """Listens to a session's bus."""
+
+    def __init__(self, console: Console, title: str, *, expected_s: float | None = None) -> None:
+        super().__init__(console)
+        self._title, self._expected_s = title, expected_s
+        self._began = time.monotonic()
+        self._screen = Text("looking around", style="dim")
+        self._segment = self._step = self._said = self._note = ""
+        self._progress: tuple[int, int] | None = None
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        return super().__enter__()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -103,10 +123,6 @@ class LiveView:
             case OverlayDismissed(overlay_id=overlay):
                 self._note = f"closed {overlay}"
                 self._line(f"  ~ {self._note}")
-
-    def _line(self, text: str) -> None:
-        if self._live is None:
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _render(self) -> RenderableType:
         elapsed = time.monotonic() - self._began

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.errors import NotKept
+from agent.presenting.analytics import Discretion
 from agent.run_log import RunLog, ending_of_error, run_of
 from kb_schema.lessons import Lesson, LessonKey
 from kb_schema.runs import RunEnding, RunKind, StoredRun
-from kb_schema.storage import Checkpoint, JournalEntry, Locator
+from kb_schema.storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator
 from kb_store import StoreError
 from kb_store.runs import RunStore, choose_runs, open_runs
 from periplus.errors import UserError
@@ -89,10 +90,13 @@ async def recorded(
             kind=kind,
             subject=subject,
         )
-        log = RunLog(runs, run, session.context)
+        lasting_s = max(EVENT_TTL_S, timedelta(days=website.retention_days).total_seconds())
+        log = RunLog(runs, run, session.context, lasting_s=lasting_s)
         await log.begin()
+        session.context.personal.retention_days = load_settings().visitor_retention_days
+        session.bus.listen(Discretion(session.context.personal))
         session.bus.listen(log)
-        session.memory.locators, session.memory.heals = _LocatorCache(runs), _HealCount(runs)
+        session.memory.locators, session.memory.heals = LocatorCache(runs), _HealCount(runs)
         session.memory.run_id = log.run_id
         session.lessons = _Lessons(runs)
         try:
@@ -160,7 +164,7 @@ def _not_kept() -> Iterator[None]:
         raise NotKept(str(exc)) from exc
 
 
-class _LocatorCache:
+class LocatorCache:
     """The locator cache of a run store (`agent.ports.Locators`); one that does not answer is empty."""
 
     def __init__(self, runs: RunStore) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -31,6 +31,15 @@ class Settings(BaseSettings):
     """How many rounds an element that is not found any more is looked for (PACTS); 0: not at all."""
     chromium: Path | None = None
     """The browser to drive, where the one that is found is not the one wanted."""
+
+    visitor_retention_days: float = Field(default=0, ge=0, le=3650)
+    """For how many days a run's record keeps what a visitor of a demo said and is called; 0: not at all."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Log lines below it are left out (PACTS)."""
+    structured_logs: bool = False
+    """Whether commands that drive a browser log what happens, as JSON on standard error (PACTS); servers
+    always log."""
 
     model: str | None = None
     """The language model to ask, where one is asked for: `provider:model` as pydantic-ai names it."""

@@ -122,5 +122,6 @@ async def open_session(
             memory=ElementMemory(website_id),
             resilience=load_policy(),
         )
-        async with reporting(session.bus, knowledge, context.run_id):
+        is_personal = context.personal.within
+        async with reporting(session.bus, knowledge, context.run_id, is_personal=is_personal):
             yield session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from periplus.commands.demo_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName
 from periplus.errors import EXIT_INTERRUPTED
 from periplus.seeds import Seed, find_seed
 from periplus.settings import load_settings
@@ -20,14 +22,21 @@ if TYPE_CHECKING:
 
 EXIT_INCOMPLETE = 1
 
+
+class FilmFormat(StrEnum):
+    """What a demo's film is made into."""
+
+    mp4 = "mp4"
+    gif = "gif"
+
+
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command()
 def demo(
-    name: Annotated[
-        str, typer.Argument(help="A demo that comes with Periplus, or a folder with a seed.yaml.")
-    ] = "spadeworks",
+    context: typer.Context,
+    name: DemoName = "spadeworks",
     *,
     flow: Annotated[
         str | None, typer.Option(help="Which flow to play; the demo's default without it.")
@@ -42,26 +51,45 @@ def demo(
     no_voice: Annotated[
         bool, typer.Option("--no-voice", help="Captions only, even where espeak-ng is there.")
     ] = False,
+    voice: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Who speaks, as espeak-ng names it: de, en-us+f3.", show_default=False
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Tell it in another language the flow has.", show_default=False),
+    ] = None,
+    window: Annotated[
+        float | None,
+        typer.Option(min=1, metavar="SECONDS", help="How long it may take; optional parts go first."),
+    ] = None,
+    film_format: Annotated[
+        FilmFormat, typer.Option("--format", help="gif: an animated picture as well, for a README.")
+    ] = FilmFormat.mp4,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Film everything, also what has not changed since the last film.")
+    ] = False,
+    rehearse: Annotated[
+        bool,
+        typer.Option("--rehearse", help="Try every branch without words, and tell what is at risk."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for film, captions, report and trace.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Drive a site that runs already instead of starting the demo's own.")
-    ] = None,
-    mongodb_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Keep the demo's knowledge and run here.", show_default=False),
-    ] = None,
-    arangodb_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Keep the demo's graph here.", show_default=False),
-    ] = None,
+    base_url: DemoBaseUrl = None,
+    mongodb_url: DemoMongoUrl = None,
+    arangodb_url: DemoArangoUrl = None,
 ) -> None:
     """Watch the product work: a site, its knowledge, a browser, and someone who talks you through it.
 
     [bold]periplus demo[/]                                 the one-minute tour
     [bold]periplus demo --flow spadeworks_demo[/]          the whole five minutes
     [bold]periplus demo --speed 0 --out out/quick[/]       only the work, no words
+    [bold]periplus demo --language de --format gif[/]      told in German, and a picture for a README
+    [bold]periplus demo --rehearse[/]                      what could go wrong in front of people
 
-    Leaves a folder with demo.mp4, captions.vtt, report.html (open it) and the session's trace.
+    Leaves a folder with demo.mp4, poster.jpg, captions.vtt, report.html (open it) and the session's
+    trace. Parts of the film that would come out as they did the last time are not filmed again.
     A demo needs no server: its knowledge is loaded into PERIPLUS_DATA_DIR, whatever
     PERIPLUS_MONGODB_URL and PERIPLUS_ARANGODB_URL say, unless the flags name a store. Its run is
     kept where other runs are.
@@ -72,7 +100,32 @@ def demo(
     from periplus.demo import DemoSettings, run_demo  # noqa: PLC0415
     from periplus.outputs import output_folder  # noqa: PLC0415
 
-    settings = DemoSettings(flow, speed, headed, not no_voice, base_url, mongodb_url, arangodb_url)
+    if rehearse:
+        from periplus.rehearsing import RehearsalSettings, run_rehearsal  # noqa: PLC0415
+
+        # A rehearsal goes as fast as it can unless a speed is asked for: then words take their time.
+        source = context.get_parameter_source("speed")
+        asked = source is not None and source.name != "DEFAULT"
+        wanted = RehearsalSettings(
+            flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language
+        )
+        folder = output_folder(out or _fresh_folder(seed, flow))
+        ready = asyncio.run(run_rehearsal(seed, wanted, load_settings().data_dir, folder, console))
+        raise typer.Exit(0 if ready else EXIT_INCOMPLETE)
+    settings = DemoSettings(
+        flow,
+        speed,
+        headed,
+        not no_voice,
+        base_url,
+        mongodb_url,
+        arangodb_url,
+        language=language,
+        speaker=voice,
+        window_s=window,
+        gif=film_format is FilmFormat.gif,
+        afresh=fresh,
+    )
     folder = output_folder(out or _fresh_folder(seed, flow))
     data_dir = load_settings().data_dir
     console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
@@ -106,6 +159,8 @@ def _tell(console: Console, result: DemoResult) -> None:
             console.print(
                 f"  [{style}]{segment.segment_id} {segment.status}[/]: {escape(segment.reason or '')}"
             )
+    if result.kept:
+        console.print(f"  [dim]as filmed before: {escape(', '.join(result.kept))}[/]", highlight=False)
     for note in result.notes:
         console.print(f"  [yellow]{escape(note)}[/]")
     for name in result.files:

@@ -14,7 +14,6 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from kb_schema.urls import origin_of
 from kb_store import Stores
 from kb_store.runs import RunStore
 from mcp_server.addresses import LOOPBACK
@@ -28,13 +27,12 @@ from mcp_server.views import Views
 from periplus.commands.mcp_tokens import app as tokens
 from periplus.desk import path_engines
 from periplus.errors import UserError
+from periplus.listening import base_urls_of, bracketed, listening
 from periplus.logbook import open_logbook
 from periplus.logs import to_stderr
 from periplus.mcp_settings import load_mcp_settings
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 
-BACKLOG = 128
-"""Connections that wait to be accepted."""
 GRACE_S = 3
 """How long open streams may take to end once the server is told to stop."""
 
@@ -121,7 +119,7 @@ def mcp(
     if headed and not agent:
         raise UserError("--headed: only the agent has a browser", fix="give --agent, too, or leave it out")
     wanted = _Wanted(
-        _parsed(base_url or []),
+        base_urls_of(base_url or []),
         read_only,
         settings.call_limits,
         paths,
@@ -136,7 +134,7 @@ def mcp(
         return
     door = settings.door(host)
     _check_locked(door, host)
-    with _listening(host, port) as listener:
+    with listening(host, port) as listener:
         asyncio.run(_serve(opening, logbook, wanted, door, listener))
 
 
@@ -154,7 +152,7 @@ async def _serve(
         host, port = listener.getsockname()[:2]
         asked = "no token needed" if door.verifier is None else "bearer token needed"
         typer.echo(
-            f"MCP server at http://{_bracketed(host)}:{port}{PATH} ({asked}; stop with Ctrl-C)", err=True
+            f"MCP server at http://{bracketed(host)}:{port}{PATH} ({asked}; stop with Ctrl-C)", err=True
         )
         if host not in LOOPBACK:
             typer.echo(
@@ -205,17 +203,6 @@ async def _followed(stores: Stores, wanted: _Wanted) -> AsyncIterator[tuple[View
         yield views, engines
 
 
-def _parsed(pairs: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for pair in pairs:
-        website, equals, url = pair.partition("=")
-        if not (website and equals and origin_of(url).startswith(("http://", "https://"))):
-            fix = "write it like --base-url spadeworks=http://127.0.0.1:8080"
-            raise UserError(f"--base-url {pair!r} is not WEBSITE=URL", fix=fix)
-        found[website] = url
-    return found
-
-
 def _check_locked(door: Door, host: str) -> None:
     """Others than this machine only with tokens."""
     if host in LOOPBACK or door.verifier is not None:
@@ -225,25 +212,3 @@ def _check_locked(door: Door, host: str) -> None:
         fix="mint one with `periplus mcp token new` (or set PERIPLUS_MCP_TOKEN or PERIPLUS_MCP_ISSUER), "
         "or use --host 127.0.0.1",
     )
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens already: whoever reads the line that says so may connect."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, or asyncio leaves Nagle's algorithm on: 40 ms for every answer.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
-    except OSError as exc:
-        listener.close()
-        reason = exc.strerror or str(exc)
-        raise UserError(
-            f"cannot listen on {host}:{port}: {reason}", fix="choose others with --host and --port"
-        ) from exc
-    return listener
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,8 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.presenting.analytics import SegmentVisit, Visit
 from kb_schema.runs import Artifact, Metric, RunStatus, StoredRun, StoredStep
 from periplus.logbook import LAST, find_run, open_logbook
+from periplus.presenting_events import Unanswered, unanswered, visit_of
+from periplus.settings import load_settings
 from periplus.shelves import MongoUrl
 
 _STYLES = {
@@ -37,6 +41,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+OfWebsite = Annotated[str | None, typer.Option("--website", "-w", metavar="ID", help="Only of this website.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
 
 out = Console()
@@ -50,14 +55,14 @@ class _Whole:
     steps: tuple[StoredStep, ...]
     artifacts: tuple[Artifact, ...]
     metrics: tuple[Metric, ...]
+    visit: Visit
+    """What a demo's visitor did; of any other run: nothing."""
 
 
 @app.command("list")
 def list_(
     *,
-    website: Annotated[
-        str | None, typer.Option("--website", "-w", metavar="ID", help="Only of this website.")
-    ] = None,
+    website: OfWebsite = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")] = 20,
     as_json: AsJson = False,
     mongodb_url: MongoUrl = None,
@@ -120,11 +125,46 @@ def show(
                     "steps": [step.model_dump(mode="json") for step in whole.steps],
                     "artifacts": [artifact.model_dump(mode="json") for artifact in whole.artifacts],
                     "metrics": [metric.model_dump(mode="json") for metric in whole.metrics],
+                    **({"visit": whole.visit.to_json()} if whole.run.kind == "demo" else {}),
                 }
             )
         )
         return
     _tell(whole)
+
+
+@app.command()
+def questions(
+    *,
+    website: OfWebsite = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="Of so many runs.")] = 50,
+    as_json: AsJson = False,
+    mongodb_url: MongoUrl = None,
+) -> None:
+    """List what visitors of demos wanted and did not get: what to put into the knowledge next.
+
+    Example: [cyan]periplus runs questions --website spadeworks[/]
+
+    Their words are only kept where [bold]PERIPLUS_VISITOR_RETENTION_DAYS[/] says for how many days.
+    """
+    found = asyncio.run(_questions(website, limit, mongodb_url))
+    if as_json:
+        typer.echo(_json([{**asdict(each), "at": each.at.isoformat()} for each in found]))
+        return
+    if not found:
+        out.print("nothing was asked that could not be answered")
+        return
+    table = Table(box=None, header_style="dim")
+    for heading in ("when", "words", "why", "demo", "run"):
+        table.add_column(heading, no_wrap=heading in ("when", "run"), overflow="fold")
+    for each in found:
+        words = "[dim]not kept[/]" if each.words is None else escape(each.words)
+        table.add_row(
+            _when(each.at), words, escape(each.reason.replace("_", " ")), escape(each.flow_id), each.run_id
+        )
+    out.print(table, highlight=False)
+    if load_settings().visitor_retention_days == 0:
+        out.print("[dim]What visitors say is not kept: PERIPLUS_VISITOR_RETENTION_DAYS is 0.[/]")
 
 
 # -- asking ----------------------------------------------------------------------------------------
@@ -146,7 +186,13 @@ async def _show(wanted: str, mongodb_url: str | None) -> _Whole:
             tuple(await store.steps(run.run_id)),
             tuple(await store.artifacts(run.run_id)),
             tuple(await store.metrics(run.run_id)),
+            await visit_of(store, run.run_id) if run.kind == "demo" else Visit(),
         )
+
+
+async def _questions(website: str | None, limit: int, mongodb_url: str | None) -> list[Unanswered]:
+    async with open_logbook(mongodb_url) as store:
+        return await unanswered(store, website, limit=limit)
 
 
 # -- telling ---------------------------------------------------------------------------------------
@@ -168,6 +214,9 @@ def _tell(whole: _Whole) -> None:
     if whole.steps:
         out.print()
         out.print(_steps(whole.steps), highlight=False)
+    if whole.run.kind == "demo":
+        _list_of("segments", [(s.segment_id, _segment(s)) for s in whole.visit.segments])
+        _list_of("visitor", list(_visitor(whole.visit)))
     _list_of("outputs", [(name, _short(value)) for name, value in run.outputs.items()])
     _list_of("measured", [(metric.metric_name, f"{metric.metric_value:g}") for metric in whole.metrics])
     _list_of(
@@ -197,6 +246,38 @@ def _steps(steps: tuple[StoredStep, ...]) -> Table:
             f"[{_STYLES.get(step.status, 'green')}]{step.status}[/]{healed}{said}",
         )
     return table
+
+
+def _segment(segment: SegmentVisit) -> str:
+    took = "" if segment.seconds is None else f" in {_took(segment.seconds * 1_000)}"
+    why = f": {segment.reason}" if segment.reason else ""
+    return f"{segment.status}{took}{why}"
+
+
+def _visitor(visit: Visit) -> Iterator[tuple[str, str]]:
+    """What a visitor did, in a few words each; nothing where there was none."""
+    if not visit.came:
+        return
+    if visit.introduced:
+        yield "name", visit.name or "given, not kept"
+    if visit.interruptions:
+        slowest = max(visit.stopped_after_s) * 1_000
+        yield "interrupted", f"{visit.interruptions} times; silent within {slowest:.0f} ms"
+    if visit.requests:
+        yield "wanted", ", ".join(f"{kind} {count}x" for kind, count in visit.requests.most_common())
+    if visit.paces:
+        yield "pace", ", ".join(f"{pace:g}" for pace in visit.paces)
+    for topic, wanted in visit.interests.items():
+        yield "interested in" if wanted else "not interested in", topic
+    for question in visit.questions:
+        words = question.words or "(not kept)"
+        if question.answered:
+            yield (
+                "asked",
+                words + (f", answered from {', '.join(question.sources)}" if question.sources else ""),
+            )
+        else:
+            yield "unanswered", f"{words}: {question.reason.replace('_', ' ')}"
 
 
 def _list_of(heading: str, rows: list[tuple[str, str]]) -> None:

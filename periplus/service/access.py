@@ -1,0 +1,149 @@
+"""Who may ask, and how often: keys, hosts and rates of the REST interface.
+
+Keys are the tokens of the MCP door (`mcp_server.security.tokens`): compared in constant time, and those
+of `periplus mcp token` count here, too. Without any key only this machine may ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import math
+from dataclasses import dataclass
+
+import structlog
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kb_schema.storage import RATE_TTL_S
+from kb_store import StoreError
+from kb_store.runs import RunStore
+from mcp_server.security.access import READ, WRITE
+from mcp_server.security.rates import Rate, RateLimiter
+from periplus.service.problems import ApiProblem
+
+API = "/api"
+OPEN = frozenset({f"{API}/health", f"{API}/openapi.json"})
+"""Asked by probes and tools that have no key; they tell nothing of any run."""
+HEADER = "x-api-key"
+WITH_LINK = "/visit/"
+"""Below it the link itself is the key; whoever has none is told that it is good no more."""
+COUNTED_WITHIN_S = 1.0
+"""Longer nobody waits for the store's counter: then a request is counted here."""
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who is let in."""
+
+    verifier: TokenVerifier | None = None
+    """None: whoever reaches the service, which then listens on this machine only."""
+    hosts: frozenset[str] = frozenset()
+    """Without a verifier: names by which it may be addressed, so that no web page gets at it by another."""
+    per_minute: int = 1_200
+    """Requests of one client (PACTS 9.2)."""
+
+
+class Guarded:
+    """Lets requests through that may pass; what is said of the rest is a `Problem`."""
+
+    def __init__(self, app: ASGIApp, access: Access, runs: RunStore) -> None:
+        self._app, self._access, self._runs = app, access, runs
+        self._spare = RateLimiter(Rate(access.per_minute / RATE_TTL_S, access.per_minute))
+        """Counts where the store does not."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            await self._check(scope)
+        except ApiProblem as problem:
+            request_id = scope.get("state", {}).get("request_id", "")
+            await problem.response(request_id)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if self._access.verifier is None:
+            self._check_host(headers)
+        if scope["path"] in OPEN or scope["method"] == "OPTIONS":
+            return
+        address = scope["client"][0] if scope.get("client") else ""
+        token = await self._token(headers, reads=scope["method"] in _READS)
+        client = f"key {token.client_id}" if token else f"address {address}"
+        structlog.contextvars.bind_contextvars(client=client)
+        await self._pace(client)
+        if self._access.verifier is None or scope["path"].startswith(WITH_LINK):
+            return
+        if token is None or READ not in token.scopes:
+            raise _unauthorized(page=not scope["path"].startswith(f"{API}/"))
+        if scope["method"] not in _READS and WRITE not in token.scopes:
+            raise ApiProblem(
+                403, "forbidden", f"the token {token.client_id!r} may only read",
+                fix="use one that may write: `periplus mcp token new NAME --scope write`",
+            )  # fmt: skip
+
+    def _check_host(self, headers: Headers) -> None:
+        host = headers.get("host", "").rsplit("]", 1)[0].lstrip("[")
+        host = host if host.count(":") > 1 else host.partition(":")[0]
+        if host.lower() not in self._access.hosts:
+            raise ApiProblem(
+                421, "unknown_host", f"{host or 'no host'} is no name of this service",
+                fix="without keys it answers to names of this machine only: set PERIPLUS_API_KEY",
+            )  # fmt: skip
+
+    async def _token(self, headers: Headers, *, reads: bool) -> AccessToken | None:
+        if self._access.verifier is None:
+            return None
+        offered = headers.get(HEADER) or _key(headers.get("authorization", ""), reads=reads)
+        return await self._access.verifier.verify_token(offered) if offered else None
+
+    async def _pace(self, client: str) -> None:
+        try:
+            async with asyncio.timeout(COUNTED_WITHIN_S):
+                many = await self._runs.count_request(client)
+            wait = RATE_TTL_S * (1 - self._access.per_minute / many) if many > self._access.per_minute else 0
+        except (StoreError, TimeoutError):
+            wait = self._spare.wait(client)
+        if wait > 0:
+            seconds = max(1, math.ceil(wait))
+            raise ApiProblem(
+                429, "rate_limited", f"more than {self._access.per_minute} requests within a minute",
+                fix=f"come back in {seconds} s; follow runs by GET /api/runs/{{req_id}}/events instead of asking "
+                "again and again", headers={"Retry-After": str(seconds)},
+            )  # fmt: skip
+
+
+def _key(value: str, *, reads: bool) -> str:
+    """The key of an `Authorization` header: `Bearer KEY`, or the password of `Basic`.
+
+    A browser that knows a password sends it with whatever another site's page has it ask: it may only look.
+    """
+    scheme, _, rest = value.partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.strip()
+    if reads and scheme.lower() == "basic":
+        try:
+            return base64.b64decode(rest.strip(), validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
+
+
+def _unauthorized(*, page: bool) -> ApiProblem:
+    challenge = (
+        'Basic realm="Periplus: any name, and a key as the password"' if page else 'Bearer realm="Periplus"'
+    )
+    return ApiProblem(
+        401, "unauthorized", "a key is needed, or this one is not known",
+        fix="send the header `X-API-Key: KEY` or `Authorization: Bearer KEY`; PERIPLUS_API_KEY of the service has it",
+        headers={"WWW-Authenticate": challenge},
+    )  # fmt: skip

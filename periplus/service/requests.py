@@ -1,0 +1,69 @@
+"""Around every request: its id, one line in the log, and an answer also where the service has a defect."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from periplus.errors import write_traceback
+from periplus.service.problems import ApiProblem
+
+HEADER = "x-request-id"
+_FIT = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_LINK = re.compile(r"(?<=^/visit/)(?!static/)[^/]+")
+"""Who has it may watch and speak: it is in no log."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Requests:
+    """The outermost part of the app but CORS."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(HEADER, "")
+        request_id = given if _FIT.fullmatch(given) else uuid.uuid4().hex[:16]
+        scope.setdefault("state", {})["request_id"] = request_id
+        status, began = 0, time.monotonic()
+
+        async def told(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers[HEADER] = request_id
+                headers["x-content-type-options"] = "nosniff"
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
+            await self._app(scope, receive, told)
+        except Exception as exc:  # noqa: BLE001 - the outermost boundary of a request
+            path = write_traceback(exc)
+            _log.error("request_failed", error=type(exc).__name__, traceback=str(path))
+            if not status:
+                problem = ApiProblem(
+                    500,
+                    "defect",
+                    "this should not have happened",
+                    fix="the service's log has it by this request_id",
+                )
+                await problem.response(request_id)(scope, receive, told)
+        finally:
+            _log.info(
+                "request", method=scope["method"], path=_LINK.sub("***", scope["path"]), status=status,
+                ms=round((time.monotonic() - began) * 1_000, 1),
+            )  # fmt: skip
