@@ -1,6 +1,6 @@
 """The control endpoint of tests: ``/__control/...``. It exists only with ``--test-controls``.
 
-It reports what the site really holds, arms faults and switches the UI version. An answer is JSON
+It reports what the site really holds, arms faults and bugs and switches the UI version. An answer is JSON
 always; a request that makes no sense is answered with 400 and ``{"error": ...}``.
 """
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.faults import Fault, FaultKind
 from seeds.spadeworks.site.site import Site, site_of
 from seeds.spadeworks.site.state import MAX_AGENTS, MAX_CONTACTS, MAX_EMAILS, STATUSES, Visitor
@@ -118,6 +119,7 @@ async def _state(request: Request) -> Response:
             "visitors": [{"id": v.id, "signed_in": v.signed_in, "last_seen": v.last_seen} for v in everybody],
             "ui_version": site.ui_version,
             "faults": _faults_report(site),
+            "bugs": site.bugs.all(),
             **(_workspace(visitor) if visitor else {}),
         }
     )
@@ -168,6 +170,24 @@ async def _arm_fault(request: Request) -> Response:
 async def _clear_faults(request: Request) -> Response:
     site_of(request).faults.clear()
     return JSONResponse({"faults": []})
+
+
+async def _list_bugs(request: Request) -> Response:
+    return JSONResponse({"bugs": site_of(request).bugs.all()})
+
+
+async def _arm_bug(request: Request) -> Response:
+    try:
+        bug = Bug((await _body(request, "bug")).text("bug"))
+    except ValueError as exc:
+        raise ControlError(f"'bug' must be one of: {', '.join(Bug)}") from exc
+    site_of(request).bugs.arm(bug)
+    return JSONResponse({"bug": bug}, 201)
+
+
+async def _clear_bugs(request: Request) -> Response:
+    site_of(request).bugs.clear()
+    return JSONResponse({"bugs": []})
 
 
 async def _ui_version(request: Request) -> Response:
@@ -230,6 +250,9 @@ routes = [
     Route("/faults", _answers(_list_faults), methods=["GET"]),
     Route("/faults", _answers(_arm_fault), methods=["POST"]),
     Route("/faults", _answers(_clear_faults), methods=["DELETE"]),
+    Route("/bugs", _answers(_list_bugs), methods=["GET"]),
+    Route("/bugs", _answers(_arm_bug), methods=["POST"]),
+    Route("/bugs", _answers(_clear_bugs), methods=["DELETE"]),
     Route("/ui-version", _answers(_ui_version), methods=["POST"]),
     Route("/reset", _answers(_reset), methods=["POST"]),
     Route("/otp", _answers(_otp), methods=["POST"]),

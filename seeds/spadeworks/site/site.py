@@ -7,6 +7,7 @@ from pathlib import Path
 import jinja2
 from starlette.requests import HTTPConnection
 
+from seeds.spadeworks.site.bugs import BugBoard
 from seeds.spadeworks.site.faults import FaultBoard
 from seeds.spadeworks.site.otp import OneTimeCodes
 from seeds.spadeworks.site.settings import Settings, UiVersion
@@ -36,6 +37,7 @@ class Site:
     codes: OneTimeCodes
     ui_version: UiVersion
     faults: FaultBoard = field(default_factory=FaultBoard)
+    bugs: BugBoard = field(default_factory=BugBoard)
     templates: jinja2.Environment = field(default_factory=_templates)
 
     @classmethod
@@ -54,9 +56,10 @@ class Site:
         return Ui(self.ui_version)
 
     def reset(self) -> None:
-        """Forget all visitors and faults, and go back to the UI version of the start."""
+        """Forget all visitors, faults and bugs, and go back to the UI version of the start."""
         self.visitors.clear()
         self.faults.clear()
+        self.bugs.clear()
         self.ui_version = self.settings.ui_version
 
 

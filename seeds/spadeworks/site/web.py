@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from seeds.spadeworks.site import sample
+from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.faults import PAGE_KINDS, FaultKind
 from seeds.spadeworks.site.site import site_of, visitor_of
 
@@ -28,11 +29,12 @@ def render(request: Request, template: str, *, status: int = 200, **context: obj
         for fault in site.faults.take(PAGE_KINDS, request.method, request.url.path, visitor.id)
     }
     animation = faults.get(FaultKind.ANIMATION)
+    toasts = visitor.take_toasts()
     return fragment(
         request,
         template,
         status=status,
-        toasts=visitor.take_toasts(),
+        toasts=[] if has_bug(request, Bug.MISSING_TOAST) else toasts,
         newsletter=FaultKind.MODAL in faults,
         drift_ms=animation.ms if animation else 0,
         cookie_banner=CONSENT_COOKIE not in request.cookies,
@@ -59,8 +61,14 @@ def render_text(request: Request, template: str, **context: object) -> str:
         csrf_token=visitor.csrf_token,
         path=request.url.path,
         languages=sample.LANGUAGES,
+        bugs=site.bugs,
         **context,
     )
+
+
+def has_bug(request: Request, bug: Bug) -> bool:
+    """Say whether the site is to be wrong in this way."""
+    return bug in site_of(request).bugs
 
 
 class Errors(dict[str, str]):

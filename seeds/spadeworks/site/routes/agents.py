@@ -8,11 +8,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from seeds.spadeworks.site import sample
+from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.forms import MAX_NAME, read_agent
 from seeds.spadeworks.site.paging import last_page, page_of
 from seeds.spadeworks.site.site import visitor_of
 from seeds.spadeworks.site.state import Agent, AgentDetails, WorkspaceFullError
-from seeds.spadeworks.site.web import Errors, read_form, render, see_other, signed_in
+from seeds.spadeworks.site.web import Errors, has_bug, read_form, render, see_other, signed_in
 
 PER_PAGE = 10
 
@@ -43,8 +44,12 @@ async def _create_page(request: Request) -> Response:
 async def _create(request: Request) -> Response:
     visitor = visitor_of(request)
     details, errors = read_agent(await read_form(request), visitor)
+    if has_bug(request, Bug.VALIDATION_MISSING) and not details.name:
+        del errors["agent_name"]
     if errors:
         return _show_form(request, details, errors)
+    if has_bug(request, Bug.WRONG_NAME_SAVED):
+        details.name = details.name[1:]
     try:
         agent = visitor.create_agent(details)
     except WorkspaceFullError as exc:
@@ -79,7 +84,8 @@ async def _edit(request: Request) -> Response:
 async def _delete(request: Request) -> Response:
     visitor, agent = visitor_of(request), _agent(request)
     await read_form(request)
-    visitor.delete_agent(agent)
+    if not has_bug(request, Bug.DELETE_KEEPS):
+        visitor.delete_agent(agent)
     visitor.toast("Agent deleted", f"“{agent.name}” takes no more calls.")
     return see_other("/agent")
 
@@ -100,6 +106,8 @@ async def _switch(request: Request) -> Response:
 def _show_form(
     request: Request, details: AgentDetails, errors: Errors, *, editing: Agent | None = None
 ) -> Response:
+    if has_bug(request, Bug.WRONG_VALIDATION_TEXT) and "agent_name" in errors:
+        errors["agent_name"] = "Invalid input"
     return render(
         request,
         "agent_edit.html" if editing else "agent_create.html",

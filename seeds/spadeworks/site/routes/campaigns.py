@@ -6,10 +6,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from seeds.spadeworks.site import sample
+from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.forms import read_campaign_audience, read_campaign_details
 from seeds.spadeworks.site.site import visitor_of
 from seeds.spadeworks.site.state import CampaignDraft, Visitor, WorkspaceFullError
-from seeds.spadeworks.site.web import Errors, read_form, render, see_other, signed_in
+from seeds.spadeworks.site.web import Errors, has_bug, read_form, render, see_other, signed_in
 
 DETAILS = "/campaign/create/details"
 AUDIENCE = "/campaign/create/audience"
@@ -111,7 +112,7 @@ def _show_review(request: Request, draft: CampaignDraft, error: str) -> Response
         draft=draft,
         error=error,
         agent_name=_agent_name(visitor_of(request), draft.agent_id),
-        audience=_audience_size(draft),
+        audience=_audience_size(draft) + has_bug(request, Bug.WRONG_TOTAL),
     )
 
 

@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.forms import is_email
 from seeds.spadeworks.site.settings import DEMO_EMAIL, DEMO_PASSWORD
 from seeds.spadeworks.site.site import site_of, visitor_of
-from seeds.spadeworks.site.web import HOME, Errors, local_path, read_form, render, see_other
+from seeds.spadeworks.site.web import HOME, Errors, has_bug, local_path, read_form, render, see_other
 
 
 async def _root(request: Request) -> Response:
@@ -50,7 +51,7 @@ async def _login(request: Request) -> Response:
         visitor.password_accepted = True
         return see_other(f"/login/code?next={quote(_next(request))}")
     visitor.sign_in()
-    return see_other(_next(request))
+    return see_other("/settings" if has_bug(request, Bug.WRONG_REDIRECT) else _next(request))
 
 
 def _knows(email: str, password: str) -> bool:
