@@ -11,7 +11,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-mongod setup-django setup-miniwob setup-conformance demo test nightly lint format bench conformance constraints clean
+.PHONY: help setup setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance demo test nightly durations lint format bench conformance constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -29,18 +29,27 @@ setup-django: setup ## install the Django whose admin the tests look at into .to
 setup-miniwob: setup ## install the pages of MiniWoB++ for the tests into .tools
 	@bash scripts/setup.sh miniwob || [ -z "$$CI" ]
 
+setup-plain: setup ## set up an environment with pytest-playwright and without Periplus in .tools
+	@bash scripts/setup.sh plain || [ -z "$$CI" ]
+
+setup-livekit: setup ## build the LiveKit server the tests talk to into .tools, where Go is
+	@bash scripts/setup.sh livekit || [ -z "$$CI" ]
+
 setup-conformance: setup ## install the MCP conformance tool and the MCP Inspector into .tools, where npm is
 	@$(BIN)/python scripts/conformance.py --install
 
 demo: setup ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup-mongod setup-django setup-miniwob setup-conformance ## the architecture's contracts and the tests
+test: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
 	@$(BIN)/lint-imports
-	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not nightly and not bench"
+	@$(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not nightly and not bench"
 
-nightly: setup-mongod setup-django setup-miniwob setup-conformance ## everything, the slow tests included
+nightly: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
+
+durations: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
+	@PERIPLUS_TEST_DURATIONS=1 $(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
 lint: setup ## style, types and the architecture's contracts
 	@$(BIN)/ruff check $(STYLED)

