@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import BrowserMissing, find_chromium, launch
-from tests.support import rotation
+from tests.support import budget, rotation
 from tests.support.mongod import (  # noqa: F401 - fixtures
     _reused,
     _stoppable,
@@ -19,6 +19,7 @@ from tests.support.mongod import (  # noqa: F401 - fixtures
     mongodb_url,
     own_mongod,
 )
+from tests.support.needs import lacking
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,6 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         drawn = item.location[0] if mark.kwargs.get("together") else item.nodeid
         if rotation.dice(drawn).random() >= mark.args[0]:
             item.add_marker(pytest.mark.nightly)
+    budget.draw(items)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the table of durations is to be written anew, whoever started the workers does it."""
+    if os.environ.get("PERIPLUS_TEST_DURATIONS") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(budget.Stopwatch())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -84,9 +92,7 @@ async def page(context: BrowserContext) -> Page:
 
 def _need(program: str) -> None:
     if shutil.which(program) is None:
-        message = f"{program} is not installed; `make setup` installs it or says how"
-        # CI installs everything: there, a missing program is a failure of setup, not a reason to skip.
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+        lacking(f"{program} is not installed; `make setup` installs it or says how")
 
 
 @pytest.fixture(scope="session")

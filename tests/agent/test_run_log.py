@@ -267,8 +267,8 @@ def test_a_runs_url_has_neither_password_nor_query(url, plain):
     assert plain_url(url) == plain
 
 
-def _segment(status, *, required=True, run=None):
-    return SegmentRecord("hello", "Hello", "x", required, 0.0, 1.0, status, "late", run=run)
+def _segment(status, *, required=True, run=None, segment_id="hello"):
+    return SegmentRecord(segment_id, "Hello", "x", required, 0.0, 1.0, status, "late", run=run)
 
 
 def _result(evidence):
@@ -289,14 +289,16 @@ VERIFIED, UNVERIFIED = _result(EvidenceLevel.VERIFIED), _result(EvidenceLevel.UN
         ([_segment(SHOWN, run=VERIFIED), _segment(SKIPPED, required=False)], False, "success", "verified", None),
         ([_segment(SHOWN, run=VERIFIED), _segment(SHOWN, run=UNVERIFIED)], False, "success", "unverified", None),
         ([_segment(SHOWN)], False, "success", "unverified", None),
-        ([_segment(SHOWN), _segment(SKIPPED)], False, "partial", "unverified", "hello skipped: late"),
+        ([_segment(SHOWN, segment_id="first"), _segment(SKIPPED)], False, "partial", "unverified", "hello skipped: late"),
         ([_segment(SKIPPED)], False, "failure", "unverified", "hello skipped: late"),
         ([_segment(SHOWN)], True, "partial", "unverified", "interrupted"),
         ([_segment(SHOWN, run=_result(EvidenceLevel.CONTRADICTED))], False, "success", "contradicted", None),
     ],
 )  # fmt: skip
 def test_a_demo_is_as_good_as_its_required_segments(segments, interrupted, status, evidence, error):
-    ending = ending_of_presentation(Presentation("f", "F", len(segments), segments, 2.0, interrupted))
+    ending = ending_of_presentation(
+        Presentation("f", "F", len(segments), segments, duration_s=2.0, interrupted=interrupted)
+    )
     assert (ending.status, ending.evidence, ending.error) == (status, evidence, error)
     assert ending.duration_ms == 2_000
 

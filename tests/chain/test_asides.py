@@ -9,6 +9,8 @@ from agent.events import DialogAnswered
 from kb_schema import parse_document
 from kb_schema.runs import RunStatus
 
+pytestmark = pytest.mark.sampled(0.4)
+
 OFFICE = """<!doctype html><title>Office</title><h1>Office</h1><p id=said>-</p><script>
 const say = (text) => { document.getElementById("said").textContent = text; };
 const pick = () => {

@@ -17,7 +17,7 @@ from kb_schema import parse_document
 from kb_schema.calls import ActionCall
 from kb_schema.runs import EvidenceLevel, RunStatus
 
-pytestmark = pytest.mark.sampled(0.4)
+pytestmark = pytest.mark.sampled(0.3)
 
 TO_FORM = {
     "step_id": "go",

@@ -9,13 +9,14 @@ import signal
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
-import periplus.demo
 from agent.media.tools import MediaInputError
 from agent.presenting.player import Player
 from periplus.demo import DemoSettings, run_demo
 from periplus.errors import UserError
+from periplus.presenting import filming
 from periplus.seeds import find_seed
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -39,7 +40,7 @@ async def test_a_defect_in_the_show_is_raised_once_everything_is_on_disk(site, t
     async def defect(*_: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(Player, "_show", defect)
+    monkeypatch.setattr(Player, "_tell", defect)
     with pytest.raises(RuntimeError, match="a defect"):
         await _demo(site, tmp_path)
     assert _left(tmp_path) >= LEFT
@@ -62,7 +63,7 @@ async def test_all_but_the_film_is_there_before_it_is_made_and_ctrl_c_then_chang
         await asyncio.sleep(0.1)  # they arrive by way of the loop
         raise MediaInputError("no film today")
 
-    monkeypatch.setattr(periplus.demo, "mux", mux)
+    monkeypatch.setattr(filming, "mux", mux)
     console = Console(file=io.StringIO())
     before = signal.getsignal(signal.SIGINT)
     result = await _demo(site, tmp_path, console)
@@ -77,9 +78,9 @@ async def test_all_but_the_film_is_there_before_it_is_made_and_ctrl_c_then_chang
 async def test_what_a_person_hears_of_an_error_is_without_secrets(site, tmp_path, monkeypatch):
     async def gone(player: Player, *_: object) -> None:
         player._session.context.keep_secret("hunter2")
-        raise periplus.demo.PlaywrightError("cannot type hunter2")
+        raise PlaywrightError("cannot type hunter2")
 
-    monkeypatch.setattr(Player, "_show", gone)
+    monkeypatch.setattr(Player, "_tell", gone)
     with pytest.raises(UserError) as caught:
         await _demo(site, tmp_path)
     assert "hunter2" not in str(caught.value)

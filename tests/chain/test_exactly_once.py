@@ -15,6 +15,8 @@ from periplus.logbook import Kept
 from tests.support.lives import another_life, cut_off, kept_state
 from tests.support.rotation import dice, rotating
 
+pytestmark = pytest.mark.sampled(0.5)
+
 ROWS = {
     "method": "table_extraction",
     "selector": "tr.boat",

@@ -16,7 +16,7 @@ from periplus.logbook import Kept
 from tests.support.live_spadeworks import visiting
 from tests.support.lives import another_life, kept_state
 
-pytestmark = pytest.mark.sampled(0.4)
+pytestmark = pytest.mark.sampled(0.25)
 
 TASK = "delete_all_emails"
 

@@ -64,9 +64,9 @@ async def test_a_field_is_typed_while_it_is_talked_about(session, site):
     player, narrator = _player(session, speed=2.0)
     narrator_say = narrator.say
 
-    async def say(text: str) -> float:
+    async def say(text: str, *, resumed: bool = False):
         spoken.append((text, await value()))
-        return await narrator_say(text)
+        return await narrator_say(text, resumed=resumed)
 
     narrator.say = say  # type: ignore[method-assign]  # a spy
     await player.play("harbour_tour")

@@ -17,7 +17,7 @@ from kb_schema.resilience import ResiliencePolicy
 from kb_schema.runs import RunStatus, StepStatus
 from tests.support.live_spadeworks import visiting
 
-pytestmark = pytest.mark.sampled(0.4)
+pytestmark = pytest.mark.sampled(0.25)
 
 ALONE = ResiliencePolicy(enable_replanning=False, enable_degradation=False)
 """What is authored has to do: nothing else is tried."""

@@ -16,7 +16,7 @@ from kb_schema.runs import StoredRun
 from kb_store.runs import open_runs
 from tests.support import warm
 
-pytestmark = pytest.mark.sampled(0.4)
+pytestmark = pytest.mark.sampled(0.3)
 
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 
@@ -90,7 +90,7 @@ def test_a_demo_is_recorded_with_its_film_report_and_trace(tmp_path):
     assert run["outputs"] == {"moored": "Seagull"}
     assert len(run["steps"]) == 4
     assert {artifact["artifact_type"] for artifact in run["artifacts"]} == {
-        "film", "captions", "report", "result", "trace",
+        "film", "captions", "picture", "report", "result", "trace",
     }  # fmt: skip
     for artifact in run["artifacts"]:
         assert Path(artifact["file_path"]).exists()

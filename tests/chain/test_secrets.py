@@ -31,6 +31,8 @@ from periplus.seeds import find_seed
 from tests.support import warm
 from tests.support.leaks import leaks, spelt
 
+pytestmark = pytest.mark.sampled(0.5)
+
 HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
 SECRET = 'O\'Brien "Bob" & <pass/wörd> 1'
 PLAIN = "correct-horse-battery-9"

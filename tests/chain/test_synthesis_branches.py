@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.synthesis.pipeline import PipelineResult
     from kb_schema.runs import RunResult
 
-pytestmark = pytest.mark.sampled(0.25)
+pytestmark = pytest.mark.sampled(0.15)
 HOME_OR_CODE = re.compile("/dashboard|/login/code")
 HARD = 'O\'Brien "Bob" </script> {x}'
 

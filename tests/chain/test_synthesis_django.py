@@ -28,7 +28,7 @@ from tests.support.rotation import SEED
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.25)
 
 WEBSITE = "library_admin"
 SCREENS = ["log_in", "site_administration", "add_user", "change_user", "select_user_to_change"]

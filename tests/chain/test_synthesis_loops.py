@@ -18,6 +18,8 @@ from tests.support.live_spadeworks import Controls, live, stores, visiting  # no
 from tests.support.people import Noise, Person, secrets, shown, signs_in
 from tests.support.rotation import rotating
 
+pytestmark = pytest.mark.sampled(0.5)
+
 if TYPE_CHECKING:
     from playwright.async_api import Page
 

@@ -14,6 +14,8 @@ from kb_schema.answers import Path, PathStep
 from kb_schema.resilience import ResiliencePolicy
 from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
 
+pytestmark = pytest.mark.sampled(0.5)
+
 UNKNOWN = {"type": "user_interest"}
 """Nobody has said."""
 NEGATED = {"type": "none_of", "conditions": [UNKNOWN]}

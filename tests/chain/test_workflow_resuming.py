@@ -76,7 +76,7 @@ def workflow(session) -> Workflow:
     return parsed
 
 
-@pytest.mark.parametrize("at", rotating(__name__, range(1, MOST + 1), 3))
+@pytest.mark.parametrize("at", rotating(__name__, range(1, MOST + 1), 1))
 async def test_a_workflow_cut_off_anywhere_is_carried_on_without_repeating_anything(
     session, site, kept, browser, workflow, at
 ):

@@ -15,7 +15,7 @@ from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
-pytestmark = pytest.mark.sampled(0.5)
+pytestmark = pytest.mark.sampled(0.3)
 
 BOATS = {"type": "element_visible", "element": "tr.boat"}
 REGISTER: dict[str, Any] = {

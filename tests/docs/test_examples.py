@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,6 +21,10 @@ pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
+
+from tests.support.needs import lacking
+
+pytestmark = pytest.mark.sampled(0.4)
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYWRIGHT_MCP = "@playwright/mcp@0.0.83"
@@ -150,8 +153,7 @@ async def playwright_mcp(chromium, folder):
     try:
         node = tokens.npm_install(ROOT / ".tools" / "playwright-mcp", PLAYWRIGHT_MCP)
     except tokens.NoTokenizer as exc:
-        # CI installs Node: there, a missing browser server is a failure of setup, not a reason to skip.
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(exc.reason)
+        lacking(exc.reason)
     script = ROOT / ".tools/playwright-mcp/node_modules/@playwright/mcp/cli.js"
     quick = ["--timeout-action", "2000", "--timeout-settle", "100"]
     arguments = [

@@ -319,7 +319,7 @@ async def killed_at(moment, source, target):
     return process.returncode != 0
 
 
-@pytest.mark.parametrize("moment", rotating("killed copies", range(1, 41), 4))
+@pytest.mark.parametrize("moment", rotating("killed copies", range(1, 41), 2))
 async def test_a_copy_that_was_killed_at_any_write_is_finished_by_the_next(tmp_path, house, moment):
     source, target = tmp_path / "source", tmp_path / "target"
     old = await house("embedded", source)

@@ -33,6 +33,8 @@ from periplus.seeds import find_seed
 from periplus.sites import running_site
 from tests.support.harbour import moors_a_boat
 
+pytestmark = pytest.mark.sampled(0.5)
+
 ROOT = Path(__file__).parents[2]
 HARBOUR = ROOT / "tests/data/harbour"
 ASKS = moors_a_boat("name_a_boat")

@@ -16,6 +16,8 @@ from tests.kb_store.lives import lived
 from tests.kb_store.samples import knowledge_of
 from tests.support.rotation import rotating
 
+pytestmark = pytest.mark.sampled(0.5)
+
 PASSWORD = "hunter2"
 
 

@@ -21,7 +21,7 @@ from mcp_server.views import Views
 from tests.kb_store.samples import knowledge_of
 from tests.support.mongod import with_database
 
-pytestmark = pytest.mark.mongodb
+pytestmark = [pytest.mark.mongodb, pytest.mark.sampled(0.5)]
 
 PATIENCE = 60
 """Seconds until something that is to happen is taken to never happen, on however busy a machine."""

@@ -19,6 +19,8 @@ from tests.support.live_spadeworks import ACCOUNT, SEED, Controls, visiting
 from tests.support.lives import another_life, cut_off, kept_state
 from tests.support.rotation import rotating
 
+pytestmark = pytest.mark.sampled(0.5)
+
 
 @dataclass(frozen=True)
 class Work:

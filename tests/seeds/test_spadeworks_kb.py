@@ -21,12 +21,16 @@ from agent.page.probing import answer_probes as answer_live
 from agent.page.snapshot import take_snapshot
 from kb_schema import KnowledgeBase
 from kb_schema.answers import Identification
+from kb_schema.engagement import RuleName
 from kb_schema.iterators import CollectionIterator
+from kb_schema.marks import read_marks, without_marks
 from kb_schema.pages.stored import answer_probes
-from kb_schema.presentation import PresentationFlow, Segment
+from kb_schema.presentation import DEPTHS, Depth, PresentationFlow, Segment
+from kb_schema.rules.flows import spoken
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.snapshots import PageSnapshot
+from kb_schema.telling import untranslated
 from loaders.files import read_knowledge_folder
 from mcp_server.compiled import View, compile_view
 from mcp_server.identify import identify
@@ -36,7 +40,7 @@ from seeds.spadeworks.site import sample
 from seeds.spadeworks.site.settings import DEMO_EMAIL, DEMO_PASSWORD
 from tests.support.rotation import rotating
 
-pytestmark = pytest.mark.sampled(0.4)
+pytestmark = pytest.mark.sampled(0.25)
 
 ROOT = Path(__file__).parents[2]
 SEED = ROOT / "seeds" / "spadeworks"
@@ -570,9 +574,10 @@ def speech_s(text: str) -> float:
     return sum(SECONDS_PER_CHARACTER * len(part) + SECONDS_PER_SENTENCE for part in sentences)
 
 
-def segment_speech_s(segment: Segment) -> float:
-    words = [segment.narration_template, *(hook.narration for hook in segment.narrative_hooks)]
-    return sum(speech_s(text) for text in words)
+def segment_speech_s(segment: Segment, depth: Depth | None = None) -> float:
+    told = segment.at(depth or segment.told_at)
+    words = [told.narration_template, *(hook.narration for hook in told.narrative_hooks)]
+    return sum(speech_s(without_marks(text)) for text in words)
 
 
 @pytest.mark.parametrize(
@@ -585,15 +590,51 @@ def test_there_is_time_for_what_is_said(knowledge, flow_id, least, most):
     for segment in flow.segments:
         assert segment.duration is not None
         assert segment_speech_s(segment) <= segment.duration, segment.segment_id
+        for depth in segment.depths:
+            assert segment_speech_s(segment, depth) <= segment.expected(depth), (segment.segment_id, depth)
     assert sum(s.duration or 0 for s in flow.segments) <= (flow.duration.max or 0)
 
 
 def test_sentences_are_short_enough_to_be_spoken(knowledge):
     for flow in knowledge.flows.values():
         for segment in flow.segments:
-            words = [segment.narration_template, *(hook.narration for hook in segment.narrative_hooks)]
+            words = [without_marks(text) for _, text in spoken(segment)]
             for sentence in re.split(r"(?<=[.!?:])\s+", " ".join(words)):
                 assert len(sentence.split()) <= 30, sentence
+
+
+def test_the_demo_is_told_in_german_to_the_last_word(knowledge):
+    flow: PresentationFlow = knowledge.flows["spadeworks_demo"]
+    assert flow.languages == ("en", "de")
+    assert list(untranslated(flow, "de")) == []
+
+
+def test_the_demo_shows_every_kind_of_thing_that_a_flow_can_say(knowledge):
+    flow: PresentationFlow = knowledge.flows["spadeworks_demo"]
+    segments = flow.segments
+    hooks = [hook for segment in segments for hook in segment.narrative_hooks]
+    mappings = [rule for segment in segments for rule in segment.input_mapping.values()]
+    assert {segment.type for segment in segments} == {"conversational", "explanation", "task_execution"}
+    assert {segment.told_at for segment in segments} | {d for s in segments for d in s.depths} == set(DEPTHS)
+    assert {s.scrolling.strategy for s in segments if s.scrolling.enabled} == {
+        "incremental", "to_bottom", "to_elements"
+    }  # fmt: skip
+    assert {(hook.hook_type, hook.step_id is None) for hook in hooks} >= {
+        ("before", True), ("before", False), ("during", True), ("during", False), ("after", True)
+    }  # fmt: skip
+    assert {hook.depth for hook in hooks} == set(DEPTHS)
+    assert {source for rule in mappings for source in rule.source} == {
+        "generated_value", "hardcoded", "session_context", "user_input", "task_output"
+    }  # fmt: skip
+    assert {each.type for rule in mappings for each in rule.transforms} == {
+        "add_days", "format_date", "lowercase"
+    }  # fmt: skip
+    assert {transition.type for transition in flow.transitions} == {"sequential", "automatic", "conditional"}
+    assert {path.condition for path in flow.fallback_paths} == {
+        "time_running_out", "user_interrupts", "segment_failed"
+    }  # fmt: skip
+    assert {rule.rule for segment in segments for rule in segment.rules} == set(RuleName.__args__)
+    assert any(read_marks(hook.narration).marks for hook in hooks)
 
 
 def test_files_of_the_demo_are_there_and_bring_twelve_contacts():

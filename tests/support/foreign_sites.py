@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext
 
+from tests.support.needs import lacking
+
 TOOLS = Path(__file__).parents[2] / ".tools"
 DJANGO_SITE = Path(__file__).parent / "django_site"
 MINIWOB_PAGES = TOOLS / "miniwob/miniwob/html/miniwob"
@@ -25,8 +27,15 @@ ADMIN_USER, ADMIN_PASSWORD = "admin", "admin-of-the-tests"
 
 
 def _missing(what: str, target: str) -> None:
-    message = f"{what} is not there; `make {target}` installs it"
-    pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    lacking(f"{what} is not there; `make {target}` installs it")
+
+
+def plain_python() -> Path:
+    """Python of an environment that has pytest-playwright and no Periplus."""
+    python = TOOLS / "plain" / "bin" / "python"
+    if not python.exists():
+        _missing("an environment without Periplus", "setup-plain")
+    return python
 
 
 @contextmanager

@@ -26,6 +26,7 @@ BEFOREHAND = (
     "mcp.server.mcpserver", "playwright.async_api", "kb_schema", "kb_store", "kb_store.arangodb",
     "kb_store.mongodb.learned", "kb_store.mongodb.proposals", "kb_store.mongodb.runs", "loaders", "mcp_server.server",
     "agent.session", "agent.presenting.player", "agent.media.recorder",
+    "langgraph.graph", "langgraph.checkpoint.sqlite.aio", "openpyxl", "jinja2",
 )  # fmt: skip
 LONGEST_ORDER = 200_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.events import HealTried
+from agent.events import HealTried, Struggling
 from agent.healing.healer import HealPolicy
 from agent.healing.memory import url_template
 from agent.page.errors import ElementChanged, GateFailed
@@ -72,7 +72,8 @@ async def test_a_round_tells_what_was_done_how_alike_it_was_and_how_long_it_took
     known = await known_button(hands)
     await hands.show(BUTTON.replace("class=go", "class=went"))
     done = await hands.click(".go", known)
-    (told,) = hands.events
+    begun, told = hands.events
+    assert begun == Struggling("healing", "screen.it")
     assert (told.element, told.round, told.outcome) == ("screen.it", 1, "healed")
     assert any(action.startswith("compared ") for action in told.actions)
     assert told.score == done.healed.score > 0.9

@@ -17,7 +17,7 @@ from tests.support.processes import process_is_alive
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-pytestmark = pytest.mark.usefixtures("ffmpeg")
+pytestmark = [pytest.mark.usefixtures("ffmpeg"), pytest.mark.sampled(0.5)]
 
 FILMER = """
 import asyncio, sys
@@ -258,3 +258,29 @@ async def test_a_film_that_cannot_be_written_fails_with_ffmpegs_reason(page: Pag
     await recorder.start(page, tmp_path / "folder.mp4")
     with pytest.raises(MediaToolFailed, match="Is a directory"):
         await recorder.stop()
+
+
+async def test_a_film_is_cut_into_clips_and_its_time_stands_still_between_them(
+    page: Page, tmp_path: Path
+) -> None:
+    await page.set_content(_plain("red"))
+    recorder = ScreenRecorder()
+    await recorder.start(page, None)
+    assert recorder.now() == 0
+    assert await recorder.cut(tmp_path / "1.mp4") is None
+    await _film_for(recorder, 0.5)
+    first = await recorder.cut(None)
+    assert first is not None
+    assert recorder.now() == first.duration_s
+    recorder.lay(3.0)
+    await page.set_content(_plain("lime"))  # nobody films it
+    assert recorder.now() == pytest.approx(first.duration_s + 3.0)
+    await page.set_content(_plain("blue"))
+    await recorder.cut(tmp_path / "2.mp4")
+    with pytest.raises(MediaError, match="between two cuts"):
+        recorder.lay(1.0)
+    await _film_until_it_shows(recorder, "blue")
+    second = await recorder.stop()
+    assert recorder.now() == pytest.approx(first.duration_s + 3.0 + second.duration_s)
+    assert await _colour_at(first.path, 0.2) == "red"
+    assert await _colour_at(second.path, second.duration_s - 0.1) == "blue"

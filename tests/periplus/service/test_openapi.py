@@ -1,0 +1,89 @@
+"""The OpenAPI document: what it says is so (schemathesis), and it says enough."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from periplus.service.visiting.book import Visits
+from periplus.service.visiting.settings import VisitSettings
+from tests.periplus.service.support import KEY, served
+from tests.periplus.service.visiting.support import Puppets
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+async def service(tmp_path_factory):
+    links = Visits(Puppets(browser=None), VisitSettings())
+    async with served(tmp_path_factory.mktemp("openapi"), visits=links) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def document(service):
+    answer = await service.client.get("/api/openapi.json", headers={"X-API-Key": ""})
+    return answer.json()
+
+
+async def test_every_operation_has_a_summary_examples_and_its_errors(document):
+    assert document["info"]["title"] == "Periplus"
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            place = f"{method} {path}"
+            assert operation["summary"], place
+            assert operation["description"], place
+            if path == "/api/health":
+                continue
+            assert operation["security"] == [{"ApiKey": []}, {"Bearer": []}], place
+            assert {"401", "429", "503"} <= operation["responses"].keys(), place
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    (media,) = response["content"]
+                    assert media == "application/problem+json", place
+                    assert response["content"][media]["example"]["status"] == int(status), place
+    for name in (
+        "RunRequest",
+        "Accepted",
+        "RunView",
+        "StepList",
+        "ArtifactList",
+        "HealthView",
+        "VisitRequest",
+        "VisitMade",
+        "VisitView",
+    ):
+        assert document["components"]["schemas"][name]["examples"], name
+
+
+async def test_the_example_of_a_request_is_accepted(service, document):
+    (example,) = document["components"]["schemas"]["RunRequest"]["examples"]
+    assert (await service.client.post("/api/run", json=example)).status_code == 202
+    assert (await service.over(example["req_id"]))["verdict"] == "pass"
+
+
+async def _schemathesis(service, folder, *options: str) -> None:
+    program = Path(sys.executable).with_name("schemathesis")
+    run = await asyncio.create_subprocess_exec(
+        program, "--config-file", HERE / "schemathesis.toml", "--no-color", "run",
+        f"{service.url}/api/openapi.json", "--header", f"X-API-Key: {KEY}", "--checks", "all", *options,
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )  # fmt: skip
+    said, _ = await run.communicate()
+    assert run.returncode == 0, said.decode()[-6_000:]
+
+
+async def test_schemathesis_finds_nothing(service, tmp_path):
+    await _schemathesis(service, tmp_path, "--phases", "examples,coverage,fuzzing", "--max-examples", "3")
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_schemathesis_finds_nothing_with_many_examples(service, tmp_path):
+    await _schemathesis(service, tmp_path, "--max-examples", "300")
