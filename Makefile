@@ -43,7 +43,7 @@ demo: setup ## a narrated demo in a real browser, on embedded stores
 
 test: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
 	@$(BIN)/lint-imports
-	@$(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not nightly and not bench"
+	@bash scripts/test.sh $(JOBS)
 
 nightly: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900

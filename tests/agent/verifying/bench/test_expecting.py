@@ -120,8 +120,8 @@ async def test_an_outcome_that_comes_late_is_told_by_how_much(site, bench_of):
     async with bench_of() as bench:
         plan = await build_plan(bench, requirement("Go | click | | shows:Done"))
         await bench.start("/")
-        await bench.page.evaluate("late = 1150")
-        bench.policy = HASTY
+        await bench.page.evaluate("late = 2000")
+        bench.policy = replace(HASTY, late_s=5.0)
         undone = await execute_step(bench, plan.steps[0])
     assert isinstance(undone, Undone)
     assert undone.evidence.came_late_s is not None
