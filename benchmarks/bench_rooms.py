@@ -2,7 +2,7 @@
 
 `make bench`, or `python -m benchmarks.bench_rooms [--rounds 12] [--rooms 5] [--seconds 20]`. A real LiveKit
 server, presenters and visitors in this process: what is measured is what a visitor's own client hears and sees.
-The first is the time from the first loud sample of a voice (or from sending a chat message) until the last loud
+The first is the time from the first loud sample of a voice (or from sending a chat message, or a button) until the last loud
 frame that is heard; it holds the way to the server and back, and the detection of the voice. The second says for
 each room which share of the narration was heard when it was to be, and how many different pictures a second came.
 """
@@ -32,6 +32,8 @@ from tests.support.room_visitor import RoomVisitor, entered
 LOUD, QUIET = 400.0, 60.0
 SPEAKING_S = 0.6
 SILENT_S = 0.15
+ANSWERED_S = 0.05
+"""As `SILENT_S` where an answer is spoken at once: what comes after it is no longer what was stopped."""
 LATEST_S = 10.0
 """What lasts longer after an interruption than this was not stopped by it."""
 LATE_S = 0.5
@@ -46,7 +48,7 @@ async def talking(visitor: RoomVisitor) -> None:
     )
 
 
-async def silence_after(visitor: RoomVisitor, stops: list[float], since: float) -> float:
+async def silence_after(visitor: RoomVisitor, stops: list[float], since: float, silent_s: float) -> float:
     """Seconds from a time until the last loud frame of what was stopped after it."""
     stopped = float(
         await visitor.until(lambda: next((at for at in stops if at >= since), 0.0), "a stop", LATEST_S)
@@ -55,7 +57,7 @@ async def silence_after(visitor: RoomVisitor, stops: list[float], since: float) 
     def last_loud() -> float:
         last = stopped
         for at, level in visitor.loudness:
-            if at > stopped and at - last > SILENT_S:
+            if at > stopped and at - last > silent_s:
                 return last
             if at > stopped and level > QUIET:
                 last = at
@@ -72,10 +74,10 @@ def first_loud_s(wav: Path) -> float:
 
 
 async def interruptions(house: House, rounds: int, folder: Path) -> dict[str, list[float]]:
-    """How long the presenter was still heard, by voice and by chat."""
+    """How long the presenter was still heard, by voice, by chat and by the button."""
     voice = await EspeakVoice(folder / "visitor", voice="en-us").synthesize("Excuse me, one moment please.")
     assert voice.wav is not None
-    found: dict[str, list[float]] = {"voice": [], "chat": []}
+    found: dict[str, list[float]] = {"voice": [], "chat": [], "button": []}
     missed = 0
     while min(len(times) for times in found.values()) < rounds:
         ticket = house.ticket(flow="spadeworks_demo")
@@ -86,15 +88,16 @@ async def interruptions(house: House, rounds: int, folder: Path) -> dict[str, li
                     stops.append(time.monotonic()) if isinstance(event, SpeechStopped) else None
                 )
             )
-            for way in ("voice", "chat") * 3:
+            for way in (*found, *found):
                 await talking(visitor)
                 if way == "voice":
                     since = await visitor.speak(voice.wav) + first_loud_s(voice.wav)
                 else:
                     since = time.monotonic()
-                    await visitor.type("thank you")
+                    await (visitor.type("thank you") if way == "chat" else visitor.press("ask"))
                 try:
-                    found[way].append(await silence_after(visitor, stops, since))
+                    silent_s = ANSWERED_S if way == "chat" else SILENT_S
+                    found[way].append(await silence_after(visitor, stops, since, silent_s))
                 except AssertionError:
                     missed += 1
             await visitor.press("stop")
