@@ -1,0 +1,164 @@
+"""The folder of an exploration on disk (`mapping`): read, and written as the exploration goes on.
+
+The only reader and writer of it. Lines are added at the end and flushed to the disk one by one, so that
+whoever is killed loses at most the line that was being written; such a torn line is not read, and cut off
+before the next is written. A page's files are there before its line is. Not here: what to explore next
+(`agent/mapping`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from kb_schema.documents import problems_of
+from kb_schema.errors import KnowledgeError, Problem
+from kb_schema.mapping import Exploration, Passage, SeenPage
+from kb_schema.pages.folder import FACTS_SUFFIX, PAGE_SUFFIX, write_snapshot
+from kb_schema.snapshots import PageSnapshot
+
+EXPLORATION_FILE, PAGES_FILE, PASSAGES_FILE = "exploration.json", "pages.jsonl", "passages.jsonl"
+PAGES_FOLDER, PICTURE_SUFFIX = "pages", ".jpg"
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class ExplorationFolder:
+    """One exploration's folder. Reading raises `KnowledgeError`, with file and line, where it is no such folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tidy: set[str] = set()
+        """Files whose last line is known to be whole."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether an exploration was begun here."""
+        return (self.path / EXPLORATION_FILE).is_file()
+
+    @property
+    def exploration(self) -> Exploration:
+        """What was asked, and how it ended."""
+        file = self.path / EXPLORATION_FILE
+        if not file.is_file():
+            raise _refused("there is no exploration", str(file), "name a folder that `periplus map` wrote")
+        return _model(Exploration, file.read_bytes(), str(file))
+
+    def pages(self) -> list[SeenPage]:
+        """The pages in the order in which they were found, each as it was last written."""
+        found: dict[str, SeenPage] = {}
+        for page in self._lines(PAGES_FILE, SeenPage):
+            found[page.page_id] = page
+        return list(found.values())
+
+    def passages(self) -> list[Passage]:
+        """What was tried, in that order."""
+        return list(self._lines(PASSAGES_FILE, Passage))
+
+    def snapshot(self, page_id: str) -> PageSnapshot:
+        """A page as it was seen."""
+        page, facts = (self._file(page_id, suffix) for suffix in (PAGE_SUFFIX, FACTS_SUFFIX))
+        if not (page.is_file() and facts.is_file()):
+            raise _refused("there is no such page", str(page), "name a `page_id` of pages.jsonl")
+        told = _model(PageSnapshot, facts.read_bytes(), str(facts))
+        return told.model_copy(update={"html": page.read_bytes().decode("utf-8-sig", "replace")})
+
+    def snapshots(self) -> dict[str, PageSnapshot]:
+        """All pages as they were seen, by id."""
+        return {page.page_id: self.snapshot(page.page_id) for page in self.pages()}
+
+    def picture(self, page_id: str) -> Path | None:
+        """The file of a page's picture (JPEG), where there is one."""
+        file = self._file(page_id, PICTURE_SUFFIX)
+        return file if file.is_file() else None
+
+    # -- writing
+
+    def begin(self, exploration: Exploration) -> None:
+        """Write what is asked: at the start, and anew when it goes on. Raises `OSError`."""
+        (self.path / PAGES_FOLDER).mkdir(parents=True, exist_ok=True)
+        self._replace(EXPLORATION_FILE, exploration)
+
+    def add_page(
+        self, page: SeenPage, snapshot: PageSnapshot | None = None, picture: bytes | None = None
+    ) -> None:
+        """Write a page with its files; without a snapshot, what is told of a page that is there already."""
+        if snapshot is not None:
+            for file in write_snapshot(snapshot, self._file(page.page_id, PAGE_SUFFIX)):
+                _flush(file)
+        if picture is not None:
+            file = self._file(page.page_id, PICTURE_SUFFIX)
+            file.write_bytes(picture)
+            _flush(file)
+        self._append(PAGES_FILE, page)
+
+    def add_passage(self, passage: Passage) -> None:
+        """Write what came of something that was tried."""
+        self._append(PASSAGES_FILE, passage)
+
+    def end(self, exploration: Exploration) -> None:
+        """Write how it ended."""
+        self._replace(EXPLORATION_FILE, exploration)
+
+    # -- files
+
+    def _file(self, page_id: str, suffix: str) -> Path:
+        if not page_id[:1].isalnum() or "/" in page_id or "\\" in page_id or "\0" in page_id:
+            raise _refused(f"{page_id[:200]!r} is no id of a page", str(self.path), "name one of pages.jsonl")
+        return self.path / PAGES_FOLDER / f"{page_id}{suffix}"
+
+    def _lines(self, name: str, model: type[M]) -> Iterator[M]:
+        file = self.path / name
+        if not file.is_file():
+            return
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.endswith(b"\n"):  # else it was torn when its writer was killed
+                    yield _model(model, line, f"{file}, line {number}")
+
+    def _append(self, name: str, model: BaseModel) -> None:
+        file = self.path / name
+        if name not in self._tidy:
+            _cut_torn_line(file)
+            self._tidy.add(name)
+        with file.open("ab") as lines:
+            lines.write(model.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            lines.flush()
+            os.fsync(lines.fileno())
+
+    def _replace(self, name: str, model: BaseModel) -> None:
+        file = self.path / name
+        half = file.with_name(f"{name}.new")
+        half.write_text(model.model_dump_json(exclude_defaults=True, indent=2) + "\n", encoding="utf-8")
+        _flush(half)
+        half.replace(file)
+
+
+def _cut_torn_line(file: Path) -> None:
+    """A last line without its end is of a writer that was killed."""
+    if not file.is_file():
+        return
+    whole = file.read_bytes()
+    kept = whole.rfind(b"\n") + 1
+    if kept < len(whole):
+        os.truncate(file, kept)
+
+
+def _flush(file: Path) -> None:
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+
+
+def _model(model: type[M], data: bytes, source: str) -> M:
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as exc:
+        raise KnowledgeError(problems_of(exc, None, source=source)) from exc
+
+
+def _refused(message: str, source: str, fix: str) -> KnowledgeError:
+    return KnowledgeError([Problem(message, source=source, fix=fix, rule="syntax")])
