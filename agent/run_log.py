@@ -128,7 +128,7 @@ class RunLog:
 
     async def add_file(self, name: str, artifact_type: str, path: Path) -> bool:
         """Keep where a file or folder is, with its hash and size; False where there is none."""
-        measured = await asyncio.to_thread(_measured, path)
+        measured = await asyncio.to_thread(digest_of, path)
         if measured is None:
             return False
         place, file_hash, size = measured
@@ -377,7 +377,7 @@ def _clean(data: Any, longest: int | None = None) -> Any:
     return data
 
 
-def _measured(path: Path) -> tuple[str, str, int] | None:
+def digest_of(path: Path) -> tuple[str, str, int] | None:
     """The whole path, SHA-256 and size of a file, or of a folder's files together; None where
     there is nothing.
     """
