@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue, StringConstraints, field_validator
 
 from kb_schema.base import Document, LocalId, Model, Probability
-from kb_schema.graph import TaskDependency
+from kb_schema.graph import TaskDependency, Transition
 from kb_schema.learned import OutcomeId
 from kb_schema.runs import Moment
 from kb_schema.screens import Screen, Signature
@@ -42,6 +42,11 @@ class SelectorChange(Model):
         """What would change, in a few words."""
         return f"selector of {self.screen_id}.{self.element_id}"
 
+    @property
+    def said(self) -> JsonValue:
+        """What the knowledge says there once it is made."""
+        return self.selector.to_json()
+
 
 class SignatureChange(Model):
     """Another way of recognising a screen."""
@@ -54,6 +59,56 @@ class SignatureChange(Model):
     def about(self) -> str:
         """What would change, in a few words."""
         return f"signature of {self.screen_id}"
+
+    @property
+    def said(self) -> JsonValue:
+        """What the knowledge says there once it is made."""
+        return self.signature.to_json()
+
+
+class ScreenChange(Model):
+    """A screen nobody knew, or another form of a known one: it takes that one's place."""
+
+    type: Literal["screen"]
+    screen: Screen
+
+    @field_validator("screen")
+    @classmethod
+    def _of_any_website(cls, screen: Screen) -> Screen:
+        return _of_any_website(screen)
+
+    @property
+    def about(self) -> str:
+        """What would change, in a few words."""
+        return f"screen {self.screen.screen_id}"
+
+    @property
+    def said(self) -> JsonValue:
+        """What the knowledge says there once it is made."""
+        return self.screen.to_json()
+
+
+class TransitionChange(Model):
+    """A way from one screen to another that nobody knew, or another form of a known one."""
+
+    type: Literal["transition"]
+    transition: Transition
+
+    @field_validator("transition")
+    @classmethod
+    def _of_any_website(cls, transition: Transition) -> Transition:
+        return _of_any_website(transition)
+
+    @property
+    def about(self) -> str:
+        """What would change, in a few words."""
+        way = self.transition
+        return f"transition {way.local_id} ({way.from_screen} -> {way.to_screen})"
+
+    @property
+    def said(self) -> JsonValue:
+        """What the knowledge says there once it is made."""
+        return self.transition.to_json()
 
 
 class WorkflowChange(Model):
@@ -77,10 +132,42 @@ class WorkflowChange(Model):
         """What would change, in a few words."""
         return f"workflow {self.workflow.workflow_id}"
 
+    @property
+    def said(self) -> JsonValue:
+        """What the knowledge says of the workflow once it is published."""
+        return self.workflow.to_json()
 
-ProposableChange = Annotated[SelectorChange | SignatureChange, Field(discriminator="type")]
+
+ProposableChange = Annotated[
+    SelectorChange | SignatureChange | ScreenChange | TransitionChange, Field(discriminator="type")
+]
 """What clients may propose."""
-Change = Annotated[SelectorChange | SignatureChange | WorkflowChange, Field(discriminator="type")]
+Change = Annotated[
+    SelectorChange | SignatureChange | ScreenChange | TransitionChange | WorkflowChange,
+    Field(discriminator="type"),
+]
+
+WithinRun = Annotated[
+    str,
+    StringConstraints(
+        max_length=500, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.\-]*(/[A-Za-z0-9_][A-Za-z0-9_.\-]*)*$"
+    ),
+]
+"""A file in the folder of a run, a recording or an exploration: it leads nowhere else."""
+
+MAX_SEEN = 8
+"""Pages a run shows for what it says."""
+
+
+class Seen(Model):
+    """A page that shows what a run says: references only, the files stay with the run."""
+
+    url: Annotated[str, Field(max_length=8_000)] = ""
+    snapshot: WithinRun | None = None
+    """Without its ending, as in `kb_schema.storage`."""
+    picture: WithinRun | None = None
+    when: Literal["", "before", "after"] = ""
+    """Of two pages that belong together: before what is proposed happened, or after it."""
 
 
 class ReportedSupport(Model):
@@ -95,6 +182,7 @@ class ReportedSupport(Model):
     note: Annotated[str, Field(max_length=1_000)] = ""
     at: AwareDatetime | None = None
     """None: now."""
+    seen: Annotated[tuple[Seen, ...], Field(max_length=MAX_SEEN)] = ()
 
 
 class Support(ReportedSupport):
@@ -142,13 +230,21 @@ class Proposal(Model):
         return sum(scores) / len(scores) if scores else None
 
 
-def proposal_id(website_id: str, change: SelectorChange | SignatureChange | WorkflowChange) -> str:
+def proposal_id(website_id: str, change: Change) -> str:
     """Twelve characters that stand for what is proposed, wherever and whenever it is.
 
     How sure a strategy's finder was and its notes do not make it another one.
     """
     said = json.dumps([website_id, _essence(change.to_json() | {"type": change.type})], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+DocumentT = TypeVar("DocumentT", bound=Document)
+
+
+def _of_any_website(document: DocumentT) -> DocumentT:
+    """Whose it is, is the proposal's to say: so one change has one name."""
+    return document.model_copy(update={"website_id": None})
 
 
 def _essence(value: Any) -> Any:

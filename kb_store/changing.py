@@ -14,7 +14,15 @@ from typing import Any
 
 from kb_schema import KnowledgeBase, Problem, Sourced, assemble
 from kb_schema.base import Document
-from kb_schema.proposals import Change, Proposal, SelectorChange, SignatureChange, WorkflowChange
+from kb_schema.proposals import (
+    Change,
+    Proposal,
+    ScreenChange,
+    SelectorChange,
+    SignatureChange,
+    TransitionChange,
+    WorkflowChange,
+)
 from kb_schema.screens import Screen, Signature, StateSignature, UIElement
 from kb_schema.websites import Website
 from kb_store.errors import GenerationMoved, StoreError
@@ -39,6 +47,15 @@ class NothingToChange(Exception):
         super().__init__(f"the knowledge has nothing (any more) for: {about}")
 
 
+class ScreenMissing(NothingToChange):
+    """A transition from or to a screen that is not known (yet). `screen_id` names it."""
+
+    def __init__(self, about: str, screen_id: str) -> None:
+        super().__init__(about)
+        self.screen_id = screen_id
+        self.args = (f"{about}: there is no screen {screen_id!r} (yet)",)
+
+
 class LearnedWouldBeLost(StoreError):
     """A load without changes that were accepted. `lost` has them, with what the load says instead."""
 
@@ -46,7 +63,7 @@ class LearnedWouldBeLost(StoreError):
         self.website_id, self.lost = website_id, tuple(lost)
         number = len(self.lost)
         told = "".join(
-            f"\n  {each.proposal_id} {each.change.about}: {_short(_said(each.change))}, the load says {_short(instead)}"
+            f"\n  {each.proposal_id} {each.change.about}: {_short(each.change.said)}, the load says {_short(instead)}"
             for each, instead in self.lost
         )
         super().__init__(
@@ -54,16 +71,6 @@ class LearnedWouldBeLost(StoreError):
             fix="take them over into the files (`periplus kb export` writes them; `periplus kb diff` shows "
             "them), or load with --replace-learned to give them up",
         )
-
-
-def _said(change: Change) -> Any:
-    match change:
-        case SelectorChange():
-            return change.selector.to_json()
-        case SignatureChange():
-            return change.signature.to_json()
-        case WorkflowChange():
-            return change.workflow.to_json()
 
 
 def _short(value: Any) -> str:
@@ -86,6 +93,11 @@ def now_said(knowledge: KnowledgeBase, change: Change) -> Any:
             _screen(knowledge, change)
             signature = knowledge.signatures.get(change.screen_id)
             return None if signature is None else _plain(signature).to_json()
+        case ScreenChange():
+            return _screen_said(knowledge, change.screen.screen_id)
+        case TransitionChange():
+            way = knowledge.by_kind.get("transition", {}).get(change.transition.local_id)
+            return None if way is None else _named(way, None).to_json()
         case WorkflowChange():
             workflow = knowledge.workflows.get(change.workflow.workflow_id)
             return None if workflow is None else workflow.to_json()
@@ -98,15 +110,13 @@ def holds(knowledge: KnowledgeBase, change: Change) -> bool:
     except NothingToChange:
         return False
     match change:
-        case SelectorChange():
-            return bool(said == change.selector.to_json())
-        case SignatureChange():
-            return bool(said == change.signature.to_json())
+        case SelectorChange() | SignatureChange() | ScreenChange() | TransitionChange():
+            return bool(said == change.said)
         case WorkflowChange():
             known = {(each.kind, each.local_id): each for each in knowledge.documents()}
             return all(
                 (kept := known.get((each.kind, each.local_id))) is not None
-                and _named(kept, "") == _named(each, "")
+                and _named(kept, None) == _named(each, None)
                 for each in change.documents
             )
 
@@ -129,12 +139,45 @@ def _made(knowledge: KnowledgeBase, change: Change) -> tuple[Document, ...]:
             return (_with_selector(knowledge, change),)
         case SignatureChange():
             return (_with_signature(knowledge, change),)
+        case ScreenChange():
+            return _with_screen(knowledge, change.screen)
+        case TransitionChange():
+            return (_with_transition(knowledge, change),)
         case WorkflowChange():
             return tuple(_named(each, knowledge.website.website_id) for each in change.documents)
 
 
-def _named(document: Document, website_id: str) -> Document:
+def _named(document: Document, website_id: str | None) -> Document:
     return document.model_copy(update={"website_id": website_id})
+
+
+def _screen_said(knowledge: KnowledgeBase, screen_id: str) -> Any:
+    """A screen with its signature, wherever that is written; None where there is no such screen."""
+    screen = knowledge.screens.get(screen_id)
+    if screen is None:
+        return None
+    signature = knowledge.signatures.get(screen_id)
+    if isinstance(signature, StateSignature):
+        screen = screen.model_copy(update={"state_signature": _plain(signature)})
+    return _named(screen, None).to_json()
+
+
+def _with_screen(knowledge: KnowledgeBase, screen: Screen) -> tuple[Document, ...]:
+    """The screen; its signature stays a document of its own where it is one."""
+    website_id = knowledge.website.website_id
+    own = knowledge.signatures.get(screen.screen_id)
+    if isinstance(own, StateSignature) and screen.state_signature is not None:
+        signature = own.model_copy(update=dict(screen.state_signature))
+        return (_named(screen.model_copy(update={"state_signature": None}), website_id), signature)
+    return (_named(screen, website_id),)
+
+
+def _with_transition(knowledge: KnowledgeBase, change: TransitionChange) -> Document:
+    way = change.transition
+    missing = [end for end in (way.from_screen, way.to_screen) if end not in knowledge.screens]
+    if missing:
+        raise ScreenMissing(change.about, missing[0])
+    return _named(way, knowledge.website.website_id)
 
 
 def _with_selector(knowledge: KnowledgeBase, change: SelectorChange) -> Screen | Website:

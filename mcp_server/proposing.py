@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, runtime_checkable
 
-from kb_schema import KnowledgeError
+from kb_schema import KnowledgeBase, KnowledgeError
 from kb_schema.errors import Severity
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.graph import TaskDependency
@@ -20,11 +20,13 @@ from kb_schema.learned import ElementUse
 from kb_schema.proposals import (
     Change,
     ChangeProposed,
+    ProposableChange,
     Proposal,
     ReportedSupport,
+    ScreenChange,
     SelectorChange,
-    SignatureChange,
     Support,
+    TransitionChange,
     WorkflowChange,
     WorkflowPublished,
     proposal_id,
@@ -33,7 +35,7 @@ from kb_schema.screens import Screen, UIElement
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
-from kb_store.changing import changed, holds, now_said
+from kb_store.changing import NothingToChange, changed, holds, now_said
 from kb_store.errors import StoreError
 from kb_store.proposals import MemoryProposalStore, ProposalStore
 from mcp_server.compiled import View
@@ -81,11 +83,13 @@ class Proposing:
         self._clock = clock
         self._offered: dict[str, _Offered] = {}
 
-    async def propose(
-        self, view: View, change: SelectorChange | SignatureChange, said: ReportedSupport
-    ) -> ChangeProposed:
-        """Keep a proposal and what a run says of it. Raises `UnknownName`, `BadRequest`, `SourceDown`."""
-        _check_names(view, change)
+    async def propose(self, view: View, change: ProposableChange, said: ReportedSupport) -> ChangeProposed:
+        """Keep a proposal and what a run says of it. Raises `UnknownName`, `BadRequest`, `SourceDown`.
+
+        A transition may lead to or from a screen that is only proposed.
+        """
+        knowledge = await self._with_proposed_ends(view, change)
+        _check_names(knowledge, change)
         name = proposal_id(view.website_id, change)
         if holds(view.knowledge, change):
             reason = "the knowledge says so already"
@@ -93,7 +97,7 @@ class Proposing:
                 website_id=view.website_id, proposal_id=name, status="accepted", counted=False, reason=reason
             )
         try:
-            changed(view.knowledge, change)
+            changed(knowledge, change)
         except KnowledgeError as exc:
             raise BadRequest(
                 f"the change breaks the knowledge: {_problems(exc)}", hint="propose another"
@@ -234,6 +238,28 @@ class Proposing:
         if held is not None:
             held.asked_at = -ASK_EVERY_S
 
+    async def _with_proposed_ends(self, view: View, change: ProposableChange) -> KnowledgeBase:
+        """The knowledge with the screens that a transition needs and that wait for a decision."""
+        knowledge = view.knowledge
+        if not isinstance(change, TransitionChange):
+            return knowledge
+        missing = {change.transition.from_screen, change.transition.to_screen} - knowledge.screens.keys()
+        if not missing:
+            return knowledge
+        try:
+            proposals = await self._store.proposals(view.website_id)
+        except StoreError as exc:
+            raise SourceDown(str(exc)) from exc
+        for each in proposals:
+            screen = each.change.screen if isinstance(each.change, ScreenChange) else None
+            if each.status == "proposed" and screen is not None and screen.screen_id in missing:
+                try:
+                    knowledge, _ = changed(knowledge, each.change)
+                except (KnowledgeError, NothingToChange):
+                    continue  # the knowledge has moved on; that proposal cannot be accepted either
+                missing.discard(screen.screen_id)
+        return knowledge
+
     async def _check_room(self, made: Proposal) -> None:
         proposals = await self._store.proposals(made.website_id)
         if any(each.proposal_id == made.proposal_id for each in proposals):
@@ -255,12 +281,21 @@ class Proposing:
         await self._store.decide(view.website_id, name, "accepted", now)
 
 
-def _check_names(view: View, change: SelectorChange | SignatureChange) -> None:
+def _check_names(knowledge: KnowledgeBase, change: ProposableChange) -> None:
     hint = "call identify_current_screen or search_knowledge"
-    if change.screen_id not in view.knowledge.screens:
-        raise UnknownName("screen", change.screen_id, view.knowledge.screens, hint=hint)
+    match change:
+        case ScreenChange():
+            return
+        case TransitionChange():
+            named = [change.transition.from_screen, change.transition.to_screen]
+            hint = "propose the screen first with propose_change"
+        case _:
+            named = [change.screen_id]
+    for screen_id in named:
+        if screen_id not in knowledge.screens:
+            raise UnknownName("screen", screen_id, knowledge.screens, hint=hint)
     if isinstance(change, SelectorChange):
-        elements = view.knowledge.elements(change.screen_id)
+        elements = knowledge.elements(change.screen_id)
         if change.element_id not in elements:
             raise UnknownName("element", change.element_id, elements, hint="call get_screen")
 

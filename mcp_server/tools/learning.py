@@ -32,13 +32,15 @@ ReportedNow = Annotated[
 _CHANGE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "type": {"enum": ["selector", "signature"]},
+        "type": {"enum": ["selector", "signature", "screen", "transition"]},
         "screen_id": {"type": "string"},
         "element_id": {"type": "string"},
         "selector": {"type": "object", "description": "As get_screen has it"},
         "signature": {"type": "object", "description": "As get_screen at detail full has it"},
+        "screen": {"type": "object"},
+        "transition": {"type": "object"},
     },
-    "required": ["type", "screen_id"],
+    "required": ["type"],
 }
 ProposedNow = Annotated[ProposableChange, WithJsonSchema(_CHANGE_SCHEMA)]
 
@@ -73,7 +75,7 @@ async def record_outcome(desk: Desk, visit: Visit, outcome: ReportedNow) -> Repl
 async def propose_change(
     desk: Desk, visit: Visit, change: ProposedNow, evidence: EvidenceNow
 ) -> Reply[ChangeProposed]:
-    """Propose another selector or signature with what a run showed; a person accepts it."""
+    """Propose a selector, signature, screen or transition with what a run showed; a person accepts it."""
     answer = await desk.proposing.propose(visit.view, change, evidence)
     counts = f"{answer.succeeded} runs for it, {answer.failed} against"
     how = "counted" if answer.counted else f"not counted: {answer.reason}"

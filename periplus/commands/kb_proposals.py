@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -14,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from kb_schema.documents import did_you_mean
-from kb_schema.proposals import CONFIRMED_BY, Proposal, ProposalStatus
-from kb_store import Stores, read_knowledge
-from kb_store.changing import NothingToChange, change_stored, changed, holds
+from kb_schema.proposals import CONFIRMED_BY, Proposal, Seen
+from kb_store import Stores, deciding
+from kb_store.changing import NothingToChange, ScreenMissing
+from kb_store.deciding import AlreadyAccepted, ScreenFirst, in_order_of_need
 from loaders.diff import changes_between
 from periplus.commands.changes import change_line
 from periplus.commands.wording import print_json
@@ -101,7 +101,7 @@ def show(
     out.print(f"{proposal.proposal_id}  {about}  {_state(proposal)}", soft_wrap=True, highlight=False)
     out.print(f"proposed {proposal.proposed_at.astimezone():%Y-%m-%d %H:%M}", highlight=False)
     what = proposal.change.type
-    for change in changes_between({what: proposal.before}, {what: _after(proposal)}):
+    for change in changes_between({what: proposal.before}, {what: proposal.change.said}):
         out.print(f"  {change_line(change)}", soft_wrap=True, highlight=False)
     for support in proposal.supports:
         mark = "[green]for[/]    " if support.succeeded else "[red]against[/]"
@@ -111,6 +111,8 @@ def show(
         out.print(
             f"  {mark} run {escape(support.run_id)}, {when}{score}{note}", soft_wrap=True, highlight=False
         )
+        for seen in support.seen:
+            out.print(f"            {_seen_line(seen)}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -215,48 +217,42 @@ async def _accept(
         for each in chosen:
             if website not in (None, each.website_id):
                 raise UserError(f"{each.proposal_id} is of {each.website_id!r}", fix="leave out --website")
-        done = []
-        for each in chosen:
-            generation = await _applied(stores, each)  # first: what is called accepted is in the knowledge
-            done.append((await _decided(stores, each, "accepted"), generation))
-        return done
+        return [await _accepted(stores, each) for each in in_order_of_need(chosen)]
 
 
-async def _applied(stores: Stores, proposal: Proposal) -> int | None:
-    """The generation that has the change; None where the knowledge said so already."""
-    knowledge, _ = await read_knowledge(stores.documents, stores.graph, proposal.website_id)
-    if holds(knowledge, proposal.change):
-        return None
+async def _accepted(stores: Stores, proposal: Proposal) -> tuple[Proposal, int | None]:
     try:
-        report = await change_stored(
-            stores.documents,
-            stores.graph,
-            proposal.website_id,
-            lambda knowledge: changed(knowledge, proposal.change)[0],
+        return await deciding.accept(stores, proposal)
+    except ScreenFirst as exc:
+        fix = f"accept the screen too: `periplus kb proposals accept {exc.screen.proposal_id}`"
+        raise UserError(str(exc), fix=fix) from exc
+    except ScreenMissing as exc:
+        fix = (
+            f"add the screen {exc.screen_id!r} to your files and load them, or reject it: "
+            f"`periplus kb proposals reject {proposal.proposal_id}`"
         )
+        raise UserError(str(exc), fix=fix) from exc
     except NothingToChange as exc:
         fix = f"reject it: `periplus kb proposals reject {proposal.proposal_id}`"
         raise UserError(str(exc), fix=fix) from exc
-    return report.generation
 
 
 async def _reject(ids: Sequence[str], mongodb_url: str | None, arangodb_url: str | None) -> list[Proposal]:
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        chosen = await _found(stores, ids)
-        accepted = [each.proposal_id for each in chosen if each.status == "accepted"]
-        if accepted:
+        try:
+            return await deciding.reject(stores, await _found(stores, ids))
+        except AlreadyAccepted as exc:
             fix = "load files without it: `periplus kb load DIR --replace-learned`"
-            raise UserError(f"accepted already, and part of the knowledge: {', '.join(accepted)}", fix=fix)
-        return [await _decided(stores, each, "rejected") for each in chosen]
-
-
-async def _decided(stores: Stores, proposal: Proposal, status: ProposalStatus) -> Proposal:
-    now = datetime.now(UTC)
-    await stores.proposals.decide(proposal.website_id, proposal.proposal_id, status, now)
-    return Proposal(**{**dict(proposal), "status": status, "decided_at": now})
+            raise UserError(str(exc), fix=fix) from exc
 
 
 # -- showing -------------------------------------------------------------------------------------
+
+
+def _seen_line(seen: Seen) -> str:
+    """Where the pages are that show what a run says."""
+    parts = [seen.when, seen.url, seen.snapshot and f"snapshot {seen.snapshot}", seen.picture]
+    return escape(", ".join(part for part in parts if part))
 
 
 def _state(proposal: Proposal) -> str:
@@ -266,11 +262,6 @@ def _state(proposal: Proposal) -> str:
     if proposal.confirmed:
         return "[green]confirmed[/]"
     return f"proposed ({max(0, CONFIRMED_BY - proposal.succeeded + proposal.failed)} more runs to confirm)"
-
-
-def _after(proposal: Proposal) -> Any:
-    change = proposal.change.to_json()
-    return next(change[name] for name in ("selector", "signature", "workflow") if name in change)
 
 
 def _json(proposal: Proposal) -> dict[str, Any]:

@@ -13,9 +13,12 @@ from kb_schema.proposals import (
     CONFIRMED_BY,
     MAX_SUPPORTS,
     Proposal,
+    ScreenChange,
+    Seen,
     SelectorChange,
     SignatureChange,
     Support,
+    TransitionChange,
     WorkflowChange,
     proposal_id,
 )
@@ -26,6 +29,7 @@ from kb_store.changing import (
     Keeping,
     LearnedWouldBeLost,
     NothingToChange,
+    ScreenMissing,
     change_stored,
     changed,
     holds,
@@ -41,6 +45,25 @@ SIGNED = SignatureChange(
     screen_id="screen_1",
     signature=Signature(required_indicators=({"type": "dom_contains", "value": "One"},)),
 )
+NEW = ScreenChange(
+    type="screen",
+    screen=parse_document(
+        {"type": "screen", "screen_id": "reports", "name": "Reports", "url_patterns": ["^/reports$"],
+         "ui_elements": [{"element_id": "print", "type": "button", "selector": "#print"}]}
+    ),
+)  # fmt: skip
+THERE = TransitionChange(
+    type="transition",
+    transition=parse_document(
+        {"type": "transition", "_from": "screen/screen_0", "_to": "screen/screen_2",
+         "triggered_by": {"action_type": "click", "element_id": "go"}}
+    ),
+)  # fmt: skip
+
+
+def leading_to(screen_id):
+    way = THERE.transition.model_copy(update={"to_screen": screen_id})
+    return THERE.model_copy(update={"transition": way})
 
 
 def proposed(change=HEALED, website_id="shop", at=NOW):
@@ -177,7 +200,19 @@ async def test_a_reload_keeps_proposals_and_a_new_process_finds_them(tmp_path):
         assert (await stores.proposals.proposals("shop"))[0].succeeded == 1
 
 
-@pytest.mark.parametrize("change", [HEALED, SIGNED, workflow()], ids=lambda change: change.type)
+@pytest.mark.parametrize("change", [HEALED, SIGNED, NEW, THERE, workflow()], ids=lambda change: change.type)
+async def test_a_proposal_of_any_type_is_kept_as_it_came_with_the_pages_that_show_it(kept, change):
+    pages = (
+        Seen(url="https://shop.example/", snapshot="pages/p1", picture="pages/p1.jpg", when="before"),
+        Seen(url="https://shop.example/reports", snapshot="pages/p2", when="after"),
+    )
+    assert await kept.support(proposed(change), said("r1", seen=pages))
+    found = await kept.proposal("shop", proposed(change).proposal_id)
+    assert found.change == change
+    assert found.supports[0].seen == pages
+
+
+@pytest.mark.parametrize("change", [HEALED, SIGNED, NEW, THERE, workflow()], ids=lambda change: change.type)
 async def test_a_change_becomes_part_of_the_stored_knowledge(stores, change):
     await load_knowledge(stores.documents, stores.graph, knowledge_of())
     report = await change_stored(stores.documents, stores.graph, "shop", lambda k: changed(k, change)[0])
@@ -282,3 +317,49 @@ def test_a_proposal_is_named_after_what_it_says_and_not_after_who_says_it():
     assert proposal_id("shop", HEALED.model_copy(update={"selector": css("#x")})) != proposal_id(
         "shop", HEALED
     )
+
+
+@pytest.mark.parametrize(
+    "place", ["../secret", "/etc/passwd", "pages/../../x", "a//b", ".hidden", "a\\b", "x" * 501]
+)
+def test_a_page_that_shows_something_lies_in_the_folder_of_its_run(place):
+    with pytest.raises(ValueError, match="picture"):
+        Seen(picture=place)
+
+
+def test_a_screen_takes_the_place_of_the_known_one_and_its_signature_stays_where_it_is_written():
+    knowledge = knowledge_of()
+    other = NEW.model_copy(update={"screen": NEW.screen.model_copy(update={"screen_id": "screen_1"})})
+    with pytest.raises(KnowledgeError, match="go"):
+        changed(knowledge, other)  # the way from there clicks an element it does not have
+    bare = ScreenChange(
+        type="screen",
+        screen=parse_document(
+            {"type": "screen", "screen_id": "bare", "name": "Plain", "website_id": "elsewhere",
+             "state_signature": {"primary_indicators": [{"type": "title_contains", "value": "Plain"}]}}
+        ),
+    )  # fmt: skip
+    after, _ = changed(knowledge, bare)
+    assert holds(after, bare)
+    assert not holds(knowledge, bare)
+    assert (after.screens["bare"].name, after.screens["bare"].website_id) == ("Plain", "shop")
+    assert after.screens["bare"].state_signature is None
+    assert after.signatures["bare"].to_json()["primary_indicators"][0]["value"] == "Plain"
+    assert now_said(knowledge, bare)["state_signature"]["primary_indicators"][0]["value"] == "Bare"
+
+
+def test_a_transition_whose_screen_is_not_known_is_refused_until_it_is():
+    with pytest.raises(ScreenMissing, match="no screen 'reports'") as refused:
+        changed(knowledge_of(), leading_to("reports"))
+    assert refused.value.screen_id == "reports"
+    after, _ = changed(changed(knowledge_of(), NEW)[0], leading_to("reports"))
+    assert holds(after, leading_to("reports"))
+    assert now_said(after, leading_to("reports")) == leading_to("reports").said
+
+
+def test_whose_a_screen_is_does_not_make_it_another_proposal():
+    elsewhere = NEW.screen.model_copy(update={"website_id": "shop"})
+    again = ScreenChange(type="screen", screen=elsewhere)
+    assert proposal_id("shop", again) == proposal_id("shop", NEW)
+    assert proposal_id("shop", THERE) != proposal_id("shop", leading_to("screen_3"))
+    assert THERE.about != leading_to("screen_3").about

@@ -91,6 +91,34 @@ async def test_a_proposal_that_cannot_be_kept_is_refused_with_the_place(change, 
     assert said in result.content[0].text
 
 
+async def test_a_screen_and_the_way_to_it_are_proposed_and_wait_for_a_person():
+    way = {
+        "_from": "screen/shelf", "_to": "screen/cellar",
+        "triggered_by": {"action_type": "navigate", "url": "/cellar"},
+    }  # fmt: skip
+    async with Client(create_server(MemorySource(pantry.knowledge()))) as client:
+        early = await called(
+            client, "propose_change",
+            change={"type": "transition", "transition": way}, evidence={"run_id": "r1"},
+        )  # fmt: skip
+        assert early.is_error
+        assert "propose the screen first" in early.content[0].text
+        for change in ({"type": "screen", "screen": CELLAR}, {"type": "transition", "transition": way}):
+            seen = [{"picture": "pages/p1.jpg"}]
+            told = await called(
+                client, "propose_change", change=change, evidence={"run_id": "r1", "seen": seen}
+            )
+            assert not told.is_error, told.content
+            assert ChangeProposed.model_validate(told.structured_content).counted
+        broken = {**way, "triggered_by": {"action_type": "click", "element_id": "nowhere"}}
+        refused = await called(
+            client, "propose_change",
+            change={"type": "transition", "transition": broken}, evidence={"run_id": "r1"},
+        )  # fmt: skip
+        assert refused.is_error
+        assert "breaks the knowledge" in refused.content[0].text
+
+
 async def test_a_published_workflow_is_knowledge_at_once_and_publishing_it_again_changes_nothing(tmp_path):
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, pantry.knowledge())

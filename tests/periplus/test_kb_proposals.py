@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kb_schema.proposals import Proposal, SelectorChange, Support, proposal_id
+from kb_schema import parse_document
+from kb_schema.proposals import (
+    Proposal,
+    ScreenChange,
+    Seen,
+    SelectorChange,
+    Support,
+    TransitionChange,
+    proposal_id,
+)
 from kb_schema.selectors import css
 from kb_store import open_stores
 from loaders import read_knowledge_folder, write_folder
@@ -17,6 +26,20 @@ from periplus.commands import kb_proposals
 from tests.kb_store.samples import knowledge_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SEEN = (Seen(url="https://shop.example/[red]", picture="pages/p1.jpg", when="after"),)
+REPORTS = ScreenChange(
+    type="screen",
+    screen=parse_document(
+        {"type": "screen", "screen_id": "reports", "name": "Reports", "url_patterns": ["^/reports$"]}
+    ),
+)
+TO_REPORTS = TransitionChange(
+    type="transition",
+    transition=parse_document(
+        {"type": "transition", "_from": "screen/screen_0", "_to": "screen/reports",
+         "triggered_by": {"action_type": "click", "element_id": "go"}}
+    ),
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -46,15 +69,19 @@ def folder(tmp_path, periplus):
 
 def propose(data_dir, value, *, runs=3, element="go"):
     change = SelectorChange(type="selector", screen_id="screen_0", element_id=element, selector=css(value))
+    return kept(data_dir, change, runs=runs, before=css("#go").to_json())
+
+
+def kept(data_dir, change, *, runs=3, before=None):
     made = Proposal(
         proposal_id=proposal_id("shop", change), website_id="shop", change=change,
-        before=css("#go").to_json(), proposed_at=NOW,
+        before=before, proposed_at=NOW,
     )  # fmt: skip
 
     async def keep():
         async with open_stores(data_dir) as stores:
             for number in range(runs):
-                support = Support(run_id=f"run-{number}", score=0.8, note="[healed]", at=NOW)
+                support = Support(run_id=f"run-{number}", score=0.8, note="[healed]", at=NOW, seen=SEEN)
                 await stores.proposals.support(made, support)
 
     asyncio.run(keep())
@@ -127,3 +154,28 @@ def test_a_proposal_about_what_is_gone_is_not_accepted(periplus, folder, data_di
     assert code == 2
     assert "reject it" in err
     assert json.loads(periplus("kb", "proposals", "list", "--json")[1])[0]["status"] == "proposed"
+
+
+def test_a_new_screen_and_the_way_to_it_are_shown_and_accepted_the_screen_first(periplus, folder, data_dir):
+    way, screen = kept(data_dir, TO_REPORTS), kept(data_dir, REPORTS)
+    assert "screen reports" in periplus("kb", "proposals", "list")[1]
+    shown = periplus("kb", "proposals", "show", screen)[1]
+    assert '"Reports"' in shown
+    assert "after, https://shop.example/[red], pages/p1.jpg" in shown
+    code, _, err = periplus("kb", "proposals", "accept", way)
+    assert code == 2
+    assert f"accept the screen too: `periplus kb proposals accept {screen}`" in err
+    code, out, _ = periplus("kb", "proposals", "accept", way, screen)
+    assert code == 0
+    assert out.index(screen) < out.index(way)
+    told = periplus("kb", "diff", folder)[1]
+    assert "- reports" in told
+    assert "- screen_0.to.reports" in told
+
+
+def test_a_way_to_a_screen_nobody_proposed_says_what_is_missing(periplus, folder, data_dir):
+    way = kept(data_dir, TO_REPORTS)
+    code, _, err = periplus("kb", "proposals", "accept", way)
+    assert code == 2
+    assert "there is no screen 'reports' (yet)" in err
+    assert f"periplus kb proposals reject {way}" in err
