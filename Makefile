@@ -11,34 +11,37 @@ PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance demo test nightly durations lint format bench conformance constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance demo test nightly durations lint format bench conformance constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-setup: ## install everything into .venv (safe to repeat, quick when done)
+setup: setup-base setup-livekit ## install everything into .venv and .tools (safe to repeat, quick when done)
+
+# What a demo needs: it does not wait for a server to be built.
+setup-base:
 	@bash scripts/setup.sh
 
 # Where it cannot be had the tests that need it skip and say why. CI has it, or fails.
-setup-mongod: setup ## install a MongoDB server for the tests into .tools (test tool only)
+setup-mongod: setup-base ## install a MongoDB server for the tests into .tools (test tool only)
 	@bash scripts/setup.sh mongod || [ -z "$$CI" ]
 
-setup-django: setup ## install the Django whose admin the tests look at into .tools
+setup-django: setup-base ## install the Django whose admin the tests look at into .tools
 	@bash scripts/setup.sh django || [ -z "$$CI" ]
 
-setup-miniwob: setup ## install the pages of MiniWoB++ for the tests into .tools
+setup-miniwob: setup-base ## install the pages of MiniWoB++ for the tests into .tools
 	@bash scripts/setup.sh miniwob || [ -z "$$CI" ]
 
-setup-plain: setup ## set up an environment with pytest-playwright and without Periplus in .tools
+setup-plain: setup-base ## set up an environment with pytest-playwright and without Periplus in .tools
 	@bash scripts/setup.sh plain || [ -z "$$CI" ]
 
-setup-livekit: setup ## build the LiveKit server the tests talk to into .tools, where Go is
+setup-livekit: setup-base ## build the LiveKit server the tests talk to into .tools, where Go is
 	@bash scripts/setup.sh livekit || [ -z "$$CI" ]
 
-setup-conformance: setup ## install the MCP conformance tool and the MCP Inspector into .tools, where npm is
+setup-conformance: setup-base ## install the MCP conformance tool and the MCP Inspector into .tools, where npm is
 	@$(BIN)/python scripts/conformance.py --install
 
-demo: setup ## a narrated demo in a real browser, on embedded stores
+demo: setup-base ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
 test: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
@@ -51,14 +54,14 @@ nightly: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup
 durations: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
 	@PERIPLUS_TEST_DURATIONS=1 $(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
-lint: setup ## style, types and the architecture's contracts
+lint: setup-base ## style, types and the architecture's contracts
 	@$(BIN)/ruff check $(STYLED)
 	@$(BIN)/ruff format --check $(STYLED)
 	@$(BIN)/mypy $(addprefix -p ,$(wildcard $(PACKAGES)))
 	@$(BIN)/lint-imports
 	@bash scripts/lint_page_js.sh
 
-format: setup ## let ruff format and mend what it can
+format: setup-base ## let ruff format and mend what it can
 	@$(BIN)/ruff check --fix $(STYLED)
 	@$(BIN)/ruff format $(STYLED)
 
