@@ -21,6 +21,10 @@ RUN_LEASE_SECONDS = 30.0
 this machine one can look whether it is still there."""
 RENEWALS = 3
 """How often a lease is renewed before it would run out."""
+STOPS_AFTER = 2 / 3
+"""Of its time: who could not renew it for so long stops, well before anybody else may have it."""
+LAST_TRY = 1 / 6
+"""Of its time: what one renewal may take even where it comes late (a process that was stopped for a while)."""
 FORGOTTEN_AFTER_S = 86_400.0
 """A lease that ran out this long ago is deleted."""
 
@@ -74,11 +78,15 @@ class RunLeases(Protocol):
 async def holding_run(
     leases: RunLeases, run_id: str, *, on_lost: Callable[[], object], ttl: float = RUN_LEASE_SECONDS
 ) -> AsyncIterator[RunLease]:
-    """The run is this process's for as long as one is inside. `on_lost` is called where another one took
-    it over, which only happens to a process that was silent for `ttl` seconds. Raises `RunHeld`.
+    """The run is this process's for as long as one is inside. `on_lost` is called once where another one took
+    it over, or where the store did not answer for `STOPS_AFTER` of `ttl`: from now on one is to do nothing,
+    for when the lease runs out somebody else may go on with the run. Raises `RunHeld`.
     """
+    asked = asyncio.get_running_loop().time()
     lease = await _taken(leases, run_id, ttl)
-    renewing = asyncio.create_task(_renewed(leases, lease, ttl, on_lost), name=f"lease of run {run_id}")
+    renewing = asyncio.create_task(
+        _renewed(leases, lease, ttl, on_lost, good=asked), name=f"lease of run {run_id}"
+    )
     try:
         yield lease
     finally:
@@ -105,13 +113,25 @@ async def _taken(leases: RunLeases, run_id: str, ttl: float) -> RunLease:
         return await leases.take(run_id, owner, ttl=ttl, instead_of=None if held is None else held.token)
 
 
-async def _renewed(leases: RunLeases, lease: RunLease, ttl: float, on_lost: Callable[[], object]) -> None:
+async def _renewed(
+    leases: RunLeases, lease: RunLease, ttl: float, on_lost: Callable[[], object], *, good: float
+) -> None:
+    """`good`: when the lease was last asked for with success, on the loop's clock."""
+    now = asyncio.get_running_loop().time
+    pause = ttl / RENEWALS
     while True:
-        await asyncio.sleep(ttl / RENEWALS)
+        await asyncio.sleep(pause)
+        asked, ends = now(), good + ttl * STOPS_AFTER
         try:
-            await leases.renew(lease, ttl=ttl)
+            async with asyncio.timeout_at(max(ends, asked + ttl * LAST_TRY)):
+                await leases.renew(lease, ttl=ttl)
         except RunHeld:
             on_lost()
             return
-        except StoreError:
-            continue  # it may answer again before the lease runs out
+        except (StoreError, TimeoutError):
+            if now() >= ends:
+                on_lost()
+                return
+            pause = min(ttl / RENEWALS / 4, ends - now())  # it may answer again in time
+        else:
+            good, pause = asked, ttl / RENEWALS

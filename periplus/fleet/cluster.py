@@ -1,0 +1,202 @@
+"""A fleet on Dask: worker processes of this machine, or those of a scheduler somewhere (extra `scale`).
+
+Dask brings jobs to workers and notices workers that die; what of their work is done already is for the jobs
+to find out (`lives`). Nothing above this module knows Dask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import dask
+from distributed import Client, Future, KilledWorker, LocalCluster, wait
+from distributed.comm.core import CommClosedError
+from pydantic import JsonValue
+
+from periplus.errors import UserError
+from periplus.fleet.ports import Job, JobEnded, JobFailed, Tell, Trouble
+from periplus.fleet.remote import (
+    Homes,
+    Sealed,
+    carry_out,
+    leave,
+    settled,
+    stop_all,
+    versions,
+)  # fmt: skip
+from periplus.fleet.workers import Workers
+
+LIVES = 3
+"""Workers that may die of a job, or let go of it, before it is given up."""
+CONNECT_S = 10.0
+_GONE = Trouble(
+    kind="lost", message="no worker is left, or the scheduler is gone",
+    fix="see that scheduler and workers are up, then carry on: what is finished is not done again",
+)  # fmt: skip
+
+
+@asynccontextmanager
+async def cluster_fleet(workers: Workers) -> AsyncIterator[ClusterFleet]:
+    """The cluster's workers for as long as one is inside; those of this machine are started and ended.
+
+    Raises `UserError` where there is no scheduler, no worker, or one with another Periplus.
+    """
+    async with AsyncExitStack() as stack:
+        address = workers.address
+        if workers.kind == "processes":
+            stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": LIVES - 1}))
+            cluster = await stack.enter_async_context(
+                LocalCluster(
+                    n_workers=workers.count,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    scheduler_port=0,
+                    dashboard_address=None,
+                    asynchronous=True,
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+            address = cluster.scheduler_address
+        try:
+            client = await stack.enter_async_context(
+                Client(address, asynchronous=True, set_as_default=False, timeout=CONNECT_S)
+            )
+        except (OSError, CommClosedError, TimeoutError) as exc:
+            raise UserError(
+                f"no scheduler answers at {address}",
+                fix="start one: `dask scheduler`, then workers: `dask worker ADDRESS`; docs/scale.md",
+            ) from exc
+        fleet = ClusterFleet(client)
+        await fleet.muster()
+        try:
+            yield fleet
+        finally:
+            await fleet.leave()
+
+
+class ClusterFleet:
+    """`Fleet` on a Dask cluster."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._channel = client, f"periplus-{uuid.uuid4().hex}"
+        self._tells: dict[str, Tell] = {}
+        self._stopped: str | None = None
+
+    @property
+    def width(self) -> int:
+        """Threads of all workers there are now: each does one job at a time."""
+        return sum(int(each["nthreads"]) for each in self._workers().values())
+
+    @property
+    def in_this_process(self) -> bool:
+        """It never is."""
+        return False
+
+    def _workers(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return found
+
+    async def muster(self) -> None:
+        """See who is there, and that they are able to do it. Raises `UserError`."""
+        if not self._workers():
+            waited: Any = self._client.wait_for_workers
+            try:
+                await waited(1, timeout=CONNECT_S)
+            except TimeoutError as exc:
+                raise UserError(
+                    "the scheduler has no worker", fix="start some: `dask worker ADDRESS --nthreads 4`"
+                ) from exc
+        try:
+            told = await self._client.run(versions)
+            await self._client.register_plugin(Homes())
+        except Exception as exc:  # what a worker raises comes as it is: mostly that it has no Periplus
+            raise UserError(
+                f"the workers cannot do it: {type(exc).__name__}: {exc}",
+                fix="install the same Periplus, extra `scale`, wherever a worker runs",
+            ) from exc
+        others = {worker: version for worker, version in told.items() if version != versions()}
+        if others:
+            worker, version = next(iter(others.items()))
+            raise UserError(
+                f"worker {worker} has Periplus {version}, here is {versions()}",
+                fix="install the same Periplus wherever a worker runs",
+            )
+        self._client.subscribe_topic(self._channel, self._heard)
+
+    def _heard(self, event: tuple[float, Any]) -> None:
+        said = settled(event[1])
+        tell = None if said is None else self._tells.get(said.job)
+        if said is not None and tell is not None:
+            tell(said.said)
+
+    async def do(self, job: Job, tell: Tell = lambda _: None) -> JsonValue:
+        """As often as workers die of it, or let go of it, but no more than `LIVES` times."""
+        avoided: set[str] = set()
+        trouble, worker = _GONE, ""
+        for _ in range(LIVES):
+            if self._stopped is not None:
+                raise JobFailed(job, Trouble(kind="stopped", message=f"stopped: {self._stopped}"))
+            ended, where = await self._sent(job, tell, avoided)
+            if ended.trouble is None:
+                return ended.result
+            trouble, worker = ended.trouble, ended.worker
+            if not trouble.elsewhere:
+                break
+            avoided |= {where} - {""}
+        raise JobFailed(job, trouble, worker=worker)
+
+    async def _sent(self, job: Job, tell: Tell, avoided: set[str]) -> tuple[JobEnded, str]:
+        """One sending of a job; how that ended, and at which worker's address."""
+        key = f"{job.kind}-{uuid.uuid4().hex}"
+        self._tells[key] = tell
+        others = sorted(self._workers().keys() - avoided) if avoided else []
+        only = {"workers": others, "allow_other_workers": True} if others else {}
+        future = self._client.submit(
+            carry_out, Sealed.of(job), self._channel, key, key=key, pure=False, **only
+        )
+        try:
+            await wait([future])
+            return await self._ended(future)
+        finally:
+            future.release()
+            del self._tells[key]
+
+    async def _ended(self, future: Future[Any]) -> tuple[JobEnded, str]:
+        if future.status == "finished":
+            sealed, where = await future
+            return JobEnded.model_validate_json(sealed.text), where
+        if future.status != "error":
+            return JobEnded(worker="", trouble=_GONE), ""
+        error = await future.exception()
+        if isinstance(error, KilledWorker):
+            killed = Trouble(
+                kind="defect", message=f"{LIVES} workers died while they were at it; it is given up",
+                fix="see the workers' logs and memory",
+            )  # fmt: skip
+            return JobEnded(worker=str(error.last_worker.address), trouble=killed), ""
+        told = Trouble(kind="lost", message=f"the worker failed: {type(error).__name__}: {error}")
+        return JobEnded(worker="", trouble=told), ""
+
+    async def stop(self, reason: str) -> None:
+        """Those that go on hear it where they are; what waits is not sent on."""
+        self._stopped = self._stopped or reason
+        await self._everywhere(stop_all, self._channel, reason)
+
+    async def leave(self) -> None:
+        """The workers let go of what they kept for this fleet."""
+        await self._everywhere(leave, self._channel)
+
+    async def _everywhere(self, function: Any, *arguments: str) -> None:
+        if self._client.status != "running":
+            return
+        try:
+            await asyncio.wait_for(self._client.run(function, *arguments, on_error="ignore"), CONNECT_S)
+        except (OSError, CommClosedError, TimeoutError):
+            return  # who does not hear it is gone, or will be

@@ -1,0 +1,130 @@
+"""The kind `run`: a task in a browser, whoever began it.
+
+Under the run's lease, first what is known of it: it may be over, or somebody may have come half way.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, JsonValue
+
+from agent.engine.stopping import Stop
+from agent.events import Event, StepEnded
+from kb_schema.base import Model
+from kb_schema.runs import EvidenceLevel, RunResult, RunStatus, StoredRun
+from kb_store import Stores
+from kb_store.run_leases import RUN_LEASE_SECONDS
+from kb_store.runs import RunStore
+from periplus.errands import Errand, Gear, carry_out
+from periplus.fleet.home import Home, Shelf
+from periplus.fleet.lives import held_life
+from periplus.fleet.opening import see_mark
+from periplus.fleet.ports import Job, Tell
+from periplus.outputs import output_folder
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, StorageState
+
+INTERRUPTED = "interrupted"
+"""How a run's record says that it was cut off in good order (`agent.run_log`)."""
+
+
+class RunBody(Model):
+    """What a worker needs to know."""
+
+    shelf: Shelf
+    website_id: str
+    task_id: str
+    run_id: str
+    values: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
+    base_url: str | None = None
+    folder: str
+    """Where result and trace go: one folder in it for each life of the run."""
+    mark: str
+    """The file by which a worker sees that it is the right one."""
+    lease_s: float = Field(default=RUN_LEASE_SECONDS, gt=0)
+
+
+class Ran(Model):
+    """How a run came out."""
+
+    run_id: str
+    status: RunStatus
+    evidence: EvidenceLevel
+    how: Literal["begun", "carried_on", "found"]
+    """By the worker that tells: begun and ended, carried on after another one, or found ended."""
+    duration_ms: float
+    outputs: dict[str, JsonValue] = Field(default_factory=dict)
+    error: str | None = None
+    hint: str | None = None
+    folder: str | None = None
+    """With result and trace; None: where the worker is that ended it."""
+
+
+async def done(home: Home, job: Job, stop: Stop, tell: Tell) -> JsonValue:
+    """Do the run, or what is left of it."""
+    body = RunBody.model_validate(job.body)
+    see_mark(body.mark)
+    stores, runs = await home.shelves(body.shelf)
+
+    async def life(own: RunStore) -> Ran:
+        return await _lived(home, body, stores, own, stop, tell)
+
+    ran = await held_life(runs, body.run_id, stop, life, ttl=body.lease_s)
+    return ran.model_dump(mode="json")
+
+
+async def _lived(home: Home, body: RunBody, stores: Stores, runs: RunStore, stop: Stop, tell: Tell) -> Ran:
+    known = await runs.run(body.run_id)
+    over = None if known is None else _over(known)
+    if over is not None:
+        return over
+    begun = known is not None and (
+        await runs.checkpoint(body.run_id) is not None or bool(await runs.journal(body.run_id))
+    )
+    folder = _fresh(Path(body.folder))
+    errand = Errand(
+        body.website_id, body.task_id, base_url=body.base_url, values=body.values, run_id=body.run_id,
+        carries_on=begun,
+    )  # fmt: skip
+
+    def browsers(storage: StorageState | None) -> AbstractAsyncContextManager[BrowserContext]:
+        return home.context(storage)
+
+    def heard(event: Event) -> None:
+        if isinstance(event, StepEnded):
+            tell({"step": f"{event.task_id}.{event.step_id}", "status": str(event.status)})
+
+    gear = Gear(stores, runs, browsers, output_folder(folder), stop=stop, listeners=[heard])
+    result = await carry_out(errand, gear)
+    return _ran(result, "carried_on" if begun else "begun", folder)
+
+
+def _over(run: StoredRun) -> Ran | None:
+    """A run that came to an end of its own, as its record has it; None where it is to be gone on with."""
+    if run.finished_at is None or run.status is None or run.error == INTERRUPTED:
+        return None
+    return Ran(
+        run_id=run.run_id, status=run.status, evidence=run.evidence or EvidenceLevel.UNVERIFIED, how="found",
+        duration_ms=run.duration_ms or 0.0, outputs=run.outputs, error=run.error, hint=run.hint,
+    )  # fmt: skip
+
+
+def _ran(result: RunResult, how: Literal["begun", "carried_on"], folder: Path) -> Ran:
+    return Ran(
+        run_id=result.run_id, status=result.status, evidence=result.evidence, how=how,
+        duration_ms=result.duration_ms, outputs=result.outputs, error=result.error, hint=result.hint,
+        folder=str(folder),
+    )  # fmt: skip
+
+
+def _fresh(folder: Path) -> Path:
+    """A folder for this life of the run: earlier ones left theirs."""
+    number, found = 1, folder
+    while found.exists():
+        number += 1
+        found = folder.with_name(f"{folder.name}.{number}")
+    return found
