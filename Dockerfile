@@ -14,7 +14,7 @@ COPY loaders loaders
 COPY kb_store kb_store
 COPY kb_schema kb_schema
 COPY seeds seeds
-RUN pip install --no-cache-dir --constraint constraints.txt '.[livekit,mongo-arango,verify,serve,otel]'
+RUN pip install --no-cache-dir --constraint constraints.txt '.[livekit,mongo-arango,verify,serve,scale,otel]'
 
 RUN useradd --create-home --uid 10001 periplus \
     && install -d -o periplus -g periplus /data
