@@ -18,8 +18,7 @@ help: ## list the commands
 
 setup: setup-base setup-livekit ## install everything into .venv and .tools (safe to repeat, quick when done)
 
-# What a demo needs: it does not wait for a server to be built.
-setup-base:
+setup-base: ## the same without the LiveKit server of the tests: what a demo needs
 	@bash scripts/setup.sh
 
 # Where it cannot be had the tests that need it skip and say why. CI has it, or fails.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent.presenting.player import Player
 
 VISITOR_SKIPPED = "the visitor went on to another part"
+VISITOR_SKIPPED_IT = "the visitor skipped it"
 VISITOR_ENDED = "the visitor ended the demo"
 
 
@@ -53,6 +54,9 @@ class Detours:
                 return target
             case "skip":
                 self._player.detoured(detour, None)
+                here = segments[index : index + 1]
+                if not any(s.segment_id == each.segment_id for s in presentation.segments for each in here):
+                    self._player.pass_over(here, VISITOR_SKIPPED_IT)  # said before it began
                 return index + 1
             case "segment":
                 target = _index(segments, detour.segment_id, index)

@@ -20,7 +20,7 @@ from agent.events import Event, ScreenSeen
 from agent.page.errors import PageError, PageGone
 from agent.presenting.asking import ANSWER_S, VisitorAsker
 from agent.presenting.bridging import Bridge
-from agent.presenting.detours import Detours
+from agent.presenting.detours import VISITOR_SKIPPED_IT, Detours
 from agent.presenting.engagement import VISITOR_NAME, Watch
 from agent.presenting.floor import Detour, Detoured, Floor
 from agent.presenting.narrator import Narrator
@@ -435,6 +435,6 @@ def _left(detour: Detour, *, finished: bool) -> tuple[SegmentStatus, str]:
     if finished:
         return SegmentStatus.SHOWN, f"shortened: the visitor wanted to go on ({detour.kind})"
     if detour.kind == "skip":
-        return SegmentStatus.SKIPPED, "the visitor skipped it"
+        return SegmentStatus.SKIPPED, VISITOR_SKIPPED_IT
     wanted = detour.segment_id or detour.task_id or detour.screen_id
     return SegmentStatus.INTERRUPTED, f"left for the visitor: {detour.kind}{f' {wanted}' if wanted else ''}"

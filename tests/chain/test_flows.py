@@ -14,6 +14,8 @@ from agent.presenting.narrator import Narrator
 from agent.presenting.player import Player
 from agent.presenting.records import Narrated, SegmentStatus
 from agent.presenting.stage import Stage
+from agent.presenting.visitor.conversation import Conversation
+from agent.presenting.visitor.manners import Manners
 from kb_schema.presentation import PresentationFlow
 
 pytestmark = pytest.mark.sampled(0.4)
@@ -378,6 +380,24 @@ async def test_a_segment_that_failed_may_be_tried_once_more(session, site, monke
     assert [s.status for s in told.segments] == ["failed", "shown"]
     assert told.shown_count == 1
     assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(("words", "told"), [("skip", "skipped"), (None, "shown")], ids=["an answer", "none"])
+async def test_where_a_segment_failed_the_visitor_is_asked_and_what_is_said_is_done(
+    session, monkeypatch, words, told
+):
+    await session.page.route("**/boats/new", lambda route: route.abort())
+    path = {"condition": "segment_failed", "action": "pause_and_ask", "narration_template": "What now?"}
+    show = Show(session, monkeypatch, NAMED, _talk("b"), _talk("c"), fallback_paths=[path], visited=True)
+    flow = await session.knowledge.flow("told")
+    manners = Manners(follow_up_s=0.0, question_s=0.0, choice_s=0.0, pause_s=0.0)
+    show.floor.host = Conversation(session, show.narrator, show.floor, flow, manners=manners)
+    if words is not None:
+        show.answer("What now?", words)
+    await show.play()
+    assert show.told == {"register": "failed", "b": told, "c": "shown"}
+    assert "What now?" in show.begun
 
 
 # -- rules of engagement
