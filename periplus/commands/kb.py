@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,8 +28,11 @@ from kb_store import (
     read_knowledge,
 )
 from kb_store.changing import Keeping
-from loaders import FolderInTheWay, KnowledgeDiff, diff, read_knowledge_folder, write_folder
-from loaders.diff import Added, Changed, Removed
+from loaders import FolderInTheWay, diff, read_knowledge_folder, write_folder
+from loaders.diff import Change
+from loaders.diff_markdown import to_markdown
+from loaders.diff_words import DiffWords, Told, in_words, plain
+from loaders.escaping import one_line
 from periplus.commands import kb_check, kb_migrate, kb_proposals, kb_status, kb_stores
 from periplus.commands.changes import change_line, print_tree
 from periplus.commands.wording import counted, print_json
@@ -53,6 +57,20 @@ Folder = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+
+EXIT_DIFFERENT = 1
+"""Of `diff --exit-code`, as git's."""
+LONGEST_WORDS = 300
+"""Characters of one difference in words."""
+
+
+class DiffForm(StrEnum):
+    """How a diff is shown."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+
 
 Opening = AbstractAsyncContextManager[Stores]
 
@@ -201,25 +219,61 @@ def schema(
 
 @app.command("diff")
 def diff_(
-    folder: Folder, *, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False
+    folder: Folder,
+    *,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Compare with this folder instead of the store.", show_default=False
+        ),
+    ] = None,
+    form: Annotated[
+        DiffForm, typer.Option("--format", help="[bold]markdown[/]: for a pull request.", show_default=True)
+    ] = DiffForm.TEXT,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 1 where there is a difference.")
+    ] = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Show what loading a folder would change in the store.
+    """Show what loading a folder would change in the store, or in another folder.
 
     Example: [cyan]periplus kb diff seeds/spadeworks/kb[/]
+
+    In words first, then value by value. Exit code 0, or with --exit-code 1 where something differs.
     """
     new, _ = read_knowledge_folder(folder)
     website_id = new.website.website_id
-    try:
-        old: KnowledgeBase | None = asyncio.run(_read(website_id, open_chosen(mongodb_url, arangodb_url)))[0]
-    except NoSuchWebsite:
-        old = None
+    old = _known(website_id, against, mongodb_url, arangodb_url)
     found = diff(old, new)
-    if as_json:
-        print_json(out, _diff_json(website_id, found))
+    words = in_words(found, old, new)
+    if as_json or form is DiffForm.JSON:
+        print_json(out, _diff_json(website_id, words))
+    elif form is DiffForm.MARKDOWN:
+        typer.echo(to_markdown(words, website_id), nl=False)
     elif not found:
-        out.print(f"[green]no difference[/]: the store has this knowledge of [bold]{escape(website_id)}[/]")
+        whose = "the store" if against is None else str(against)
+        out.print(
+            f"[green]no difference[/]: {escape(whose)} has this knowledge of [bold]{escape(website_id)}[/]",
+            soft_wrap=True,
+        )
     else:
-        print_tree(out, _diff_tree(website_id, found, new_website=old is None))
+        print_tree(out, _diff_tree(website_id, words, new_website=old is None))
+    if exit_code and found:
+        raise typer.Exit(EXIT_DIFFERENT)
+
+
+def _known(
+    website_id: str, against: Path | None, mongodb_url: str | None, arangodb_url: str | None
+) -> KnowledgeBase | None:
+    """What a folder is compared with; None where there is nothing yet."""
+    if against is not None:
+        return read_knowledge_folder(against)[0]
+    try:
+        return asyncio.run(_read(website_id, open_chosen(mongodb_url, arangodb_url)))[0]
+    except NoSuchWebsite:
+        return None
 
 
 # -- the stores ----------------------------------------------------------------------------------
@@ -289,41 +343,45 @@ def _report_json(report: LoadReport) -> dict[str, Any]:
     }
 
 
-def _diff_json(website_id: str, found: KnowledgeDiff) -> dict[str, Any]:
+def _diff_json(website_id: str, words: DiffWords) -> dict[str, Any]:
     return {
         "website_id": website_id,
+        "headline": plain(words.headline),
         "entries": [
             {
-                "change": type(entry).__name__.lower(),
-                "kind": entry.kind,
-                "id": entry.local_id,
-                **(
-                    {
-                        "changes": [
-                            {"path": c.path, "before": c.before, "after": c.after} for c in entry.changes
-                        ]
-                    }
-                    if isinstance(entry, Changed)
-                    else {}
-                ),
+                "change": told.what,
+                "kind": told.kind,
+                "id": told.local_id,
+                "words": plain(told.words),
+                **({"changes": [_change_json(each) for each in told.changes]} if told.changes else {}),
             }
-            for entry in found.entries
+            for told in words.told
         ],
     }
 
 
-def _diff_tree(website_id: str, found: KnowledgeDiff, *, new_website: bool) -> Tree:
-    tree = Tree(f"[bold]{escape(website_id)}[/]{' (not in the store yet)' if new_website else ''}")
-    for kind, entries in found.by_kind().items():
+def _change_json(change: Change) -> dict[str, Any]:
+    return {"path": change.path, "before": change.before, "after": change.after}
+
+
+_MARKS = {"added": ("green", "+"), "removed": ("red", "-"), "changed": ("yellow", "~")}
+
+
+def _diff_tree(website_id: str, words: DiffWords, *, new_website: bool) -> Tree:
+    state = " (not in the store yet)" if new_website else ""
+    tree = Tree(f"[bold]{escape(website_id)}[/]{state}: {escape(plain(words.headline, one_line))}")
+    kinds: dict[str, list[Told]] = {}
+    for told in words.told:
+        kinds.setdefault(told.kind, []).append(told)
+    for kind, entries in kinds.items():
         branch = tree.add(f"{kind} ({len(entries)})")
-        for entry in entries:
-            match entry:
-                case Added():
-                    branch.add(f"[green]+ {escape(entry.local_id)}[/]")
-                case Removed():
-                    branch.add(f"[red]- {escape(entry.local_id)}[/]")
-                case Changed():
-                    leaf = branch.add(f"[yellow]~ {escape(entry.local_id)}[/]")
-                    for change in entry.changes:
-                        leaf.add(change_line(change))
+        for told in entries:
+            colour, mark = _MARKS[told.what]
+            said = one_line(plain(told.words, one_line), LONGEST_WORDS)
+            same = said == told.local_id
+            leaf = branch.add(
+                f"[{colour}]{mark} {escape(told.local_id)}[/]{'' if same else f'  {escape(said)}'}"
+            )
+            for change in told.changes:
+                leaf.add(change_line(change))
     return tree

@@ -75,6 +75,24 @@ def test_what_a_load_would_change_is_shown_as_a_tree(periplus, folder, tmp_path)
         assert line in out
 
 
+def test_two_folders_differ_in_words_for_a_pull_request_without_a_store(periplus, folder, tmp_path):
+    write_folder(knowledge_of(screens=3), tmp_path / "other")
+    args = ("kb", "diff", tmp_path / "other", "--against", folder)
+    code, out, _ = periplus(*args, "--format", "markdown", "--exit-code")
+    assert code == 1
+    assert out.startswith(
+        "### Knowledge of `shop`: 1 screen removed, 1 transition changed, 1 transition removed"
+    )
+    assert "<details><summary><b>changed</b>" in out
+    told = json.loads(periplus(*args, "--format", "json")[1])
+    assert told["headline"].startswith("1 screen removed")
+    assert told["entries"][0] == {
+        "change": "removed", "kind": "screen", "id": "screen_3", "words": "old (screen_3) with 1 element",
+    }  # fmt: skip
+    code, out, _ = periplus("kb", "diff", folder, "--against", folder, "--exit-code")
+    assert (code, out.startswith("no difference")) == (0, True)
+
+
 def test_json_is_for_scripts(periplus, folder):
     loaded = json.loads(periplus("kb", "load", "--json", folder)[1])["loaded"]
     assert (loaded["website_id"], loaded["counts"]["screen"]) == ("shop", 5)
