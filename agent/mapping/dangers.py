@@ -12,7 +12,7 @@ Not here: where an exploration may go (origins, robots), and touching anything.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from agent.mapping.danger_addresses import danger_in_address, path_of
@@ -107,10 +107,11 @@ class _Control:
     offer: Offer
     form: FormFacts | None
     attributes: Mapping[str, str]
-    names: tuple[str, ...] = field(default=())
+    names: tuple[str, ...] = ()
+    here: str = ""
 
     @classmethod
-    def of(cls, offer: Offer, form: FormFacts | None, marks: Mapping[str, str]) -> _Control:
+    def of(cls, offer: Offer, form: FormFacts | None, marks: Mapping[str, str], here: str) -> _Control:
         known = offer.fingerprint.attributes if offer.fingerprint else {}
         attributes = {name.casefold(): value for name, value in {**known, **marks}.items()}
         form = form or FormFacts.of(offer.form)
@@ -125,7 +126,7 @@ class _Control:
         names = [each for each in (offer.name, offer.label, *said, *identifiers) if each.strip()]
         if not any(each.strip() for each in (offer.name, offer.label, *said)):
             names += attributes.get("class", "").split()
-        return cls(offer, form, attributes, tuple(dict.fromkeys(names)))
+        return cls(offer, form, attributes, tuple(dict.fromkeys(names)), here)
 
     @property
     def kind(self) -> str:
@@ -133,9 +134,13 @@ class _Control:
 
     @property
     def is_link(self) -> bool:
-        return self.offer.href is not None and not self.offer.href.casefold().lstrip().startswith(
-            ("javascript:", "#")
-        )
+        """Whether it opens an address; a fragment of the page is none, unless it is a route of the client's."""
+        href = (self.offer.href or "").strip()
+        if not href or href.casefold().startswith("javascript:"):
+            return False
+        document, _, fragment = href.partition("#")
+        inside = "#" in href and document in {"", self.here.partition("#")[0]}
+        return not inside or fragment.startswith(("/", "!/"))
 
     @property
     def is_field(self) -> bool:
@@ -179,14 +184,16 @@ def danger_of(
     *,
     marks: Mapping[str, str] | None = None,
     beside: Sequence[Offer] = (),
+    here: str = "",
 ) -> Verdict:
     """Whether trying an offer might change something, and whether it was allowed by name.
 
     `form` is the form it belongs to (None: what the offer says of it); `marks` are attributes of the element that
     its fingerprint does not keep (`onclick`, `hx-post`, `formmethod`, `aria-haspopup`, ...); `beside` are the
-    offers of the same page, without which no framework's convention is recognised.
+    offers of the same page, without which no framework's convention is recognised; `here` is the page's own
+    address: what leads into the same document opens nothing, whatever that address says.
     """
-    control = _Control.of(offer, form, marks or {})
+    control = _Control.of(offer, form, marks or {}, here)
     found = _danger(control, beside)
     if found is None:
         return SAFE

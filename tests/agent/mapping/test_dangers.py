@@ -253,6 +253,15 @@ def test_a_link_that_only_resembles_that_of_djangos_admin_is_not_opened():
     assert danger_of(now, beside=[history]).danger == "deletes"
 
 
+def test_links_into_the_same_document_open_nothing_whatever_its_address_says():
+    page = "http://h/admin/auth/group/3/delete/"
+    assert danger_of(link("No, take me back", f"{page}#"), here=page).danger is None
+    assert danger_of(link("Skip to main content", f"{page}#content"), here=f"{page}#x").danger is None
+    assert danger_of(link("Go", f"{page}#/items/3/delete"), here=page).danger == "deletes"
+    assert danger_of(link("Log out", f"{page}#"), here=page).danger == "signs_out"
+    assert danger_of(link("Again", page), here=page).danger == "deletes"
+
+
 @pytest.mark.parametrize("entry", ["Delete", "delete", "DEL*", "link:Delete", "/items/*/delete"])
 def test_a_dangerous_link_is_allowed_by_its_name_or_path(entry: str):
     verdict = danger_of(link("Delete", "/items/3/delete"), allowed=["Save", entry])
