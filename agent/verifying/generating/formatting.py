@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import textwrap
 from functools import cache, lru_cache
 from pathlib import Path
 
+from kb_schema.python_names import docstring
+
+__all__ = ["docstring", "formatted", "ruff"]
+
 TIMEOUT_S = 30.0
-WIDTH = 88
-"""ruff's own."""
 _COMMON = ("--isolated", "--quiet", "--no-cache")
 _FIXED = ("--select=I,F401", "--fix-only", '--config=lint.isort.known-first-party=["pages", "support"]')
 
@@ -31,18 +32,6 @@ def formatted(source: str, name: str) -> str:
         return source
     sorted_ = _piped([program, "check", *_COMMON, *_FIXED, "--stdin-filename", name, "-"], source)
     return _piped([program, "format", *_COMMON, "--stdin-filename", name, "-"], sorted_)
-
-
-def docstring(paragraphs: str, indent: int = 0) -> str:
-    """A docstring of these paragraphs, wrapped; whatever is in them."""
-    shown = "".join(each if each.isprintable() or each == "\n" else " " for each in paragraphs)
-    plain = [" ".join(each.split()) for each in shown.split("\n\n")]
-    safe = [each.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for each in plain if each]
-    wrapped = ["\n".join(textwrap.wrap(each, WIDTH - indent - 6 * (len(safe) == 1))) for each in safe]
-    text = "\n\n".join(wrapped)
-    text = text[:-1] + '\\"' if text.endswith('"') else text
-    end = "\n" if "\n" in text else ""
-    return textwrap.indent(f'"""{text}{end}"""', " " * indent)
 
 
 def _piped(command: list[str], source: str) -> str:
