@@ -12,11 +12,14 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 
 from mcp_server.errors import Forbidden
 
-AccessScope = Literal["read", "write"]
-"""`read` asks, `write` also changes what the desk knows."""
+AccessScope = Literal["read", "review", "write"]
+"""`read` asks, `write` also changes what the desk knows; `review` asks here, and decides on proposals in
+the console (`periplus.service.sessions`)."""
 READ: AccessScope = "read"
+REVIEW: AccessScope = "review"
 WRITE: AccessScope = "write"
 SCOPES = (READ, WRITE)
+"""Those of the tools."""
 
 LOCAL = "local"
 """The client that has no name of its own."""

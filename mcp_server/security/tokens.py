@@ -22,7 +22,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from kb_schema.base import LocalId, Model
 from mcp_server.errors import DeskError
-from mcp_server.security.access import READ, SCOPES, WRITE, AccessScope
+from mcp_server.security.access import READ, REVIEW, SCOPES, WRITE, AccessScope
 
 PREFIX = "ppl_"
 """So that people and secret scanners know one when they see it."""
@@ -60,9 +60,11 @@ def digest(token: str) -> str:
 
 
 def with_implied(scopes: Sequence[str]) -> tuple[AccessScope, ...]:
-    """Our scopes among these, in order; who may write may read."""
+    """Our scopes among these, in order; who may write or review may read."""
     if WRITE in scopes:
         return SCOPES
+    if REVIEW in scopes:
+        return (READ, REVIEW)
     return (READ,) if READ in scopes else ()
 
 
@@ -169,16 +171,19 @@ class OwnTokens:
         """All of them. Raises `TokensUnusable`."""
         return (*self._given, *(self._file.entries() if self._file is not None else ()))
 
+    def readable(self) -> tuple[TokenEntry, ...]:
+        """Those that can be read now: without those of a file that cannot be."""
+        try:
+            return self.entries()
+        except TokensUnusable as exc:  # closed rather than open
+            _log.error("tokens_unusable", reason=str(exc))
+            return self._given
+
     async def verify_token(self, token: str) -> AccessToken | None:
         """Who has this token; None: nobody, or no longer. Every entry is compared, found or not."""
         offered = digest(token)
         found: TokenEntry | None = None
-        try:
-            entries = self.entries()
-        except TokensUnusable as exc:  # closed rather than open
-            _log.error("tokens_unusable", reason=str(exc))
-            entries = self._given
-        for entry in entries:
+        for entry in self.readable():
             if hmac.compare_digest(entry.sha256, offered):
                 found = entry
         if found is None or (found.expires_at is not None and found.expires_at <= self._clock()):

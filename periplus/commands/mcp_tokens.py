@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mcp_server.security import tokens
-from mcp_server.security.access import READ, WRITE
+from mcp_server.security.access import READ, REVIEW, WRITE, AccessScope
 from periplus.errors import UserError
 from periplus.mcp_settings import load_mcp_settings
 
@@ -40,14 +40,28 @@ class Scope(StrEnum):
     """What a token may do."""
 
     READ = READ
+    REVIEW = REVIEW
     WRITE = WRITE
+    OPERATE = "operate"
+    """The console's word for `write`."""
+
+    @property
+    def access(self) -> AccessScope:
+        """What the token is given."""
+        if self is Scope.REVIEW:
+            return REVIEW
+        return READ if self is Scope.READ else WRITE
 
 
 @app.command()
 def new(
     *,
     scope: Annotated[
-        Scope, typer.Option(help="read: ask questions. write: also report outcomes and propose changes.")
+        Scope,
+        typer.Option(
+            help="read: ask questions. review: also decide on proposals in the console. write: also report outcomes "
+            "and propose changes, and operate the console (operate says the same)."
+        ),
     ] = Scope.READ,
     name: Annotated[
         str | None, typer.Option(help="Whose it is, for `list` and `revoke`.", show_default="SCOPE-N")
@@ -69,7 +83,7 @@ def new(
         chosen = name or _free_name(scope, {entry.name for entry in kept.entries()})
         lives = None if days is None else timedelta(days=days)
         try:
-            token, entry = tokens.mint(chosen, [scope.value], lives=lives)
+            token, entry = tokens.mint(chosen, [scope.access], lives=lives)
         except ValidationError as exc:
             fix = "use letters, digits, and . _ - after the first one"
             raise UserError(f"--name {chosen!r} is no name of a token", fix=fix) from exc

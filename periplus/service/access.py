@@ -1,7 +1,8 @@
-"""Who may ask, and how often: keys, hosts and rates of the REST interface.
+"""Who may ask, and how often: keys, hosts and rates of the REST interface and of the console.
 
 Keys are the tokens of the MCP door (`mcp_server.security.tokens`): compared in constant time, and those
-of `periplus mcp token` count here, too. Without any key only this machine may ask.
+of `periplus mcp token` count here, too. Without any key only this machine may ask. At the console people sign
+in with a key once, and a session (`sessions.py`) stands for it; at the REST interface a session may only look.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import asyncio
 import base64
 import binascii
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import structlog
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb_schema.storage import RATE_TTL_S
@@ -23,10 +28,15 @@ from kb_store.runs import RunStore
 from mcp_server.security.access import READ, WRITE
 from mcp_server.security.rates import Rate, RateLimiter
 from periplus.service.problems import ApiProblem
+from periplus.service.sessions import ANYBODY, Person, Sessions, role_of
 
 API = "/api"
 OPEN = frozenset({f"{API}/health", f"{API}/openapi.json"})
 """Asked by probes and tools that have no key; they tell nothing of any run."""
+ASSETS = "/console/"
+"""Below it: the console's own files, which tell nothing of anybody."""
+SIGN_IN = "/sign-in"
+COOKIE = "periplus_session"
 HEADER = "x-api-key"
 WITH_LINK = "/visit/"
 """Below it the link itself is the key; whoever has none is told that it is good no more."""
@@ -41,6 +51,8 @@ _log = structlog.get_logger(__name__)
 class Access:
     """Who is let in."""
 
+    sessions: Sessions
+    """Of people who signed in at the console."""
     verifier: TokenVerifier | None = None
     """None: whoever reaches the service, which then listens on this machine only."""
     hosts: frozenset[str] = frozenset()
@@ -49,11 +61,35 @@ class Access:
     """Requests of one client (PACTS 9.2)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Who asks, by whatever was shown."""
+
+    name: str
+    scopes: frozenset[str]
+    person: Person
+
+
+Refusal = Callable[[ApiProblem, Scope], ASGIApp]
+"""What is answered instead of a page."""
+
+
+def is_page(path: str) -> bool:
+    """Whether it is one of the console's: neither for programs nor for whoever has a link."""
+    return not path.startswith((f"{API}/", WITH_LINK))
+
+
+def person_of(scope: Scope) -> Person | None:
+    """Who asks, where that is known."""
+    found: Person | None = scope.get("state", {}).get("person")
+    return found
+
+
 class Guarded:
     """Lets requests through that may pass; what is said of the rest is a `Problem`."""
 
-    def __init__(self, app: ASGIApp, access: Access, runs: RunStore) -> None:
-        self._app, self._access, self._runs = app, access, runs
+    def __init__(self, app: ASGIApp, access: Access, runs: RunStore, refusal: Refusal | None = None) -> None:
+        self._app, self._access, self._runs, self._refusal = app, access, runs, refusal
         self._spare = RateLimiter(Rate(access.per_minute / RATE_TTL_S, access.per_minute))
         """Counts where the store does not."""
 
@@ -65,29 +101,44 @@ class Guarded:
         try:
             await self._check(scope)
         except ApiProblem as problem:
-            request_id = scope.get("state", {}).get("request_id", "")
-            await problem.response(request_id)(scope, receive, send)
+            await self._refused(problem, scope)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
+    def _refused(self, problem: ApiProblem, scope: Scope) -> ASGIApp:
+        path, page = scope["path"], is_page(scope["path"])
+        wants_page = page and "text/html" in Headers(scope=scope).get("accept", "")
+        if problem.status == 401 and wants_page and scope["method"] in _READS:
+            there = f"{path}?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else path
+            return RedirectResponse(f"{SIGN_IN}?{urlencode({'next': there})}", 303)
+        if wants_page and self._refusal is not None:
+            return self._refusal(problem, scope)
+        return problem.response(scope.get("state", {}).get("request_id", ""))
+
     async def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
+        headers, path = Headers(scope=scope), scope["path"]
         if self._access.verifier is None:
             self._check_host(headers)
-        if scope["path"] in OPEN or scope["method"] == "OPTIONS":
+        if path in OPEN or path.startswith(ASSETS) or scope["method"] == "OPTIONS":
             return
         address = scope["client"][0] if scope.get("client") else ""
-        token = await self._token(headers, reads=scope["method"] in _READS)
-        client = f"key {token.client_id}" if token else f"address {address}"
+        reads, page = scope["method"] in _READS, is_page(path)
+        asker = await self._asker(headers, reads=reads, page=page)
+        client = f"key {asker.name}" if asker else f"address {address}"
         structlog.contextvars.bind_contextvars(client=client)
         await self._pace(client)
-        if self._access.verifier is None or scope["path"].startswith(WITH_LINK):
+        if asker is not None:
+            scope.setdefault("state", {})["person"] = asker.person
+        if self._access.verifier is None:
+            scope.setdefault("state", {})["person"] = ANYBODY
             return
-        if token is None or READ not in token.scopes:
-            raise _unauthorized(page=not scope["path"].startswith(f"{API}/"))
-        if scope["method"] not in _READS and WRITE not in token.scopes:
+        if path.startswith(WITH_LINK) or path == SIGN_IN:
+            return
+        if asker is None or READ not in asker.scopes:
+            raise _unauthorized(page=page)
+        if not reads and not page and WRITE not in asker.scopes:
             raise ApiProblem(
-                403, "forbidden", f"the token {token.client_id!r} may only read",
+                403, "forbidden", f"the token {asker.name!r} may only read",
                 fix="use one that may write: `periplus mcp token new NAME --scope write`",
             )  # fmt: skip
 
@@ -100,11 +151,18 @@ class Guarded:
                 fix="without keys it answers to names of this machine only: set PERIPLUS_API_KEY",
             )  # fmt: skip
 
-    async def _token(self, headers: Headers, *, reads: bool) -> AccessToken | None:
+    async def _asker(self, headers: Headers, *, reads: bool, page: bool) -> _Asker | None:
         if self._access.verifier is None:
             return None
         offered = headers.get(HEADER) or _key(headers.get("authorization", ""), reads=reads)
-        return await self._access.verifier.verify_token(offered) if offered else None
+        if offered:
+            token = await self._access.verifier.verify_token(offered)
+            return None if token is None else _by_token(token)
+        if not (page or reads):
+            return None
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        found = self._access.sessions.person(cookie) if cookie else None
+        return None if found is None else _Asker(found[0].name, frozenset(found[1]), found[0])
 
     async def _pace(self, client: str) -> None:
         try:
@@ -120,6 +178,11 @@ class Guarded:
                 fix=f"come back in {seconds} s; follow runs by GET /api/runs/{{req_id}}/events instead of asking "
                 "again and again", headers={"Retry-After": str(seconds)},
             )  # fmt: skip
+
+
+def _by_token(token: AccessToken) -> _Asker:
+    person = Person(token.client_id, role_of(token.scopes), f"token {token.client_id}")
+    return _Asker(token.client_id, frozenset(token.scopes), person)
 
 
 def _key(value: str, *, reads: bool) -> str:

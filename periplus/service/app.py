@@ -1,4 +1,4 @@
-"""The one ASGI app: REST under /api, MCP at /mcp, a page for people at /.
+"""The one ASGI app: REST under /api, MCP at /mcp, the console for people at /.
 
 Wires only; what it is wired of is handed in, so that tests hand in other parts.
 """
@@ -20,12 +20,14 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from periplus import __version__
-from periplus.service import page, runs
+from periplus.console import PAGES
+from periplus.console import shell as console
+from periplus.service import runs
 from periplus.service.access import API, HEADER, Access, Guarded
 from periplus.service.bodies import Sized
 from periplus.service.health import HealthReport
 from periplus.service.models import HealthView
-from periplus.service.problems import Problem, handle_problems
+from periplus.service.problems import ApiProblem, Problem, handle_problems
 from periplus.service.requests import HEADER as REQUEST_ID
 from periplus.service.requests import Requests
 from periplus.service.runs import Desk
@@ -44,6 +46,7 @@ class Parts:
     desk: Desk
     health: HealthReport
     access: Access
+    console: console.ConsoleParts
     mcp: Starlette | None = None
     """Answers at /mcp, behind a door of its own."""
     origins: frozenset[str] = frozenset()
@@ -96,6 +99,9 @@ def _api(parts: Parts) -> FastAPI:
         async with parts.mcp.router.lifespan_context(parts.mcp):
             yield
 
+    def _refusal(problem: ApiProblem, scope: Scope) -> ASGIApp:
+        return console.refusal_page(app)(problem, scope)
+
     app = _Api(
         title="Periplus",
         version=__version__,
@@ -114,7 +120,7 @@ def _api(parts: Parts) -> FastAPI:
                 expose_headers=["Location", "Retry-After", REQUEST_ID],
             ),
             Middleware(Requests),
-            Middleware(Guarded, access=parts.access, runs=parts.desk.runs),
+            Middleware(Guarded, access=parts.access, runs=parts.desk.runs, refusal=_refusal),
             Middleware(Sized, most=parts.max_body_bytes),
         ],
     )
@@ -129,7 +135,7 @@ def _api(parts: Parts) -> FastAPI:
     if parts.visits is not None:
         mount_visits(app, parts.visits, API, guarded)
     app.include_router(_health(parts.health), prefix=API)
-    app.include_router(page.router)
+    console.mount(app, parts.console, PAGES)
     return app
 
 

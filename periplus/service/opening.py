@@ -19,6 +19,8 @@ from mcp_server.security.tokens import OwnTokens, TokensUnusable
 from mcp_server.server import create_server
 from mcp_server.store_source import StoreSource
 from mcp_server.views import Views
+from periplus.console.pictures import Pictures
+from periplus.console.shell import ConsoleParts
 from periplus.desk import path_engines
 from periplus.errors import UserError
 from periplus.mcp_settings import McpSettings
@@ -28,12 +30,17 @@ from periplus.service.health import BrowserState, HealthReport, browser_starts
 from periplus.service.ports import BrowserCheck, Verifier, VerifierOpener
 from periplus.service.queue import QueueLimits, RunQueue
 from periplus.service.runs import Desk
+from periplus.service.sessions import Sessions, session_key
 from periplus.service.settings import ServeSettings
 from periplus.service.submissions import Lending
 from periplus.service.visiting.book import Visits
 
 if TYPE_CHECKING:
     from periplus.verifying.verifier import Verifier as BrowserVerifier  # brings LangGraph
+
+
+SESSION_KEY = "console-session.key"
+"""Beside the tokens: what sessions of the console are signed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,8 @@ class Wanted:
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Where websites run, for the desk at /mcp."""
     read_only: bool = False
+    pictures: tuple[Path, ...] = ()
+    """Folders with pictures of screens."""
 
 
 def access_of(wanted: Wanted) -> Access:
@@ -68,6 +77,7 @@ def access_of(wanted: Wanted) -> Access:
         )
     return Access(
         verifier=own if keyed else None,
+        sessions=Sessions(session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own),
         hosts=frozenset({*LOOPBACK, *wanted.mcp.allowed_hosts}),
         per_minute=wanted.settings.serve_rate_per_minute,
     )
@@ -105,10 +115,16 @@ async def open_service(
             limits=wanted.mcp.call_limits,
             engines=engines,
         )
+        health = HealthReport(asked, state, queue)
+        console = ConsoleParts(
+            desk=server.desk, stores=stores, runs=runs, folder=wanted.folder, queue=queue, health=health,
+            sessions=access.sessions, pictures=Pictures(wanted.pictures), visits=visits,
+        )  # fmt: skip
         parts = Parts(
             desk=Desk(runs, queue, wanted.folder, Lending(wanted.settings.serve_secrets, wanted.files)),
-            health=HealthReport(asked, state, queue),
+            health=health,
             access=access,
+            console=console,
             mcp=http_app(server, _door(wanted, access), server.write_tools),
             origins=wanted.settings.cors_origins,
             visits=visits,

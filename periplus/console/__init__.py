@@ -1,0 +1,15 @@
+"""The console: what people see of `periplus serve`, from `/` on.
+
+Pages are routers, collected here in `PAGES`; each module beside this one has the pages its name says. What
+they share (templates, roles, forms, errors) is in `shell`. They show what the desk (`mcp_server`) and the stores
+know, and decide nothing by themselves.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from periplus.console import front, signing
+
+PAGES: list[APIRouter] = [signing.router, front.router]
+"""In the order in which they are asked."""

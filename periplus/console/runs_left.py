@@ -1,0 +1,135 @@
+"""What a run left on disk, given away safely: only what is, byte for byte, what the run's record says.
+
+A record names a path and the SHA-256 of what was there. A file is given away where it still has that hash, so
+that neither a path somebody put into a store nor a link on the disk leads to any other file. Pictures of a
+verification have no record of their own: the verdict that names them has, and they lie beneath it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent.run_log import digest_of
+from kb_schema.runs import Artifact
+from kb_schema.sessions import SessionUnreadable, read_session
+from kb_schema.snapshots import PageSnapshot
+from kb_schema.traces import ExecutionTrace
+from kb_schema.verification import VerdictReport
+
+MOST_BYTES = 200_000_000
+"""Of one file or folder that is looked at."""
+MOST_PICTURE_BYTES = 20_000_000
+TRACE, VERDICT = "trace", "verdict_report"
+"""Types of artifacts."""
+_PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
+"""First bytes of a picture -> what it is; what else calls itself a picture is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture's bytes and what kind it is."""
+
+    content: bytes
+    media_type: str
+
+
+def found(artifact: Artifact) -> Path | None:
+    """Where it is; None where it is no more, or is no more what it was."""
+    if artifact.file_path is None or artifact.size_bytes > MOST_BYTES:
+        return None
+    try:
+        seen = digest_of(Path(artifact.file_path))
+    except OSError:
+        return None
+    if seen is None or seen[1:] != (artifact.file_hash, artifact.size_bytes):
+        return None
+    return Path(seen[0]).resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTrace:
+    """What a run did with the pages it saw."""
+
+    trace: ExecutionTrace
+    ended_at: str
+    """The address it was at in the end; empty where that is not known."""
+
+    @property
+    def last_page(self) -> PageSnapshot | None:
+        """How the page looked in the end."""
+        last = self.trace.steps[-1] if self.trace.steps else None
+        if last is None:
+            return None
+        if last.html_after is not None:
+            return PageSnapshot(url=self.ended_at, html=last.html_after, annotated=True)
+        if last.html_before is not None:
+            return PageSnapshot(url=last.source_url or "", html=last.html_before, annotated=True)
+        return None
+
+
+def trace_of(artifacts: Sequence[Artifact]) -> KeptTrace | None:
+    """The trace; None where there is none, or it was changed since."""
+    for each in artifacts:
+        folder = found(each) if each.artifact_type == TRACE else None
+        if folder is not None and folder.is_dir():
+            try:
+                trace = read_session(folder)
+            except (SessionUnreadable, ValidationError):
+                return None
+            return KeptTrace(trace, _ended_at(folder))
+    return None
+
+
+def _ended_at(folder: Path) -> str:
+    """What the last line of the last turn says that the trace's own model leaves out."""
+    logs = sorted(folder.glob("turn_*/session.jsonl"))
+    for log in reversed(logs):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        if not lines:
+            continue
+        with suppress(ValueError):
+            result = json.loads(lines[-1]).get("result")
+            if isinstance(result, dict):
+                return str(result.get("url_after") or "")
+        return ""
+    return ""
+
+
+def verdict_of(artifacts: Sequence[Artifact], run_id: str) -> tuple[VerdictReport, Path] | None:
+    """A verification's report, and the folder that what it names is relative to."""
+    for each in artifacts:
+        if each.artifact_type != VERDICT:
+            continue
+        file = found(each)
+        if file is None or not file.is_file():
+            continue
+        try:
+            report = VerdictReport.model_validate(json.loads(file.read_bytes()))
+        except ValueError:
+            continue
+        if report.run_id in ("", run_id):
+            return report, file.parent
+    return None
+
+
+def picture(folder: Path, name: str | None) -> Picture | None:
+    """A picture that a report in this folder names; None where there is none, or it leads elsewhere."""
+    if name is None:
+        return None
+    try:
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.is_file():
+            return None
+        if path.stat().st_size > MOST_PICTURE_BYTES:
+            return None
+        content = path.read_bytes()
+    except (OSError, ValueError):
+        return None
+    kind = next((kind for first, kind in _PICTURES.items() if content.startswith(first)), None)
+    return None if kind is None else Picture(content, kind)
