@@ -10,8 +10,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import async_playwright, expect
 
+from agent.browser.launch import LaunchSettings, launch
+from agent.media.voice import EspeakVoice
+from agent.presenting.floor import SpeechStopped
 from kb_store import open_stores
 from kb_store.runs import open_runs
 from periplus.rooms.settings import RoomSettings
@@ -158,6 +161,48 @@ async def test_with_livekit_picture_and_voice_come_from_the_room_and_words_from_
             await page.get_by_role("button", name="End", exact=True).click()
             await expect(page.locator("#ending")).to_have_text("You ended the demo.", timeout=SHOW_MS)
             await expect(video).to_be_hidden()
+
+
+@pytest.mark.sampled(0.3)
+@pytest.mark.usefixtures("espeak")
+async def test_the_microphone_button_lets_a_visitor_interrupt_by_voice(tmp_path_factory, tmp_path):
+    if livekit_client() is None or importlib.util.find_spec("livekit") is None:
+        lacking("LiveKit's client or the extra `livekit` is not there: `make setup` installs both")
+    from periplus.service.visiting.rooms import Rooms  # noqa: PLC0415 - an optional extra
+
+    spoken = await EspeakVoice(tmp_path / "visitor", voice="en-us").synthesize(
+        "Excuse me, one moment, please."
+    )
+    microphone = LaunchSettings(
+        extra_args=(
+            "--use-fake-device-for-media-stream",
+            "--use-fake-ui-for-media-stream",
+            f"--use-file-for-fake-audio-capture={spoken.wav}",
+        )
+    )
+    async with async_playwright() as playwright:
+        browser = await launch(playwright, settings=microphone)
+        with livekit_running(tmp_path_factory.mktemp("livekit")) as server:
+            rooms = Rooms(
+                RoomSettings(url=server.url, api_key=server.api_key, api_secret=server.api_secret), SIZE
+            )
+            async with _visits(tmp_path, rooms) as (visits, link):
+                page = await browser.new_page()
+                await _begin(page, link)
+                button = page.get_by_role("button", name="Microphone")
+                await expect(button).to_be_visible(timeout=SHOW_MS)
+                await expect(page.locator("#caption")).not_to_have_text("", timeout=SHOW_MS)
+                (visit,) = visits.all()
+                stopped = asyncio.Event()
+                assert visit._show is not None
+                visit._show.bus.listen(
+                    lambda each: stopped.set() if isinstance(each, SpeechStopped) else None
+                )
+                await button.click()
+                await expect(button).to_have_text("Microphone: on")
+                async with asyncio.timeout(SHOW_MS / 1000):
+                    await stopped.wait()
+        await browser.close()
 
 
 async def test_without_the_room_after_all_the_plain_picture_is_shown(tmp_path, page):
