@@ -1,0 +1,138 @@
+"""What is worth trying next, and why the rest is not: pure decisions over the `Book`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.mapping.book import SHARED, Book
+from agent.mapping.looking import leads_elsewhere
+from agent.mapping.places import kind_of, path_of_place
+from kb_schema.mapping import Offer, SeenPage, Unexplored
+
+TRIES = 2
+"""How often the same control is tried, on this page and on others like it."""
+TRIES_OF_ROWS = 3
+MOST_TRIES = 8
+"""The same of a control that leads elsewhere each time."""
+MORE_OF_THE_SAME = 3
+"""So often a kind of address may show another page like those that are kept; then it is left."""
+MOST_UNEXPLORED = 2_000
+
+SAME = "others like it are known"
+TRIED = "tried on other pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do next."""
+
+    page: SeenPage
+    offer: Offer | None
+    """None: the way out `address`, to the first start page."""
+    rank: tuple[int, ...] = ()
+
+
+def steps(
+    book: Book, at: str | None, lost: Collection[str], may_open: Callable[[str], bool]
+) -> Iterator[Step]:
+    """Everything that is to be done as far as is known now; the smallest `rank` is next.
+
+    `at` is the page the browser is on, `lost` are pages nothing leads back to.
+    """
+    for number, page in enumerate(book.pages.values()):
+        if page.page_id in lost:
+            continue
+        here = page.page_id != at
+        way = (path_of_place(page.url), "address")
+        if way not in book.ways and not page.start:
+            yield Step(page, None, (2, page.depth, here, number, 0))
+        for place, offer in enumerate(page.offers):
+            if skipped(book, page, offer, may_open) is None:
+                yield Step(page, offer, (_class(book, page, offer), page.depth, here, number, place))
+
+
+def next_step(
+    book: Book, at: str | None, lost: Collection[str], may_open: Callable[[str], bool]
+) -> tuple[Step | None, int]:
+    """What to do next, and how much there is to do."""
+    found = list(steps(book, at, lost, may_open))
+    return min(found, key=lambda step: step.rank, default=None), len(found)
+
+
+def skipped(book: Book, page: SeenPage, offer: Offer, may_open: Callable[[str], bool]) -> str | None:
+    """Why an offer is not tried; None: it is. An empty text: there is nothing to try."""
+    if (page.page_id, offer.offer_id) in book.tried or offer.action_type != "click":
+        return ""
+    link = leads_elsewhere(offer, page.url)
+    refused = not_permitted(offer, may_open)
+    if refused is None and page.depth >= book.limits.depth:
+        refused = f"it is {page.depth} passages from a start page"
+    if refused is None and offer.why and not offer.allowed_by and (not link or offer.selector is not None):
+        refused = offer.why
+    if refused is not None:
+        return refused
+    tries = book.tries[book.key_of(page, offer)]
+    if link and offer.href and not offer.allowed_by:
+        return _skipped_link(book, offer, offer.href, tries)
+    led = len(book.led[book.key_of(page, offer)])
+    most = 1 if offer.allowed_by else min(TRIES + led, MOST_TRIES)
+    return TRIED if tries >= most else None
+
+
+def not_permitted(offer: Offer, may_open: Callable[[str], bool]) -> str | None:
+    """Why an offer may not be tried whatever is known; None: it may."""
+    if offer.danger is not None and not offer.allowed_by:
+        return f"{offer.danger}: {offer.why}"
+    if offer.href and offer.href.startswith(("http://", "https://")) and not may_open(offer.href):
+        return "robots.txt asks not to"
+    return None
+
+
+def unexplored(book: Book, lost: Collection[str], may_open: Callable[[str], bool]) -> tuple[Unexplored, ...]:
+    """What was found and not tried, with the reason; not what others stand for."""
+    found: list[Unexplored] = []
+    for page in book.pages.values():
+        if page.page_id in lost:
+            found.append(Unexplored(page_id=page.page_id, reason="nothing leads back to it"))
+        for offer in page.offers:
+            reason = skipped(book, page, offer, may_open)
+            if reason is None:
+                reason = "there was no time for it, or pages enough" if page.page_id not in lost else ""
+            if reason and reason not in (SAME, TRIED):
+                found.append(Unexplored(page_id=page.page_id, offer_id=offer.offer_id, reason=reason[:1_000]))
+            if len(found) >= MOST_UNEXPLORED:
+                return tuple(found)
+    return tuple(found)
+
+
+def _skipped_link(book: Book, offer: Offer, href: str, tries: int) -> str | None:
+    if not book.seen_address(href):
+        if (
+            book.full(href)
+            or book.more[kind_of(href)] >= MORE_OF_THE_SAME
+            or _has_like_siblings(book, offer, href)
+        ):
+            return SAME
+        if not book.seen_place(href):
+            return None
+    return TRIED if tries >= (TRIES_OF_ROWS if offer.in_row else TRIES) else None
+
+
+def _has_like_siblings(book: Book, offer: Offer, href: str) -> bool:
+    """Whether it is one of a list of things whose pages are all built alike: articles under names of words."""
+    landmark = offer.region.partition(":")[0]
+    regions = offer.fingerprint.region if offer.fingerprint else ()
+    if landmark in SHARED or not any(each.startswith(("row", "item", "group")) for each in regions):
+        return False
+    return book.alike_under(href) >= book.limits.pages_per_place
+
+
+def _class(book: Book, page: SeenPage, offer: Offer) -> Literal[0, 1, 3]:
+    """What is new first, what changes something last."""
+    if offer.allowed_by:
+        return 3
+    if leads_elsewhere(offer, page.url) and offer.href:
+        return 1 if book.seen_place(offer.href) else 0
+    return 1 if book.tries[book.key_of(page, offer)] else 0

@@ -1,0 +1,123 @@
+"""Waits until a page has settled after something was done, and tells how long that took.
+
+Settled: no document on its way, nothing else that is being loaded (for a while: some pages never stop asking),
+and no change of the page's content. Every wait ends by an event or at its bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import TracebackType
+from typing import Self
+
+from playwright.async_api import Error as DriverError
+from playwright.async_api import Page, Request, Response
+
+from agent.page import library
+from agent.page.changing import wait_for_change
+from agent.page.snapshot import revision_of
+
+QUIET_S = 0.15
+"""Nothing is being loaded for this long: quiet."""
+BUSY_S = 3.0
+"""What is no document may take so long before the page is looked at as it is."""
+RESTLESS_S = 1.5
+"""So long a page may go on changing; clocks never stop."""
+REST_S = 0.2
+_NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
+
+
+def is_document(request: Request) -> bool:
+    """Whether it asks for the document of a page, not of a frame in one."""
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except DriverError:  # of a page that is only being opened
+        return True
+
+
+class Settling:
+    """Listens to a page from before an action on."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._documents: set[Request] = set()
+        self._others: set[Request] = set()
+        self._event = asyncio.Event()
+        self._began = self._last = time.monotonic()
+        self.status: int | None = None
+        """HTTP status of the last document that came."""
+        self.navigated = False
+
+    def __enter__(self) -> Self:
+        self._page.on("request", self._begin)
+        self._page.on("requestfinished", self._end)
+        self._page.on("requestfailed", self._end)
+        self._page.on("response", self._answered)
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._page.remove_listener("request", self._begin)
+        self._page.remove_listener("requestfinished", self._end)
+        self._page.remove_listener("requestfailed", self._end)
+        self._page.remove_listener("response", self._answered)
+
+    async def done(self, page_s: float) -> float:
+        """Return when it has settled, at most after `page_s` seconds or so; milliseconds since the beginning
+        until the last thing happened. Raises `PageGone`.
+        """
+        until = time.monotonic() + page_s
+        await self._loaded(until)
+        await library.document_ready(self._page, max(0.1, until - time.monotonic()))
+        await self._at_rest(min(until, time.monotonic() + RESTLESS_S))
+        if self._documents:  # a script went elsewhere after all was quiet
+            await self._loaded(until)
+            await library.document_ready(self._page, max(0.1, until - time.monotonic()))
+        return (self._last - self._began) * 1000
+
+    async def _loaded(self, until: float) -> None:
+        patience = time.monotonic() + BUSY_S
+        while (now := time.monotonic()) < until:
+            self._event.clear()
+            waiting = bool(self._documents) or (bool(self._others) and now < patience)
+            limit = (until if self._documents else min(until, patience)) - now if waiting else QUIET_S
+            try:
+                async with asyncio.timeout(max(0.01, limit)):
+                    await self._event.wait()
+            except TimeoutError:
+                if not self._documents:
+                    return
+
+    async def _at_rest(self, until: float) -> None:
+        revision = await revision_of(self._page)
+        while time.monotonic() < until:
+            began = time.monotonic()
+            while time.monotonic() - began < REST_S:
+                await wait_for_change(self._page, REST_S, since=revision)
+                if (now := await revision_of(self._page)) != revision:
+                    revision, self._last = now, time.monotonic()
+                    break
+            else:
+                return
+
+    def _begin(self, request: Request) -> None:
+        if is_document(request):
+            self._documents.add(request)
+            self.navigated = True
+        elif request.resource_type not in _NEVER_ENDING:
+            self._others.add(request)
+        self._event.set()
+
+    def _end(self, request: Request) -> None:
+        self._documents.discard(request)
+        self._others.discard(request)
+        self._last = time.monotonic()
+        self._event.set()
+
+    def _answered(self, response: Response) -> None:
+        if response.request in self._documents:
+            self.status = response.status

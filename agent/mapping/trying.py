@@ -1,0 +1,241 @@
+"""Does one thing in the browser and says what came of it: arrived, stayed, a tab, a download, a dialog, ...
+
+Acts through the gate (`agent.page.acting`). Who decides what to do, and writes it down, is `exploring`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Protocol
+
+from playwright.async_api import BrowserContext, Page
+from playwright.async_api import Error as DriverError
+
+from agent.mapping.guarding import Guard
+from agent.mapping.looking import Look, clean, look_at
+from agent.mapping.settling import Settling
+from agent.page.acting import perform
+from agent.page.errors import GateFailed, PageError, PageGone, Point
+from agent.page.happenings import Expected, Happenings, watch
+from kb_schema.mapping import Offer, Outcome
+from kb_schema.urls import origin_of
+
+GATE_S = 3.0
+"""How long a control may take to be ready to be clicked."""
+SPARE_S = 10.0
+"""What looking at a page may take beside waiting for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What came of one thing that was done."""
+
+    outcome: Outcome
+    page: Page
+    """Where the look was taken: the tab itself, or a new one (`popup`)."""
+    look: Look | None = None
+    """Where one is now; None where there is nothing to look at."""
+    duration_ms: float = 0.0
+    status: int | None = None
+    message: str = ""
+    moved: bool = False
+    """A document was loaded."""
+
+    @property
+    def came(self) -> bool:
+        """Whether there is a page to tell of."""
+        return self.outcome in ("arrived", "stayed", "popup", "dialog") and self.look is not None
+
+
+class Arrived(Protocol):
+    """Makes an arrival of what is known of it already."""
+
+    def __call__(self, outcome: Outcome, look: Look | None = None, message: str = "") -> Arrival:
+        """The arrival."""
+
+
+class Tab:
+    """The tab an exploration works in; a new one takes its place where it hangs or is closed."""
+
+    def __init__(self, context: BrowserContext, guard: Guard, page_s: float) -> None:
+        self._context, self._guard, self._page_s = context, guard, page_s
+        self._page: Page | None = None
+
+    async def page(self) -> Page:
+        """The page, opened where there is none."""
+        if self._page is None or self._page.is_closed():
+            self._page = await self._context.new_page()
+            watch(self._page)
+        return self._page
+
+    async def open(self, url: str, before: Look | None = None) -> Arrival:
+        """Open an address."""
+        page = await self.page()
+        return await self._attempt(before, lambda: perform(page, "navigate", url=url))
+
+    async def back(self, before: Look) -> Arrival:
+        """Go back in history."""
+        page = await self.page()
+        return await self._attempt(before, lambda: perform(page, "navigate_back"))
+
+    async def reload(self, before: Look) -> Arrival:
+        """Load the page again."""
+        page = await self.page()
+        return await self._attempt(before, lambda: perform(page, "refresh"))
+
+    async def escape(self, before: Look) -> Arrival:
+        """Press Escape."""
+        page = await self.page()
+        return await self._attempt(before, lambda: perform(page, "press", value="Escape"))
+
+    async def use(self, offer: Offer, before: Look) -> Arrival:
+        """Click a control. Raises `ValueError` for one without a selector."""
+        selector = offer.selector
+        if selector is None:
+            raise ValueError(f"{offer.offer_id} has no selector")
+        page = await self.page()
+        return await self._attempt(
+            before,
+            lambda: perform(page, "click", selector=selector, timeout_s=GATE_S),
+            allowing=bool(offer.allowed_by),
+        )
+
+    async def put(self, offer: Offer, value: str) -> bool:
+        """Fill a field, choose or tick; False where the page did not let it be done."""
+        page = await self.page()
+        if offer.selector is None:
+            return False
+        try:
+            async with asyncio.timeout(self._page_s):
+                given = None if offer.action_type == "check" else value
+                await perform(page, offer.action_type, selector=offer.selector, value=given, timeout_s=GATE_S)
+        except PageGone:
+            raise
+        except (PageError, TimeoutError):
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Leave the page; the next thing is done in a new one."""
+        page, self._page = self._page, None
+        if page is not None:
+            with suppress(DriverError, TimeoutError):
+                async with asyncio.timeout(SPARE_S):
+                    await page.close()
+
+    async def drop(self, page: Page) -> None:
+        """Close another tab than its own."""
+        if page is not self._page:
+            with suppress(DriverError):
+                await page.close()
+
+    async def _attempt(
+        self, before: Look | None, do: Callable[[], Awaitable[object]], *, allowing: bool = False
+    ) -> Arrival:
+        """Do it, wait until the page has settled, look. A page that hangs is closed."""
+        page = await self.page()
+        happenings = watch(page)
+        happenings.expect(Expected(new_tab="follow"))
+        self._guard.begin(allowing=allowing)
+        began = time.monotonic()
+        try:
+            with Settling(page) as settling:
+                async with asyncio.timeout(2 * self._page_s + SPARE_S):
+                    failed = await self._done(do)
+                    if failed is not None and not self._happened(happenings):
+                        return failed(page)
+                    duration = await settling.done(self._page_s)
+                    await happenings.settled()
+                    download = next((each for each in happenings.refused if each.kind == "download"), None)
+                    if download is not None:
+                        arrival = Arrival("download", page, None, duration, message=clean(download.what))
+                    elif happenings.tabs:
+                        arrival = await self._popup(happenings.tabs[-1], duration)
+                    else:
+                        arrival = await self._what_came(page, before, settling, happenings, duration)
+        except TimeoutError:
+            await self.close()
+            waited = (time.monotonic() - began) * 1000
+            return Arrival("timeout", page, duration_ms=waited, message="the page did not answer")
+        except PageGone as gone:
+            await self.close()
+            return Arrival("error", page, message=clean(str(gone)))
+        finally:
+            self._guard.allowing = False
+        return arrival
+
+    async def _done(self, do: Callable[[], Awaitable[object]]) -> Callable[[Page], Arrival] | None:
+        """None where it was done; else what is to be told where nothing happened besides."""
+        outcome: Outcome = "error"
+        try:
+            async with asyncio.timeout(self._page_s):
+                await do()
+        except TimeoutError:
+            outcome, message = "timeout", f"nothing came within {self._page_s:.0f} s"
+        except GateFailed as refused:
+            outcome, message = ("vanished" if refused.point is Point.NOT_FOUND else "refused"), str(refused)
+        except PageGone:
+            raise
+        except PageError as error:
+            message = str(error)
+        else:
+            return None
+        return lambda page: Arrival(outcome, page, message=clean(message))
+
+    def _happened(self, happenings: Happenings) -> bool:
+        return bool(happenings.refused or happenings.tabs or self._guard.left or self._guard.stopped)
+
+    async def _what_came(
+        self, page: Page, before: Look | None, settling: Settling, happenings: Happenings, duration: float
+    ) -> Arrival:
+        status, moved = settling.status, settling.navigated
+
+        def arrival(
+            outcome: Outcome, look: Look | None = None, message: str = "", of: Page = page
+        ) -> Arrival:
+            return Arrival(outcome, of, look, duration, status, clean(message), moved)
+
+        if page.url.startswith("chrome-error:") or (status or 0) >= HTTPStatus.BAD_REQUEST:
+            return arrival("error", message=f"HTTP {status}" if status else "the browser could not load it")
+        if origin_of(page.url) and origin_of(page.url) not in self._guard.origins:
+            where = page.url
+            await self.close()
+            return arrival("external", message=where)
+        return self._compared(await look_at(page), before, happenings, arrival)
+
+    def _compared(self, look: Look, before: Look | None, happenings: Happenings, arrival: Arrived) -> Arrival:
+        """What came of it, by what the page is now."""
+        changed = before is None or (look.address, look.state) != (before.address, before.state)
+        said = "; ".join(each.message for each in happenings.said)
+        if changed:
+            return arrival("arrived", look, said)
+        if happenings.said:
+            return arrival("dialog", look, said)
+        if self._guard.left:
+            return arrival("external", look, self._guard.left[-1])
+        if self._guard.stopped:
+            stopped = self._guard.stopped[-1]
+            return arrival("refused", look, f"{stopped.method} {stopped.url} was not sent: {stopped.why}")
+        return arrival("stayed", look)
+
+    async def _popup(self, opened: Page, duration: float) -> Arrival:
+        """Another tab: where it leads, looked at there."""
+        with Settling(opened) as settling:
+            duration += await settling.done(self._page_s)
+            if self._guard.left and origin_of(opened.url) not in self._guard.origins:
+                await self.drop(opened)
+                return Arrival("external", opened, None, duration, None, clean(self._guard.left[-1]))
+            if (
+                origin_of(opened.url) not in self._guard.origins
+                or (settling.status or 0) >= HTTPStatus.BAD_REQUEST
+            ):
+                await self.drop(opened)
+                where = clean(f"another tab: {opened.url}")
+                return Arrival("error", opened, None, duration, settling.status, where)
+            look = await look_at(opened)
+        return Arrival("popup", opened, look, duration, settling.status, moved=True)
