@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import dask
-from distributed import Client, Future, KilledWorker, LocalCluster, wait
+from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.comm.core import CommClosedError
 from pydantic import JsonValue
 
@@ -162,19 +162,21 @@ class ClusterFleet:
             carry_out, Sealed.of(job), self._channel, key, key=key, pure=False, **only
         )
         try:
-            await wait([future])
             return await self._ended(future)
         finally:
             future.release()
             del self._tells[key]
 
     async def _ended(self, future: Future[Any]) -> tuple[JobEnded, str]:
+        ending: Any = (
+            future.exception()
+        )  # Dask's own way to wait asks for a client that the whole process shares
+        error = await ending
         if future.status == "finished":
             sealed, where = await future
             return JobEnded.model_validate_json(sealed.text), where
         if future.status != "error":
             return JobEnded(worker="", trouble=_GONE), ""
-        error = await future.exception()
         if isinstance(error, KilledWorker):
             killed = Trouble(
                 kind="defect", message=f"{LIVES} workers died while they were at it; it is given up",
