@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from periplus.console import front, signing
+from periplus.console import demos, front, proposals, reports, runs, signing, stores
 
-PAGES: list[APIRouter] = [signing.router, front.router]
+PAGES: list[APIRouter] = [
+    signing.router, front.router, runs.router, proposals.router, demos.router, reports.router, stores.router,
+]  # fmt: skip
 """In the order in which they are asked."""

@@ -15,6 +15,7 @@ from fastapi.responses import RedirectResponse, Response
 from kb_schema.presentation import PresentationFlow
 from mcp_server.errors import DeskError
 from periplus.console.shell import ConsoleParts, TheParts, person, render, requires
+from periplus.console.telling import duration
 from periplus.errors import UserError
 from periplus.service.problems import ApiProblem
 from periplus.service.visiting.book import Full, Visits
@@ -38,7 +39,9 @@ class FlowRow:
     name: str
     purpose: str
     languages: tuple[str, ...]
-    minutes: float | None
+    segments: int
+    took: str
+    """About; empty where it is not said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,8 @@ def flow_rows(site: str, flows: Mapping[str, PresentationFlow]) -> list[FlowRow]
             flow.name or flow_id,
             flow.description,
             tuple(dict.fromkeys([flow.language, *flow.languages])),
-            flow.estimated_minutes,
+            len(flow.segments),
+            duration(None if flow.duration.typical is None else flow.duration.typical * 1_000),
         )
         for flow_id, flow in sorted(flows.items(), key=lambda each: each[1].name or each[0])
     ]

@@ -81,14 +81,15 @@ async def picture(
 ) -> Response:
     """A picture that a run shows for it: out of the run's own folder, or not at all."""
     pictured = _pictured(await _find(parts, site, proposal_id))
-    shot = None
     if number < len(pictured):
         run_id, seen = pictured[number]
         for folder in await _folders(parts, run_id):
-            shot = shot or await asyncio.to_thread(runs_left.picture, folder, seen.picture)
-    if shot is None:
-        raise ApiProblem(404, "not_found", "there is no such picture (any more)")
-    return Response(shot.content, media_type=shot.media_type, headers={"X-Content-Type-Options": "nosniff"})
+            shot = await asyncio.to_thread(runs_left.picture, folder, seen.picture)
+            if shot is not None:
+                return Response(
+                    shot.content, media_type=shot.media_type, headers={"X-Content-Type-Options": "nosniff"}
+                )
+    raise ApiProblem(404, "not_found", "there is no such picture (any more)")
 
 
 @router.post("/sites/{site}/proposals/{proposal_id}", dependencies=[Depends(requires("review"))])
@@ -113,7 +114,10 @@ async def _find(parts: ConsoleParts, site: str, proposal_id: str) -> Proposal:
     found = await parts.stores.proposals.proposal(site, proposal_id)
     if found is None:
         raise ApiProblem(
-            404, "not_found", f"{site} has no proposal {proposal_id!r}", fix="the list of proposals has those there are"
+            404,
+            "not_found",
+            f"{site} has no proposal {proposal_id!r}",
+            fix="the list of proposals has those there are",
         )
     return found
 
@@ -127,7 +131,9 @@ async def _accept(parts: ConsoleParts, proposal: Proposal) -> int | None:
     except ScreenFirst as exc:
         raise _refused(str(exc), f"accept that one first: proposal {exc.screen.proposal_id}") from exc
     except ScreenMissing as exc:
-        raise _refused(str(exc), f"add the screen {exc.screen_id!r} to your files and load them, or reject it") from exc
+        raise _refused(
+            str(exc), f"add the screen {exc.screen_id!r} to your files and load them, or reject it"
+        ) from exc
     except NothingToChange as exc:
         raise _refused(str(exc), "reject it: what it is about is not part of the knowledge any more") from exc
     except KnowledgeError as exc:

@@ -116,7 +116,9 @@ def page(proposal: Proposal, today: date) -> ProposalPage:
         sentence=_sentence(proposal),
         before=short_before,
         after=short_after,
-        values=tuple(Value(each.path, _json(each.before), _json(each.after)) for each in changes[:MOST_CHANGES]),
+        values=tuple(
+            Value(each.path, _json(each.before), _json(each.after)) for each in changes[:MOST_CHANGES]
+        ),
         left_out=max(0, len(changes) - MOST_CHANGES),
         supports=tuple(
             Spoken(each.run_id, each.succeeded, each.score, each.note, when(each.at, today))
