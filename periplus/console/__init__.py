@@ -9,9 +9,24 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from periplus.console import demos, front, proposals, reports, runs, signing, stores
+from periplus.console import (
+    demos,
+    front,
+    proposals,
+    reports,
+    runs,
+    screens,
+    searching,
+    signing,
+    sites,
+    stores,
+    ways,
+    where,
+    work,
+)
 
 PAGES: list[APIRouter] = [
-    signing.router, front.router, runs.router, proposals.router, demos.router, reports.router, stores.router,
+    signing.router, front.router, sites.router, screens.router, searching.router, where.router, ways.router,
+    work.router, runs.router, proposals.router, demos.router, reports.router, stores.router,
 ]  # fmt: skip
 """In the order in which they are asked."""

@@ -2,31 +2,128 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from kb_schema.runs import StoredRun
 from kb_store import StoreError
-from periplus.console.shell import TheParts, render
-from periplus.service.runs import Desk, desk_of, listed
+from mcp_server.errors import DeskError
+from periplus.console.runs_listing import RunRow, row_of
+from periplus.console.runs_words import MARKS, outcome_of
+from periplus.console.shell import ConsoleParts, TheParts, render
 
-FEW = 50
+FEW_RUNS = 8
+LOOKED_AT = 500
+"""Of the newest runs, for what is said of each website."""
+FAILED_FOR = timedelta(days=2)
+"""How long a failed run needs a person's eye."""
+FEW_FAILED = 6
 
 router = APIRouter()
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One website in short."""
+
+    site: str
+    name: str
+    base_url: str
+    screens: int
+    tasks: int
+    workflows: int
+    proposals: int
+    """Waiting."""
+    last: RunRow | None
+    failed: int
+    """Of the runs since yesterday."""
+    note: str | None
+    """Why it cannot be read as it should be."""
+
+    @property
+    def health(self) -> tuple[str, str]:
+        """A kind for `mark`, and the words."""
+        if self.note is not None:
+            return "warn", "not as it is now"
+        if self.failed:
+            return "bad", f"{self.failed} failed since yesterday"
+        return "good", "in order"
+
+
 @router.get("/")
 async def front(
-    request: Request,
-    parts: TheParts,
-    desk: Annotated[Desk, Depends(desk_of)],
-    every: Annotated[int, Query(ge=0, le=3_600)] = 0,
+    request: Request, parts: TheParts, every: Annotated[int, Query(ge=0, le=3_600)] = 0
 ) -> Response:
     """`?every=5`: draws itself anew every five seconds."""
-    health = await parts.health()
+    (runs, without_runs), (sites, without_sites), health = await asyncio.gather(
+        _runs(parts), _ids(parts), parts.health()
+    )
+    now = datetime.now(UTC)
+    failed = [
+        run
+        for run in runs
+        if outcome_of(run) in ("failed", "needs_person") and run.started_at >= now - FAILED_FOR
+    ]
+    found = [await _site(parts, site, runs, failed, now) for site in sites]
+    return render(
+        request,
+        "front.html.j2",
+        note=without_sites or without_runs,
+        sites=found,
+        waiting=[each for each in found if each.proposals],
+        failed=[row_of(run, now.date()) for run in failed[:FEW_FAILED]],
+        more_failed=max(0, len(failed) - FEW_FAILED),
+        runs=[row_of(run, now.date()) for run in runs[:FEW_RUNS]],
+        marks=MARKS,
+        health=health,
+        every=every,
+    )
+
+
+async def _runs(parts: ConsoleParts) -> tuple[Sequence[StoredRun], str | None]:
     try:
-        runs = await listed(desk, limit=FEW)
+        return await parts.runs.runs(limit=LOOKED_AT), None
     except StoreError:
-        runs = []
-    return render(request, "front.html.j2", health=health, runs=runs, every=every)
+        return (), "the store of runs does not answer: what is said of runs is missing"
+
+
+async def _ids(parts: ConsoleParts) -> tuple[list[str], str | None]:
+    try:
+        return await parts.desk.views.websites(), None
+    except DeskError as exc:
+        return [], f"the store of knowledge does not answer ({exc.message}): websites are missing"
+
+
+async def _site(
+    parts: ConsoleParts, site: str, runs: Sequence[StoredRun], failed: Sequence[StoredRun], now: datetime
+) -> Site:
+    own = next((run for run in runs if run.website_id == site), None)
+    last = None if own is None else row_of(own, now.date())
+    many = sum(run.website_id == site for run in failed)
+    try:
+        waiting = (await parts.stores.proposals.counts(site)).get("proposed", 0)
+    except StoreError:
+        waiting = 0
+    try:
+        current = await parts.desk.views.current(site)
+    except DeskError as exc:
+        return Site(site, site, "", 0, 0, 0, waiting, last, many, exc.message)
+    knowledge = current.view.knowledge
+    return Site(
+        site=site,
+        name=knowledge.website.name,
+        base_url=knowledge.website.base_url,
+        screens=len(knowledge.screens),
+        tasks=len(knowledge.tasks),
+        workflows=len(knowledge.workflows),
+        proposals=waiting,
+        last=last,
+        failed=many,
+        note=current.note,
+    )
