@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from agent.mapping.digesting import halves, without_numbers
-from agent.mapping.looking import leads_elsewhere
+from agent.mapping.digesting import Digests, without_numbers
+from agent.mapping.looking import is_anchor, leads_elsewhere
 from agent.mapping.places import address_of, is_of_many, kind_of, parent_of, path_of_place, place_of
 from kb_schema.mapping import MapLimits, Offer, Passage, SeenPage
 
 SHARED = frozenset({"navigation", "banner", "contentinfo", "complementary", "menu", "menubar", "tablist"})
 """Landmarks whose controls are the same on many pages."""
-STATES_PER_ADDRESS = 8
+STATES_PER_ADDRESS = 4
 """States of one address that are kept, for each page that is kept of a place."""
 
 OfferKey = tuple[str, ...]
@@ -54,15 +54,18 @@ class Book:
         self.ways: set[tuple[str, str]] = set()
         """Path of a place, and the way out that was tried there."""
         self.tries: Counter[OfferKey] = Counter()
+        self.vain: Counter[OfferKey] = Counter()
+        """How often a control did nothing, wherever it stood."""
+        self.sticky: set[OfferKey] = set()
+        """Controls whose effect the site remembers on all pages: used once, wherever they stand."""
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
         self.from_: defaultdict[str, list[Passage]] = defaultdict(list)
         """Passages to other pages by the control that was used, by the page they lead to."""
         self.more: Counter[str] = Counter()
         """How often another page like those that are kept was seen, by kind of address."""
-        self._identities: dict[tuple[str, str], str] = {}
-        self._bones: dict[tuple[str, str], str] = {}
+        self._at: defaultdict[str, list[tuple[Digests, str]]] = defaultdict(list)
         self._addresses: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        self._of_kind: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._keys: dict[tuple[str, str], OfferKey] = {}
         self._under: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for page in pages:
@@ -80,13 +83,12 @@ class Book:
         self.pages[page.page_id] = page
         if known:
             return
-        address, (shape, bones) = address_of(page.url), halves(page.state)
-        self._identities[address, page.state] = page.page_id
-        self._bones.setdefault((address, bones), page.page_id)
+        address, digests = address_of(page.url), Digests.of(page.state)
+        self._at[address].append((digests, page.page_id))
         states = self._addresses[place_of(page.url)]
         states[address] = states.get(address, 0) + 1
-        self._of_kind[kind_of(page.url), shape].append(page.page_id)
-        self._under[parent_of(page.url)][bones] += 1
+        self._alike[path_of_place(page.url), digests.shape].append(page.page_id)
+        self._under[parent_of(page.url)][digests.bones] += 1
 
     def note_passage(self, passage: Passage) -> None:
         """Something that was tried."""
@@ -103,6 +105,8 @@ class Book:
             return
         key = self.key_of(page, offer)
         self.tries[key] += 1
+        if passage.outcome in ("stayed", "refused", "vanished"):
+            self.vain[_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:
             self.led[key].add(passage.to_page)
             if passage.outcome == "arrived":
@@ -110,13 +114,11 @@ class Book:
 
     def judge(self, url: str, state: str) -> Judgement:
         """Whether a page is known, is to be kept, or like one that is."""
-        address, (shape, bones) = address_of(url), halves(state)
-        known = self._identities.get((address, state))
-        if known is None and is_of_many(url):
-            known = self._bones.get((address, bones))
+        address, digests = address_of(url), Digests.of(state)
+        known = self._known(url, digests)
         if known is not None:
             return Judgement(Verdict.KNOWN, known)
-        alike = self._of_kind[kind_of(url), shape]
+        alike = self._alike[path_of_place(url), digests.shape]
         states = self._addresses[place_of(url)]
         most = self.limits.pages_per_place
         full = (
@@ -125,6 +127,14 @@ class Book:
         if len(alike) >= most or full:
             return Judgement(Verdict.LIKE, alike[0] if alike else None)
         return Judgement(Verdict.KEEP)
+
+    def _known(self, url: str, digests: Digests) -> str | None:
+        there = self._at.get(address_of(url), [])
+        same = (page_id for each, page_id in there if each == digests)
+        like = (page_id for each, page_id in there if each.like(digests))
+        of_one = is_of_many(url)  # its headings are its content
+        bones = (page_id for each, page_id in there if of_one and each.bones == digests.bones)
+        return next(same, None) or next(like, None) or next(bones, None)
 
     def full(self, url: str) -> bool:
         """Whether another address of its place would not be kept."""
@@ -138,6 +148,15 @@ class Book:
     def seen_address(self, url: str) -> bool:
         """Whether a page of the address is kept."""
         return address_of(url) in self._addresses.get(place_of(url), ())
+
+    def note_sticky(self, offer: Offer) -> None:
+        """The site remembers what the control did."""
+        self.sticky.add(_anywhere(offer))
+
+    def in_vain(self, offer: Offer, most: int) -> bool:
+        """Whether using it, here or on other pages, is known to lead nowhere."""
+        key = _anywhere(offer)
+        return key in self.sticky or self.vain[key] >= most
 
     def note_more(self, url: str) -> None:
         """Another page like those that are kept was seen at an address."""
@@ -155,10 +174,16 @@ class Book:
         return known
 
 
+def _anywhere(offer: Offer) -> OfferKey:
+    return (offer.role, offer.region.partition(":")[0], without_numbers(offer.name))
+
+
 def _key(page: SeenPage, offer: Offer) -> OfferKey:
     landmark = offer.region.partition(":")[0]
     scope = "" if landmark in SHARED else path_of_place(page.url)
     name = "" if offer.in_row else without_numbers(offer.name)
+    if is_anchor(offer, page.url):
+        return ("anchor", name, (offer.href or "").partition("#")[2])
     if leads_elsewhere(offer, page.url) and offer.href:
         return ("link", scope, landmark, name, place_of(offer.href))
     return ("control", scope, offer.region, offer.role, name)

@@ -20,12 +20,12 @@ from playwright.async_api import Browser, BrowserContext, Page, StorageState
 from playwright.async_api import Error as DriverError
 
 from agent.mapping import events
-from agent.mapping.book import Book, Verdict
+from agent.mapping.book import SHARED, Book, Verdict
 from agent.mapping.events import MapEvent
 from agent.mapping.filling import fill_form
 from agent.mapping.frontier import Step, next_step, not_permitted, unexplored
 from agent.mapping.guarding import Guard
-from agent.mapping.looking import Look, clean, leads_elsewhere, offers_of
+from agent.mapping.looking import Look, clean, is_anchor, leads_elsewhere, offers_of
 from agent.mapping.pacing import Pace
 from agent.mapping.permitting import Permission
 from agent.mapping.places import address_of, path_of_place
@@ -39,6 +39,8 @@ from kb_schema.mapping_folder import ExplorationFolder
 VIEWPORT_WIDTH, VIEWPORT_HEIGHT = 1280, 720
 PICTURE_QUALITY = 60
 PICTURE_MS = 5_000
+MOST_PROBED = 15
+"""Controls of a start page that are asked whether something lies over them."""
 MOST_SIGN_INS = 5
 """How often it signs in again before it gives up."""
 
@@ -137,6 +139,8 @@ class _Explorer:
         self.signed_in = storage_state is not None or keep is not None
         self.book = Book(wanted.limits, folder.pages(), folder.passages())
         self.lost: set[str] = set()
+        self.urgent: set[tuple[str, str]] = set()
+        """Offers that put away what is in the way of others."""
         self.permission = Permission(wanted.origins, respected=wanted.robots)
         self.guard = Guard(wanted.origins, self.permission.may_open)
         self.pace = Pace(wanted.limits.per_second, stop, lambda s: tell(events.Waiting(s, "to be polite")))
@@ -174,7 +178,7 @@ class _Explorer:
             over = self._over()
             if over is not None:
                 return over
-            step, left = next_step(self.book, self.at, self.lost, self.permission.may_open)
+            step, left = next_step(self.book, self.at, self.lost, self.permission.may_open, self.urgent)
             self.tell(
                 events.Progress(len(self.book.pages), self.book.passages, left, time.monotonic() - self.began)
             )
@@ -274,7 +278,23 @@ class _Explorer:
                 self.tell(events.Skipped("", start, reason))
                 continue
             await self._check_signed_in(arrival)
-            await self._note(arrival, depth=0, start=True)
+            page_id, new = await self._note(arrival, depth=0, start=True)
+            if new and page_id is not None:
+                await self._look_for_covers(self.book.pages[page_id])
+
+    async def _look_for_covers(self, page: SeenPage) -> None:
+        """A notice that lies over a start page is put away first: else every page would be seen with and without."""
+        inner = [each for each in page.offers if each.region.partition(":")[0] not in SHARED]
+        for offer in [each for each in inner if not is_anchor(each, page.url)][:MOST_PROBED]:
+            self._put_away(page, await self.tab.covered_by(offer))
+            if self.urgent:
+                return
+
+    def _put_away(self, page: SeenPage, by: str) -> None:
+        """What the gate says puts a cover away is done next, where the page offers it."""
+        for offer in page.offers:
+            if by and by in (offer.name, f'{offer.role} "{offer.name}"') and offer.action_type == "click":
+                self.urgent.add((page.page_id, offer.offer_id))
 
     async def _reach(self, page: SeenPage) -> bool:
         """Have the tab on a page: it may be there, be opened by its address, or be led to as it was found."""
@@ -293,6 +313,8 @@ class _Explorer:
         await self.pace.turn()
         arrival = await self.tab.open(first.url)
         await self._stand(arrival)
+        if self.at is None and arrival.outcome == "arrived":  # what stood over it was put away, say
+            await self._note(arrival, depth=first.depth, by_address=True)
         if not way:
             reached = self._is_at(page)
             if page.openable is not reached and arrival.outcome != "timeout":
@@ -313,6 +335,12 @@ class _Explorer:
         self.at = page.page_id
         return True
 
+    def _seen_last(self) -> Look | None:
+        return self.look
+
+    def _stands_at(self, url: str) -> bool:
+        return self.look is not None and self.look.address == address_of(url)
+
     def _is_at(self, page: SeenPage) -> bool:
         return self.look is not None and same_page(self.look, page)
 
@@ -326,7 +354,9 @@ class _Explorer:
         await self._check_signed_in(arrival)
         self.look = arrival.look
         if arrival.look is not None:
-            self.at = self.book.judge(arrival.look.url, arrival.look.state).page_id
+            judged = self.book.judge(arrival.look.url, arrival.look.state)
+            self.at = judged.page_id if judged.verdict is Verdict.KNOWN else None
+            self.lost.discard(self.at or "")
 
     def _offer(self, passage: Passage) -> Offer | None:
         page = self.book.pages[passage.from_page]
@@ -364,6 +394,7 @@ class _Explorer:
             raise
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self._mark(step.page, offer, "unknown_method", arrival.message)
+        self._put_away(step.page, arrival.put_away_by)
         if arrival.outcome in ("refused", "vanished") and leads_elsewhere(offer, before.url):
             await self._open_link(step.page, offer)
 
@@ -406,7 +437,10 @@ class _Explorer:
         else:
             self.at, self.look = None, None
         self._write(page, offer, way, arrival, filled or {}, to, clean(message))
-        if new and to is not None and arrival.outcome == "arrived":
+        in_place = not arrival.moved and self._stands_at(page.url)
+        if offer is not None and arrival.outcome == "arrived" and in_place and not offer.allowed_by:
+            await self._take_back(page, offer)
+        elif new and to is not None and arrival.outcome == "arrived":
             await self._ways_out(self.book.pages[to], arrival)
 
     async def _ways_out(self, page: SeenPage, arrival: Arrival) -> None:
@@ -418,6 +452,22 @@ class _Explorer:
             await self._way(page, "reload")
             if self.at == page.page_id and self._untried(place, "back"):
                 await self._way(page, "back")
+
+    async def _take_back(self, page: SeenPage, offer: Offer) -> None:
+        """A control changed the page in its place. Where the site remembers that (a menu that is folded on all pages),
+        it is used once more, and nowhere else.
+        """
+        if self.look is None or self._over() is not None:
+            return
+        await self.pace.turn()
+        await self._stand(await self.tab.reload(self.look))
+        if self._is_at(page):
+            self.at = page.page_id
+            return
+        self.book.note_sticky(offer)
+        look = self._seen_last()
+        if look is not None and self._stands_at(page.url):
+            await self._stand(await self.tab.use(offer, look))
 
     def _untried(self, place: str, way: Way) -> bool:
         return (place, way) not in self.book.ways and self._over() is None

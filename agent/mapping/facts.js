@@ -29,7 +29,7 @@
   };
 
   const formFacts = (el) => {
-    const form = el.form instanceof HTMLFormElement ? el.form : el.closest("form");
+    const form = el.form?.nodeType === 1 ? el.form : el.closest("form");
     if (!form) return null;
     const button = submits(el) ? el : null;
     const method = (button && button.getAttribute("formmethod")) || form.getAttribute("method") || "get";

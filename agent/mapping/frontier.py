@@ -16,6 +16,8 @@ TRIES = 2
 TRIES_OF_ROWS = 3
 MOST_TRIES = 8
 """The same of a control that leads elsewhere each time."""
+VAIN = 3
+"""So often a control may do nothing, on different pages; then it is left."""
 MORE_OF_THE_SAME = 3
 """So often a kind of address may show another page like those that are kept; then it is left."""
 MOST_UNEXPLORED = 2_000
@@ -35,11 +37,16 @@ class Step:
 
 
 def steps(
-    book: Book, at: str | None, lost: Collection[str], may_open: Callable[[str], bool]
+    book: Book,
+    at: str | None,
+    lost: Collection[str],
+    may_open: Callable[[str], bool],
+    urgent: Collection[tuple[str, str]] = (),
 ) -> Iterator[Step]:
     """Everything that is to be done as far as is known now; the smallest `rank` is next.
 
-    `at` is the page the browser is on, `lost` are pages nothing leads back to.
+    `at` is the page the browser is on, `lost` are pages nothing leads back to, `urgent` are offers by page that
+    put away what is in the way of others.
     """
     for number, page in enumerate(book.pages.values()):
         if page.page_id in lost:
@@ -50,14 +57,19 @@ def steps(
             yield Step(page, None, (2, page.depth, here, number, 0))
         for place, offer in enumerate(page.offers):
             if skipped(book, page, offer, may_open) is None:
-                yield Step(page, offer, (_class(book, page, offer), page.depth, here, number, place))
+                first = -1 if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
+                yield Step(page, offer, (first, page.depth, here, number, place))
 
 
 def next_step(
-    book: Book, at: str | None, lost: Collection[str], may_open: Callable[[str], bool]
+    book: Book,
+    at: str | None,
+    lost: Collection[str],
+    may_open: Callable[[str], bool],
+    urgent: Collection[tuple[str, str]] = (),
 ) -> tuple[Step | None, int]:
     """What to do next, and how much there is to do."""
-    found = list(steps(book, at, lost, may_open))
+    found = list(steps(book, at, lost, may_open, urgent))
     return min(found, key=lambda step: step.rank, default=None), len(found)
 
 
@@ -76,9 +88,10 @@ def skipped(book: Book, page: SeenPage, offer: Offer, may_open: Callable[[str], 
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
         return _skipped_link(book, offer, offer.href, tries)
-    led = len(book.led[book.key_of(page, offer)])
+    shared = offer.region.partition(":")[0] in SHARED
+    led = 0 if shared else len(book.led[book.key_of(page, offer)])
     most = 1 if offer.allowed_by else min(TRIES + led, MOST_TRIES)
-    return TRIED if tries >= most else None
+    return TRIED if tries >= most or (not offer.allowed_by and book.in_vain(offer, VAIN)) else None
 
 
 def not_permitted(offer: Offer, may_open: Callable[[str], bool]) -> str | None:

@@ -152,7 +152,11 @@ async def offers_of(
     Raises `PageGone` and `ScriptFailed`.
     """
     rows = _Rows(look)
-    wanted = [e for e in look.index.interactive[:MOST_READ] if e.at in look.said and rows.keeps(e)]
+    wanted = [
+        e
+        for e in look.index.interactive[:MOST_READ]
+        if e.at in look.said and e.tag != "label" and rows.keeps(e)  # what a label labels is there itself
+    ]
     if len(wanted) > most:  # what stands in rows has others like it
         first = sorted(wanted, key=lambda e: (rows.has_fellows(e), e.at))[:most]
         wanted = sorted(first, key=lambda e: e.at)
@@ -365,3 +369,9 @@ def leads_elsewhere(offer: Offer, page_url: str) -> bool:
     ):
         return False
     return not same_document(offer.href, page_url)
+
+
+def is_anchor(offer: Offer, page_url: str) -> bool:
+    """Whether it is a link to another spot of the same document: the same on all pages that have it."""
+    fragment = (offer.href or "").partition("#")[2]
+    return bool(fragment) and same_document(offer.href or "", page_url)

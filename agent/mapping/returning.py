@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from agent.mapping.book import Book
-from agent.mapping.digesting import halves
+from agent.mapping.digesting import Digests
 from agent.mapping.looking import Look
 from agent.mapping.places import address_of
 from kb_schema.mapping import Passage, SeenPage
@@ -21,7 +21,8 @@ def same_page(look: Look, page: SeenPage) -> bool:
     """Whether a look is at a page that was seen: its address, and what it is built like."""
     if look.address != address_of(page.url):
         return False
-    return look.state == page.state or look.digests.bones == halves(page.state)[1]
+    seen = Digests.of(page.state)
+    return look.digests.like(seen) or look.digests.bones == seen.bones
 
 
 def way_to(book: Book, page: SeenPage) -> Iterator[list[Passage]]:

@@ -21,11 +21,12 @@ from agent.mapping.looking import Look, clean, look_at
 from agent.mapping.settling import Settling
 from agent.page.acting import perform
 from agent.page.errors import GateFailed, PageError, PageGone, Point
+from agent.page.gate import judge
 from agent.page.happenings import Expected, Happenings, watch
 from kb_schema.mapping import Offer, Outcome
 from kb_schema.urls import origin_of
 
-GATE_S = 3.0
+GATE_S = 2.0
 """How long a control may take to be ready to be clicked."""
 SPARE_S = 10.0
 """What looking at a page may take beside waiting for it."""
@@ -45,6 +46,8 @@ class Arrival:
     message: str = ""
     moved: bool = False
     """A document was loaded."""
+    put_away_by: str = ""
+    """What puts away what covers the control, in the gate's words."""
 
     @property
     def came(self) -> bool:
@@ -104,6 +107,16 @@ class Tab:
             lambda: perform(page, "click", selector=selector, timeout_s=GATE_S),
             allowing=bool(offer.allowed_by),
         )
+
+    async def covered_by(self, offer: Offer) -> str:
+        """What puts away what covers a control, in the gate's words; empty where nothing covers it."""
+        if offer.selector is None:
+            return ""
+        try:
+            await judge(await self.page(), offer.selector, timeout_s=GATE_S / 3)
+        except GateFailed as refused:
+            return clean(refused.cover.dismissible_by) if refused.cover else ""
+        return ""
 
     async def put(self, offer: Offer, value: str) -> bool:
         """Fill a field, choose or tick; False where the page did not let it be done."""
@@ -172,6 +185,7 @@ class Tab:
     async def _done(self, do: Callable[[], Awaitable[object]]) -> Callable[[Page], Arrival] | None:
         """None where it was done; else what is to be told where nothing happened besides."""
         outcome: Outcome = "error"
+        by = ""
         try:
             async with asyncio.timeout(self._page_s):
                 await do()
@@ -179,13 +193,14 @@ class Tab:
             outcome, message = "timeout", f"nothing came within {self._page_s:.0f} s"
         except GateFailed as refused:
             outcome, message = ("vanished" if refused.point is Point.NOT_FOUND else "refused"), str(refused)
+            by = (refused.cover.dismissible_by or "") if refused.cover else ""
         except PageGone:
             raise
         except PageError as error:
             message = str(error)
         else:
             return None
-        return lambda page: Arrival(outcome, page, message=clean(message))
+        return lambda page: Arrival(outcome, page, message=clean(message), put_away_by=clean(by))
 
     def _happened(self, happenings: Happenings) -> bool:
         return bool(happenings.refused or happenings.tabs or self._guard.left or self._guard.stopped)
@@ -210,7 +225,7 @@ class Tab:
 
     def _compared(self, look: Look, before: Look | None, happenings: Happenings, arrival: Arrived) -> Arrival:
         """What came of it, by what the page is now."""
-        changed = before is None or (look.address, look.state) != (before.address, before.state)
+        changed = before is None or look.address != before.address or not look.digests.like(before.digests)
         said = "; ".join(each.message for each in happenings.said)
         if changed:
             return arrival("arrived", look, said)
