@@ -17,6 +17,8 @@ _RESERVED = frozenset({
     "browser", "base_url",
 })  # fmt: skip
 """What generated tests use themselves."""
+_QUOTES = re.compile(r'"{2,}|"$')
+"""What would end a docstring."""
 
 
 def identifier(words: str, otherwise: str = "element") -> str:
@@ -58,9 +60,12 @@ def docstring(paragraphs: str, indent: int = 0) -> str:
     """A docstring of these paragraphs, wrapped; whatever is in them."""
     shown = "".join(each if each.isprintable() or each == "\n" else " " for each in paragraphs)
     plain = [" ".join(each.split()) for each in shown.split("\n\n")]
-    safe = [each.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for each in plain if each]
-    wrapped = ["\n".join(textwrap.wrap(each, WIDTH - indent - 6 * (len(safe) == 1))) for each in safe]
+    safe = [
+        _QUOTES.sub(lambda run: '\\"' * len(run[0]), each.replace("\\", "\\\\")) for each in plain if each
+    ]
+    # A long word stays whole: broken, half of an escape would begin the next line.
+    width = WIDTH - indent - 6 * (len(safe) == 1)
+    wrapped = ["\n".join(textwrap.wrap(each, width, break_long_words=False)) for each in safe]
     text = "\n\n".join(wrapped)
-    text = text[:-1] + '\\"' if text.endswith('"') else text
     end = "\n" if "\n" in text else ""
     return textwrap.indent(f'"""{text}{end}"""', " " * indent)

@@ -28,12 +28,12 @@ from kb_store import (
     read_knowledge,
 )
 from kb_store.changing import Keeping
-from loaders import FolderInTheWay, diff, read_knowledge_folder, write_folder
+from loaders import diff, read_knowledge_folder
 from loaders.diff import Change
 from loaders.diff_markdown import to_markdown
 from loaders.diff_words import DiffWords, Told, in_words, plain
 from loaders.escaping import one_line
-from periplus.commands import kb_check, kb_migrate, kb_proposals, kb_status, kb_stores
+from periplus.commands import kb_check, kb_export, kb_migrate, kb_proposals, kb_status, kb_stores
 from periplus.commands.changes import change_line, print_tree
 from periplus.commands.wording import counted, print_json
 from periplus.errors import EXIT_USER, UserError, print_problems
@@ -82,6 +82,7 @@ app.command()(kb_status.status)
 app.command()(kb_stores.copy)
 app.command()(kb_migrate.migrate)
 app.command()(kb_check.check)
+app.command()(kb_export.export)
 app.add_typer(kb_proposals.app, name="proposals")
 
 
@@ -149,41 +150,6 @@ def validate(folder: Folder, *, as_json: AsJson = False) -> None:
     _tell_warnings(warnings)
     total = sum(len(documents) for documents in knowledge.by_kind.values())
     out.print(f"[green]valid[/]: {total} documents of [bold]{escape(knowledge.website.website_id)}[/]")
-
-
-@app.command()
-def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write.", show_default=False)],
-    *,
-    website: Annotated[str, typer.Option("--website", "-w", metavar="ID", help="Which website to write.")],
-    force: Annotated[
-        bool, typer.Option("--force", help="Write even where the folder holds other things; they are kept.")
-    ] = False,
-    mongodb_url: MongoUrl = None,
-    arangodb_url: ArangoUrl = None,
-) -> None:
-    """Write what is in the store as files, ready for version control.
-
-    Example: [cyan]periplus kb export --website spadeworks kb/[/]
-
-    An earlier export is replaced whole. Loading the files again changes nothing.
-    """
-    knowledge, generation = asyncio.run(_read(website, open_chosen(mongodb_url, arangodb_url)))
-    try:
-        count = write_folder(knowledge, folder, force=force)
-    except FolderInTheWay as exc:
-        fix = "name an empty folder, or use --force: what does not belong to the knowledge is kept"
-        raise UserError(str(exc), fix=fix) from exc
-    except OSError as exc:
-        raise UserError(
-            f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"
-        ) from exc
-    out.print(
-        f"[green]wrote[/] {count} files of [bold]{escape(website)}[/], generation {generation}, "
-        f"to {escape(str(folder))}",
-        soft_wrap=True,
-        highlight=False,
-    )
 
 
 @app.command()

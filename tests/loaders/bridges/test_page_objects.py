@@ -1,0 +1,149 @@
+"""The knowledge as page objects: typed, formatted, harmless, and good enough to work on the live site."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.verifying.generating.formatting import formatted
+from kb_schema.playwright_calls import LocatorLink
+from kb_schema.selectors import Selector
+from loaders import read_knowledge_folder
+from loaders.bridges.page_objects import page_objects
+from loaders.bridges.playwright_locators import CannotSay, expressions, selector_of
+from tests.agent.verifying.generating.running import run
+from tests.loaders.bridges.hostile import NASTY, website_called
+from tests.support.foreign_sites import plain_python, spadeworks_site
+
+KB = Path(__file__).parents[3] / "seeds/spadeworks/kb"
+TEST = """
+import os
+
+import pytest
+from pages import AgentListPage, LoginPage
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    return {**browser_type_launch_args, "executable_path": os.environ["PLAYWRIGHT_CHROMIUM_EXECUTABLE_PATH"]}
+
+
+def test_an_agent_is_made_by_way_of_the_page_objects(page, base_url):
+    login = LoginPage(page, base_url).open().expect_here()
+    login.email_input.fill("demo@spadeworks.example")
+    login.password_input.fill(os.environ["SPADEWORKS_PASSWORD"])
+    agents = login.to_dashboard().to_agent_list()
+    form = agents.to_agent_create()
+    form.agent_name_input.fill("O'Neil's")
+    form.language_dropdown.select_option("hi-IN")
+    form.voice_option_dynamic("Bright").check()
+    assert form.to_agent_list().agent_search_input.is_visible()
+    with pytest.raises(Exception, match="Timeout"):
+        page.set_default_timeout(500)
+        LoginPage(page, base_url).expect_here()
+"""
+
+
+@pytest.fixture(scope="module")
+def spadeworks():
+    return read_knowledge_folder(KB)[0]
+
+
+def written(made, folder):
+    for name, source in made.files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(formatted(source, file.name))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.always
+def test_they_work_on_the_live_site_without_periplus(spadeworks, tmp_path, chromium_path):
+    written(page_objects(spadeworks), tmp_path)
+    (tmp_path / "test_agents.py").write_text(TEST)
+    with spadeworks_site() as site:
+        secrets = {"SPADEWORKS_PASSWORD": "spadeworks-demo"}
+        done = run(plain_python(), tmp_path, site, chromium_path, secrets=secrets)
+    assert "1 passed" in done.stdout, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_they_are_typed_and_as_ruff_leaves_them(spadeworks, tmp_path):
+    made = page_objects(spadeworks)
+    assert made.files == page_objects(spadeworks).files
+    written(made, tmp_path)
+    for command in (["mypy", "--strict", "--cache-dir", tmp_path / ".cache"], ["ruff", "check", "--isolated"],
+                    ["ruff", "format", "--isolated", "--check"]):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", *command, "pages"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_every_screen_is_a_class_and_what_cannot_be_said_is_told(spadeworks):
+    made = page_objects(spadeworks)
+    init = made.files["pages/__init__.py"]
+    assert len(spadeworks.screens) == init.count("\nfrom .")
+    assert made.left_out == (
+        "AgentListPage: the way to agent_detail by click is not a plain click",
+        "CampaignListPage: the way to campaign_detail by click is not a plain click",
+    )
+
+
+def names_called(source):
+    """What is called anywhere in a source, by its plain name."""
+    calls = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "?") for call in calls}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(NASTY) | st.text(max_size=40) | st.text(alphabet="\"'\\\n\r\t{}()#ab\u2028", max_size=30)
+)
+def test_whatever_things_are_called_is_a_literal_and_nothing_more(name):
+    made = page_objects(website_called(name))
+    called = set().union(*(names_called(made.files[f"pages/{each}.py"]) for each in ("one", "two")))
+    assert called <= {
+        "get_by_role", "locator", "filter", "expect", "not_to_have_count", "goto", "click", "expect_here",
+        "expect_address", "compile", "TwoPage",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("link", "strategy"),
+    [
+        (LocatorLink(method="get_by_role", arguments=("button",), keywords={"name": "Save", "exact": True}),
+         {"type": "role_name", "role": "button", "name": "Save", "exact": True}),
+        (LocatorLink(method="get_by_label", arguments=("Name",)), {"type": "label", "name": "Name"}),
+        (LocatorLink(method="get_by_test_id", arguments=("save",)), {"type": "data-testid", "value": "save"}),
+        (LocatorLink(method="locator", arguments=("xpath=//a",)), {"type": "xpath", "value": "//a"}),
+        (LocatorLink(method="locator", arguments=("css=#a b",)), {"type": "css", "value": "#a b"}),
+        (LocatorLink(method="get_by_text", arguments=("Hi",)), {"type": "semantic", "text_contains": "Hi"}),
+    ],
+)  # fmt: skip
+def test_a_locator_is_a_selector_and_the_selector_is_that_locator_again(link, strategy):
+    selector = selector_of((link,))
+    assert selector == Selector.model_validate({"strategies": [strategy]})
+    assert expressions(selector) == ((link,),)
+
+
+def test_what_depends_on_the_rest_of_the_page_is_no_selector():
+    rows = LocatorLink(method="get_by_role", arguments=("row",))
+    for link in (
+        LocatorLink(method="nth", arguments=(2,)),
+        LocatorLink(method="filter", keywords={"has_text": "x"}),
+        LocatorLink(method="get_by_role", arguments=("row",), keywords={"name": {"regex": "x"}}),
+    ):
+        with pytest.raises(CannotSay):
+            selector_of((rows, link))
+    css = [LocatorLink(method="locator", arguments=(each,)) for each in ("form", "css=input")]
+    assert selector_of(tuple(css)) == Selector.model_validate("form input")
