@@ -1,0 +1,137 @@
+"""What an exploration knows, and what is worth trying next."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from agent.mapping.book import Book, Verdict
+from agent.mapping.digesting import Digests
+from agent.mapping.frontier import next_step, skipped, unexplored
+from kb_schema.mapping import MapLimits, Offer, Passage, SeenPage
+from kb_schema.selectors import css
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+BASE = "https://shop.example"
+
+
+def state(shape: str, names: str = "", bones: str | None = None) -> str:
+    return Digests(shape, bones or shape, "frame" if names else shape, frozenset(names.split())).state
+
+
+def page(number: int, path: str, offers: tuple[Offer, ...] = (), **more: Any) -> SeenPage:
+    told = {
+        "page_id": f"p{number:04d}",
+        "url": BASE + path,
+        "state": state(f"s{number}"),
+        "depth": 0,
+        "seen_at": NOW,
+    }
+    return SeenPage.model_validate(told | {"offers": offers} | more)
+
+
+def link(number: int, path: str, **more: Any) -> Offer:
+    told = {"role": "link", "name": path, "tag": "a", "href": BASE + path, "selector": css(f"#l{number}")}
+    return Offer.model_validate({"offer_id": f"o{number}", "action_type": "click"} | told | more)
+
+
+def button(number: int, name: str, **more: Any) -> Offer:
+    told = {"role": "button", "name": name, "tag": "button", "selector": css(f"#b{number}")}
+    return Offer.model_validate({"offer_id": f"o{number}", "action_type": "click"} | told | more)
+
+
+def passed(one: SeenPage, offer: Offer, to: SeenPage | None = None) -> Passage:
+    outcome = "arrived" if to else "stayed"
+    return Passage.model_validate(
+        {"from_page": one.page_id, "offer_id": offer.offer_id, "outcome": outcome, "at": NOW}
+        | ({"to_page": to.page_id} if to else {})
+    )
+
+
+def anywhere(_url: str) -> bool:
+    return True
+
+
+def why(book: Book, one: SeenPage, offer: Offer) -> str | None:
+    return skipped(book, one, offer, anywhere)
+
+
+def test_a_digest_is_read_as_it_was_written() -> None:
+    digests = Digests("a1", "b2", "c3", frozenset({"abcd", "0123"}))
+    assert Digests.of(digests.state) == digests
+    assert Digests.of("") == Digests("", "")
+
+
+def test_a_page_seen_again_is_known_by_address_and_structure() -> None:
+    book = Book(MapLimits(), [page(1, "/list")])
+    assert book.judge(f"{BASE}/list?sid=9f8a7b6c5d4e3f2a1b0c", state("s1")).page_id == "p0001"
+    assert book.judge(f"{BASE}/list", state("s2")).verdict is Verdict.KEEP
+    assert book.judge(f"{BASE}/other", state("s1")).verdict is Verdict.KEEP
+
+
+def test_one_control_that_is_called_otherwise_makes_no_other_page() -> None:
+    book = Book(MapLimits(), [page(1, "/list", state=state("s1", "aaaa bbbb cccc"))])
+    assert book.judge(f"{BASE}/list", state("s2", "aaaa bbbb dddd")).page_id == "p0001"
+    assert book.judge(f"{BASE}/list", state("s2", "aaaa eeee dddd")).verdict is Verdict.KEEP
+
+
+def test_of_one_place_only_so_many_pages_are_kept() -> None:
+    book = Book(MapLimits(pages_per_place=2), [page(n, f"/item/{n}") for n in (1, 2)])
+    assert book.judge(f"{BASE}/item/3", state("s3")).verdict is Verdict.LIKE
+    assert why(book, page(9, "/list"), link(1, "/item/3")) == "others like it are known"
+    assert why(book, page(9, "/list"), link(1, "/item")) is None
+
+
+def test_what_leads_to_something_new_comes_first() -> None:
+    one = page(1, "/a", (link(1, "/a?x=1"), link(2, "/b"), link(3, "/c")), start=True)
+    other = page(2, "/b", depth=1)
+    step, left = next_step(Book(MapLimits(), [one, other]), None, (), anywhere)
+    assert step is not None
+    assert step.offer is not None
+    assert (step.offer.offer_id, left) == ("o1", 4)
+    first, _ = next_step(Book(MapLimits(), [one, other]), None, (), anywhere, {("p0001", "o3")})
+    assert first is not None
+    assert first.offer == one.offers[2]
+
+
+def test_the_same_menu_is_not_tried_on_every_page() -> None:
+    menu = link(1, "/b", region="navigation:Main")
+    pages = [page(n, path, (menu,)) for n, path in enumerate(("/a", "/b", "/c", "/d"), start=1)]
+    tried = [passed(each, menu, pages[1]) for each in pages[:2]]
+    book = Book(MapLimits(), pages, tried)
+    assert why(book, pages[2], menu) == "tried on other pages"
+
+
+def test_a_control_that_does_nothing_on_three_pages_is_left() -> None:
+    idle = button(1, "Toggle 5")
+    pages = [page(n, f"/{name}", (idle,)) for n, name in enumerate("abcd", start=1)]
+    book = Book(MapLimits(), pages, [passed(each, idle) for each in pages[:3]])
+    assert why(book, pages[3], idle) is not None
+
+
+def test_what_is_dangerous_is_not_tried_and_told() -> None:
+    delete = button(1, "Delete", danger="deletes", why='is called "Delete"')
+    one = page(1, "/a", (delete, button(2, "Erase", danger="deletes", allowed_by="Erase")))
+    book = Book(MapLimits(), [one])
+    assert why(book, one, delete) == 'deletes: is called "Delete"'
+    assert why(book, one, one.offers[1]) is None
+    book.note_passage(passed(one, one.offers[1]))
+    assert [each.offer_id for each in unexplored(book, (), anywhere)] == ["o1"]
+
+
+def test_fields_and_depths_and_robots_are_kept_to() -> None:
+    deep = page(1, "/a", (link(1, "/b"),), depth=3)
+    book = Book(MapLimits(depth=3), [deep])
+    assert why(book, deep, link(1, "/b")) == "it is 3 passages from a start page"
+    assert why(book, page(1, "/a"), button(2, "Name", action_type="fill")) == ""
+    assert skipped(book, page(1, "/a"), link(1, "/b"), lambda _: False) == "robots.txt asks not to"
+
+
+def test_articles_under_names_of_words_are_sampled() -> None:
+    articles = [
+        page(n, f"/news/{name}", state=state(f"s{n}", bones="same")) for n, name in enumerate("abcde")
+    ]
+    book = Book(MapLimits(), articles)
+    item = {"fingerprint": {"region": ["landmark", "item"]}}
+    assert why(book, page(9, "/news"), link(1, "/news/f", **item)) == "others like it are known"
+    assert why(book, page(9, "/news"), link(1, "/news/f")) is None
