@@ -29,6 +29,7 @@ COMMANDS: dict[str, Lazy] = {
     "run": Lazy("periplus.commands.run", "Do a task in a real browser."),
     "collect": Lazy("periplus.commands.collect", "Do a task once for each row of a file; a trace of each run."),
     "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
+    "map": Lazy("periplus.commands.map", "Explore a website: its knowledge base, drawn from what is seen."),
     "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
     "import": Lazy("periplus.commands.import_", "Turn recordings of other tools into traces."),
     "synthesize": Lazy("periplus.commands.synthesize", "Traces of one task become one workflow."),

@@ -1,0 +1,1 @@
+"""`periplus map`: explore a site, group and learn its screens, draw the knowledge base, tell a person."""

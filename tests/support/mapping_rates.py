@@ -1,0 +1,89 @@
+"""How right a map is: its pages grouped into screens, against who knew the site before."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from kb_schema import KnowledgeBase
+from kb_schema.mapping import SeenPage
+from kb_schema.pages.stored import answer_probes
+from kb_schema.snapshots import PageSnapshot
+from mcp_server.compiled import compile_view
+from mcp_server.identify import identify
+
+DJANGO = Path(__file__).parents[1] / "data" / "mapping" / "django.yaml"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Of pairs of pages: which share that was put together belongs together, and the other way round."""
+
+    precision: float
+    recall: float
+    pages: int
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    def __str__(self) -> str:
+        return f"precision {self.precision:.3f}, recall {self.recall:.3f}, F1 {self.f1:.3f} of {self.pages} pages"
+
+
+def pairwise(found: Mapping[str, str], truth: Mapping[str, str]) -> Rates:
+    """By page id: what it was taken for, what it is. Pages that nothing is known of are left out.
+
+    >>> pairwise({"a": "x", "b": "x", "c": "x"}, {"a": "1", "b": "1", "c": "2"}).f1
+    0.5
+    """
+    pages = sorted(found.keys() & truth.keys())
+    both = _pairs(Counter((found[page], truth[page]) for page in pages).values())
+    taken = _pairs(Counter(found[page] for page in pages).values())
+    true = _pairs(Counter(truth[page] for page in pages).values())
+    return Rates(both / taken if taken else 1.0, both / true if true else 1.0, len(pages))
+
+
+def _pairs(sizes: Iterable[int]) -> int:
+    return sum(size * (size - 1) // 2 for size in sizes)
+
+
+def identified(knowledge: KnowledgeBase, pages: Mapping[str, PageSnapshot], base: str) -> dict[str, str]:
+    """The screen of each page that the knowledge knows."""
+    view = compile_view(knowledge, "g")
+    found = {
+        page_id: identify(view, page, answer_probes, base_url=base).screen_id
+        for page_id, page in pages.items()
+    }
+    return {page_id: screen for page_id, screen in found.items() if screen is not None}
+
+
+class DjangoTruth:
+    """The list of screens that was written down before."""
+
+    def __init__(self) -> None:
+        told = yaml.safe_load(DJANGO.read_text(encoding="utf-8"))
+        self.patterns: dict[str, str] = dict(told["screens"])
+        for model in told["models"]:
+            for view, pattern in told["views"].items():
+                self.patterns[f"{model.replace('/', '_')}_{view}"] = pattern.replace("{model}", model)
+        self.only_when_allowed = {
+            screen for screen in self.patterns if screen.rpartition("_")[2] in told["only_when_allowed"]
+        }
+
+    def screens(self, pages: Iterable[SeenPage]) -> dict[str, str]:
+        """The screen of each page whose path is one of the list's."""
+        found = {}
+        for page in pages:
+            path = urlsplit(page.url).path
+            screen = next((s for s, pattern in self.patterns.items() if re.fullmatch(pattern, path)), None)
+            if screen is not None:
+                found[page.page_id] = screen
+        return found
