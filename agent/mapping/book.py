@@ -63,6 +63,7 @@ class Book:
         """Passages to other pages by the control that was used, by the page they lead to."""
         self.more: Counter[str] = Counter()
         """How often another page like those that are kept was seen, by kind of address."""
+        self._paths: set[str] = set()
         self._at: defaultdict[str, list[tuple[Digests, str]]] = defaultdict(list)
         self._addresses: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -84,6 +85,7 @@ class Book:
         if known:
             return
         address, digests = address_of(page.url), Digests.of(page.state)
+        self._paths.add(path_of_place(page.url))
         self._at[address].append((digests, page.page_id))
         states = self._addresses[place_of(page.url)]
         states[address] = states.get(address, 0) + 1
@@ -140,6 +142,10 @@ class Book:
         """Whether another address of its place would not be kept."""
         states = self._addresses[place_of(url)]
         return address_of(url) not in states and len(states) >= self.limits.pages_per_place
+
+    def seen_path(self, url: str) -> bool:
+        """Whether a page of its path is kept, whatever its query."""
+        return path_of_place(url) in self._paths
 
     def seen_place(self, url: str) -> bool:
         """Whether a page of the place is kept."""

@@ -149,6 +149,8 @@ class _Explorer:
         self.tab: Tab
         self.at: str | None = None
         """The page the tab is on."""
+        self.instead = ""
+        """Where one came when a page was not reached."""
         self.look: Look | None = None
         """As the tab was seen last."""
 
@@ -188,7 +190,7 @@ class _Explorer:
                 await self._do(step)
             elif not self.stop.is_set():
                 self.lost.add(step.page.page_id)
-                reason = "nothing leads back to it"
+                reason = f"nothing leads back to it: {self.instead}"
                 self.tell(events.Skipped(step.page.page_id, step.page.title, reason))
 
     def _over(self) -> EndedBy | None:
@@ -315,12 +317,15 @@ class _Explorer:
         await self._stand(arrival)
         if self.at is None and arrival.outcome == "arrived":  # what stood over it was put away, say
             await self._note(arrival, depth=first.depth, by_address=True)
+        self._note_openable()
         if not way:
             reached = self._is_at(page)
             if page.openable is not reached and arrival.outcome != "timeout":
                 self._amend(page, openable=reached)
             if reached:
                 self.at = page.page_id
+            else:
+                self._note_instead(arrival)
             return reached
         if not self._is_at(first):
             return False
@@ -334,6 +339,19 @@ class _Explorer:
             return False
         self.at = page.page_id
         return True
+
+    def _note_openable(self) -> None:
+        """The tab was just led somewhere by an address alone: the page that is there can be opened."""
+        page = self.book.pages.get(self.at or "")
+        if page is not None and not page.openable and self._is_at(page):
+            self._amend(page, openable=True)
+
+    def _note_instead(self, arrival: Arrival) -> None:
+        look, at = self.look, self.at
+        where = (
+            f"{look.url} came, {at or 'another state of it'}" if look else arrival.message or arrival.outcome
+        )
+        self.instead = where
 
     def _seen_last(self) -> Look | None:
         return self.look
@@ -464,6 +482,7 @@ class _Explorer:
         if self._is_at(page):
             self.at = page.page_id
             return
+        self._note_openable()
         self.book.note_sticky(offer)
         look = self._seen_last()
         if look is not None and self._stands_at(page.url):

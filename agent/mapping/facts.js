@@ -66,6 +66,12 @@
     return [...el.options].slice(0, MOST_OPTIONS).map((option) => [short(option.value).slice(0, 500), short(option.text).trim().slice(0, 500)]);
   };
 
+  const expanded = (el) => {
+    const said = el.getAttribute("aria-expanded");
+    if (said !== null || el.localName !== "summary" || !el.parentElement) return said;
+    return String(el.parentElement.hasAttribute("open"));
+  };
+
   return places.map((at) => {
     const el = library ? library.pick(token, at) : null;
     if (!el) return null;
@@ -81,7 +87,8 @@
       multiple: el.hasAttribute("multiple"),
       readonly: el.hasAttribute("readonly"),
       editable: el.isContentEditable === true,
-      expanded: el.getAttribute("aria-expanded"),
+      in_label: el.closest("label") !== null,
+      expanded: expanded(el),
       selected: el.getAttribute("aria-selected"),
       current: el.getAttribute("aria-current"),
       min_length: whole(el.getAttribute("minlength")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from agent.mapping.book import SHARED, Book
 from agent.mapping.looking import leads_elsewhere
@@ -21,6 +20,9 @@ VAIN = 3
 MORE_OF_THE_SAME = 3
 """So often a kind of address may show another page like those that are kept; then it is left."""
 MOST_UNEXPLORED = 2_000
+
+URGENT, ELSEWHERE, NEW, REPEATED, WAY_OUT, CHANGING = range(6)
+"""In this order things are done."""
 
 SAME = "others like it are known"
 TRIED = "tried on other pages"
@@ -54,10 +56,10 @@ def steps(
         here = page.page_id != at
         way = (path_of_place(page.url), "address")
         if way not in book.ways and not page.start:
-            yield Step(page, None, (2, page.depth, here, number, 0))
+            yield Step(page, None, (WAY_OUT, page.depth, here, number, 0))
         for place, offer in enumerate(page.offers):
             if skipped(book, page, offer, may_open) is None:
-                first = -1 if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
+                first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
                 yield Step(page, offer, (first, page.depth, here, number, place))
 
 
@@ -142,10 +144,10 @@ def _has_like_siblings(book: Book, offer: Offer, href: str) -> bool:
     return book.alike_under(href) >= book.limits.pages_per_place
 
 
-def _class(book: Book, page: SeenPage, offer: Offer) -> Literal[0, 1, 3]:
-    """What is new first, what changes something last."""
+def _class(book: Book, page: SeenPage, offer: Offer) -> int:
+    """What leads to other paths first, then what is new otherwise, what changes something last."""
     if offer.allowed_by:
-        return 3
+        return CHANGING
     if leads_elsewhere(offer, page.url) and offer.href:
-        return 1 if book.seen_place(offer.href) else 0
-    return 1 if book.tries[book.key_of(page, offer)] else 0
+        return REPEATED if book.seen_place(offer.href) else NEW if book.seen_path(offer.href) else ELSEWHERE
+    return REPEATED if book.tries[book.key_of(page, offer)] else NEW

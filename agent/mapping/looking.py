@@ -77,6 +77,7 @@ class Said(Model):
     multiple: bool = False
     readonly: bool = False
     editable: bool = False
+    in_label: bool = False
     expanded: str | None = None
     selected: str | None = None
     current: str | None = None
@@ -155,7 +156,7 @@ async def offers_of(
     wanted = [
         e
         for e in look.index.interactive[:MOST_READ]
-        if e.at in look.said and e.tag != "label" and rows.keeps(e)  # what a label labels is there itself
+        if e.at in look.said and not _is_of_label(e, look.said[e.at]) and rows.keeps(e)
     ]
     if len(wanted) > most:  # what stands in rows has others like it
         first = sorted(wanted, key=lambda e: (rows.has_fellows(e), e.at))[:most]
@@ -282,6 +283,8 @@ def _offer(
         why = "it is disabled" if not element.enabled else "it can only be read"
     elif selector is None:
         why = "nothing stable leads to it"
+    elif said.expanded == "true" or said.selected == "true":
+        why = "what it shows is shown already"
     return Offer(
         offer_id=f"o{number:03d}",
         action_type=_action(element, said, kind.lower()),
@@ -319,6 +322,11 @@ def _judged(
     if offer.href and origin_of(offer.href) not in ("", *origins):
         return offer.model_copy(update={"danger": "leaves", "why": f"leads to {origin_of(offer.href)[:300]}"})
     return offer
+
+
+def _is_of_label(element: IndexedElement, said: Said) -> bool:
+    """A label, or a part of one that can be clicked: the control that is labelled is there itself."""
+    return element.tag == "label" or (said.in_label and not element.interactive)
 
 
 def _action(element: IndexedElement, said: Said, kind: str) -> str:

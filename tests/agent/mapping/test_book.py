@@ -88,10 +88,10 @@ def test_what_leads_to_something_new_comes_first() -> None:
     step, left = next_step(Book(MapLimits(), [one, other]), None, (), anywhere)
     assert step is not None
     assert step.offer is not None
-    assert (step.offer.offer_id, left) == ("o1", 4)
-    first, _ = next_step(Book(MapLimits(), [one, other]), None, (), anywhere, {("p0001", "o3")})
+    assert (step.offer.offer_id, left) == ("o3", 4)
+    first, _ = next_step(Book(MapLimits(), [one, other]), None, (), anywhere, {("p0001", "o2")})
     assert first is not None
-    assert first.offer == one.offers[2]
+    assert first.offer == one.offers[1]
 
 
 def test_the_same_menu_is_not_tried_on_every_page() -> None:
