@@ -144,7 +144,8 @@ def _said(proposal: Proposal) -> str:
 def _sentence(proposal: Proposal) -> str:
     about, new = proposal.change.about, proposal.before is None
     verb = "would add" if new else "would change"
-    return f"It {verb} the {about}: {plural(proposal.succeeded, 'run')} came off with it, {proposal.failed} did not."
+    against = f"{plural(proposal.failed, 'run')} did not" if proposal.failed else "none failed"
+    return f"It {verb} the {about}: {plural(proposal.succeeded, 'run')} worked with it, {against}."
 
 
 def _in_short(proposal: Proposal) -> tuple[str, str]:

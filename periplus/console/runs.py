@@ -26,7 +26,7 @@ from mcp_server.errors import DeskError
 from periplus.console import runs_left
 from periplus.console.runs_left import KeptTrace
 from periplus.console.runs_listing import LOOKED_AT, Choice, chosen, on_page, runs_page
-from periplus.console.runs_views import Recorded, run_page
+from periplus.console.runs_views import Recorded, run_page, subject_name
 from periplus.console.runs_why import explained, why
 from periplus.console.runs_words import KINDS, MARKS, OUTCOMES
 from periplus.console.shell import POLICY, ConsoleParts, TheParts, render
@@ -86,6 +86,7 @@ async def runs(
         choice,
         today=now,
         steps=await parts.runs.step_counts([each.run_id for each in on_page(fitting, choice)]),
+        names=await _names(parts, on_page(fitting, choice)),
         looked_at=len(newest),
         sites={*(await _sites(parts)), *(each.website_id for each in newest)},
     )
@@ -105,7 +106,8 @@ async def run(request: Request, parts: TheParts, run_id: RunId) -> Response:
     explanation, note = None, ""
     if shown.outcome not in ("worked", "open"):
         explanation, note = await explained(parts.desk, found, left.trace.last_page if left.trace else None)
-    answer = why(shown, found, explanation, left.verdict.rca if left.verdict else None, note)
+    root = left.verdict.rca if left.verdict else None
+    answer = why(shown, found, explanation, root, note, known.knowledge)
     response = render(request, "run.html.j2", run=shown, why=answer, marks=MARKS)
     response.headers["Content-Security-Policy"] = FRAMED
     return response
@@ -211,6 +213,11 @@ async def knowledge_of(parts: ConsoleParts, site: str) -> KnowledgeBase | None:
 
 
 # -- what there is ---------------------------------------------------------------------------------
+
+
+async def _names(parts: ConsoleParts, shown: Sequence[StoredRun]) -> dict[str, str]:
+    known = {site: await knowledge_of(parts, site) for site in {each.website_id for each in shown}}
+    return {each.run_id: subject_name(known[each.website_id], each) for each in shown}
 
 
 async def _sites(parts: ConsoleParts) -> Sequence[str]:

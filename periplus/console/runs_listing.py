@@ -8,7 +8,7 @@ from datetime import UTC, date, timedelta
 from urllib.parse import urlencode
 
 from kb_schema.runs import StoredRun
-from periplus.console.runs_words import KINDS, OUTCOMES, Outcome, When, outcome_of, short, when
+from periplus.console.runs_words import KINDS, OUTCOMES, Outcome, When, outcome_of, plain, short, when
 from periplus.console.telling import duration
 
 PER_PAGE = 25
@@ -117,15 +117,18 @@ def runs_page(
     *,
     today: date,
     steps: Mapping[str, int],
+    names: Mapping[str, str] | None = None,
     looked_at: int,
     sites: Iterable[str],
 ) -> RunsPage:
-    """The page of runs that fit. `steps`: how many each of those shown has."""
+    """The page of runs that fit. `steps`: how many each of those shown has; `names`: what was run, by run."""
     shown = on_page(fitting, choice)
     begin = (choice.page - 1) * PER_PAGE
     known = {*sites, *([choice.site] if choice.site else [])}
     return RunsPage(
-        rows=tuple(row_of(run, today, steps.get(run.run_id, 0)) for run in shown),
+        rows=tuple(
+            row_of(run, today, steps.get(run.run_id, 0), (names or {}).get(run.run_id, "")) for run in shown
+        ),
         choice=choice,
         found=len(fitting),
         looked_at=looked_at,
@@ -137,7 +140,7 @@ def runs_page(
     )
 
 
-def row_of(run: StoredRun, today: date, steps: int = 0) -> RunRow:
+def row_of(run: StoredRun, today: date, steps: int = 0, name: str = "") -> RunRow:
     """One run in a list."""
     outcome = outcome_of(run)
     why = "" if outcome == "worked" else run.rca_message or run.error or ""
@@ -145,11 +148,11 @@ def row_of(run: StoredRun, today: date, steps: int = 0) -> RunRow:
         run_id=run.run_id,
         site=run.website_id,
         kind=KINDS.get(run.kind, run.kind),
-        subject=run.subject,
+        subject=name or run.subject,
         outcome=outcome,
         said=OUTCOMES[outcome],
         began=when(run.started_at, today),
         took=duration(run.duration_ms),
         steps=steps,
-        why=short(" ".join(why.split()), LONGEST_WHY),
+        why=short(plain(why), LONGEST_WHY),
     )

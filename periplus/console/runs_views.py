@@ -8,6 +8,7 @@ Each of them may be missing.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -26,6 +27,7 @@ from periplus.console.runs_words import (
     When,
     in_words,
     outcome_of,
+    plain,
     short,
     size,
     when,
@@ -83,6 +85,8 @@ class Step:
 
     number: int
     name: str
+    attempt: int
+    """Which time this step of this task was done in the run, from 1."""
     task: str
     status: str
     """`done`, `skipped`, `failed`."""
@@ -160,13 +164,16 @@ def run_page(recorded: Recorded, today: date) -> RunPage:
     told = _told_at_steps(recorded)
     done = _done_at_steps(recorded)
     checked = {each.step_idx: each for each in recorded.verdict.steps} if recorded.verdict else {}
+    proposed, times = _proposed(recorded), Counter[tuple[str, str]]()
     steps = []
     for step in recorded.steps[:MOST_STEPS]:
+        times[step.task_id, step.step_id] += 1
         heard, verified = told.get(step.step_idx, _Told()), checked.get(step.step_idx)
         steps.append(
             Step(
                 number=step.step_idx + 1,
                 name=in_words(step.step_id),
+                attempt=times[step.task_id, step.step_id],
                 task=names.task(step.task_id),
                 status=_STATUS[step.status],
                 said=names.doing(step),
@@ -174,11 +181,14 @@ def run_page(recorded: Recorded, today: date) -> RunPage:
                 screen=names.screen(step.screen_id),
                 took=duration(step.duration_ms),
                 at=when(step.executed_at, today),
-                error=step.error_message or "",
+                error=plain(step.error_message),
                 selector=short(step.selector or ""),
                 strategy=step.strategy or "",
                 confidence=step.confidence,
-                mended=(*heard.mended, *_healed(recorded.verdict, step.step_idx)),
+                mended=(
+                    *(proposed.get(each.element, each) for each in heard.mended),
+                    *_healed(recorded.verdict, step.step_idx),
+                ),
                 instead=tuple(heard.instead),
                 notes=tuple(heard.notes),
                 done=tuple(done.get(step.step_idx, ())),
@@ -203,7 +213,7 @@ def run_page(recorded: Recorded, today: date) -> RunPage:
         req_id=run.req_id,
         steps=tuple(steps),
         left_out=max(0, len(recorded.steps) - MOST_STEPS),
-        mended=tuple(_all_mended(recorded, steps)),
+        mended=tuple(_all_mended(proposed, steps)),
         instead=tuple(each for step in steps for each in step.instead),
         inputs=tuple(_inputs(recorded)),
         outputs=tuple(
@@ -215,6 +225,11 @@ def run_page(recorded: Recorded, today: date) -> RunPage:
         screens=tuple((each, names.screen(each)) for each in seen if names.knows_screen(each)),
         pages_kept=recorded.trace is not None,
     )
+
+
+def subject_name(knowledge: KnowledgeBase | None, run: StoredRun) -> str:
+    """What people call what was run."""
+    return _Names(knowledge).subject(run)
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -401,21 +416,26 @@ def _healed(verdict: VerdictReport | None, step_idx: int) -> Iterator[Mended]:
             yield Mended(f"step {step_idx + 1}", each.before, each.after, short(how), each.success)
 
 
-def _all_mended(recorded: Recorded, steps: Sequence[Step]) -> Iterator[Mended]:
-    """What was mended, once each; where a proposal came of it, with what was known before."""
-    proposed: dict[str, Mended] = {}
+def _proposed(recorded: Recorded) -> dict[str, Mended]:
+    """What was mended and is proposed since, by element: a proposal says what was known before."""
+    found: dict[str, Mended] = {}
     for proposal in recorded.proposals:
         support = next((each for each in proposal.supports if each.run_id == recorded.run.run_id), None)
         if support is None or not isinstance(proposal.change, SelectorChange):
             continue
-        proposed[proposal.change.element_id] = Mended(
+        found[proposal.change.element_id] = Mended(
             element=proposal.change.element_id,
             before=selector_text(proposal.before),
-            after=selector_text(proposal.change.selector.to_json()),
+            after=selector_text(proposal.change.said),
             how=_how_sure(support.score, support.note),
             worked=support.succeeded,
             proposal_id=proposal.proposal_id,
         )
+    return found
+
+
+def _all_mended(proposed: Mapping[str, Mended], steps: Sequence[Step]) -> Iterator[Mended]:
+    """What was mended, once each."""
     yield from proposed.values()
     seen = set(proposed)
     for step in steps:

@@ -5,10 +5,12 @@ The causes are theirs; here they become words for a person, with what to do abou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kb_schema.answers import Cause, Explanation
+from kb_schema.knowledge import KnowledgeBase
 from kb_schema.runs import StoredRun
 from kb_schema.snapshots import PageSnapshot
 from kb_schema.verification import RootCause
@@ -17,10 +19,11 @@ from mcp_server.errors import DeskError
 from mcp_server.failures.errors import UNKNOWN
 from mcp_server.tools.failing import explain_failure
 from periplus.console.runs_views import RunPage
-from periplus.console.runs_words import in_words, short
+from periplus.console.runs_words import in_words, plain, short
 
 LONGEST = 400
 """Characters of an error within the sentence."""
+_QUOTED = re.compile(r"'([A-Za-z0-9_.-]+)'")
 _LEAD: Mapping[str, str] = {
     "worked": "It worked",
     "partly": "It came off only in part",
@@ -82,10 +85,15 @@ class Why:
 
 
 def why(
-    page: RunPage, run: StoredRun, explained: Explanation | None, root: RootCause | None, note: str = ""
+    page: RunPage,
+    run: StoredRun,
+    explained: Explanation | None = None,
+    root: RootCause | None = None,
+    note: str = "",
+    knowledge: KnowledgeBase | None = None,
 ) -> Why:
-    """The answer, from what is known."""
-    causes = tuple(_causes(explained, root))
+    """The answer, from what is known; `knowledge` has the names of what is only named by id."""
+    causes = tuple(_causes(explained, root, knowledge))
     likeliest = causes[0] if causes and causes[0].kind != UNKNOWN else None
     if page.outcome == "worked":
         return Why(_worked(page), "")
@@ -95,7 +103,7 @@ def why(
         sentence=_sentence(page, reason),
         to_do=hint or (likeliest.to_do if likeliest is not None else ""),
         causes=causes,
-        error=run.error or "",
+        error=plain(run.error),
         may_have_happened=explained is not None and explained.may_have_happened,
         note=note,
     )
@@ -114,29 +122,47 @@ def _worked(page: RunPage) -> str:
 def _sentence(page: RunPage, reason: str) -> str:
     lead, step = _LEAD[page.outcome], page.failed_step
     if step is not None and page.outcome != "open":
-        lead += f" at step {step.number}, “{step.name}” ({step.said})"
-        if step.screen:
-            lead += f" on {step.screen}"
+        again = f", at try {step.attempt}" if step.attempt > 1 else ""
+        lead += f" at “{step.name}” (step {step.number}, {step.said}{again})"
     elif page.outcome == "open" and page.steps:
         lead += f"; the last step that ended is {page.steps[-1].number}, “{page.steps[-1].name}”"
     return f"{lead}: {reason.rstrip('.')}." if reason else f"{lead}."
 
 
-def _causes(explained: Explanation | None, root: RootCause | None) -> list[OneCause]:
+def _causes(
+    explained: Explanation | None, root: RootCause | None, knowledge: KnowledgeBase | None
+) -> list[OneCause]:
     found = [] if root is None or root.class_ == "success" else [
         OneCause(in_words(root.class_), root.message, root.confidence, root.evidence, root.recommendation)
     ]  # fmt: skip
-    return found + [_one(each) for each in (explained.causes if explained is not None else ())]
+    told = () if explained is None else explained.causes
+    return found + [_one(each, knowledge) for each in told]
 
 
-def _one(cause: Cause) -> OneCause:
+def _one(cause: Cause, knowledge: KnowledgeBase | None) -> OneCause:
     return OneCause(
-        in_words(cause.cause), cause.message, cause.confidence, cause.evidence, _TO_DO.get(cause.cause, "")
+        in_words(cause.cause),
+        named(cause.message, knowledge),
+        cause.confidence,
+        tuple(named(each, knowledge) for each in cause.evidence),
+        _TO_DO.get(cause.cause, ""),
     )
 
 
+def named(text: str, knowledge: KnowledgeBase | None) -> str:
+    """A message of the desk's with the names of screens and tasks in place of their ids: `'login'`."""
+    if knowledge is None:
+        return text
+
+    def name(found: re.Match[str]) -> str:
+        known = knowledge.screens.get(found[1]) or knowledge.tasks.get(found[1])
+        return f"“{known.name}”" if known is not None and known.name else found[0]
+
+    return _QUOTED.sub(name, text)
+
+
 def _plain(text: str) -> str:
-    return short(" ".join(text.split()), LONGEST)
+    return short(plain(text), LONGEST)
 
 
 # -- asking the desk -------------------------------------------------------------------------------

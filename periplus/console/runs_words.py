@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Any, Literal
 
 from kb_schema.runs import RunStatus, StoredRun
 
+_TWICE = re.compile(r"(step '[^']{1,200}': )\1+")
 LONGEST = 300
 """Characters of a value on a page."""
 
@@ -89,3 +91,8 @@ def short(value: Any, longest: int = LONGEST) -> str:
 def in_words(name: str | None) -> str:
     """An id as words: `open_form` is "open form"."""
     return (name or "").replace("_", " ").replace("-", " ").strip()
+
+
+def plain(text: str | None) -> str:
+    """An error in one line, where it says the same step twice only once."""
+    return _TWICE.sub(r"\1", " ".join((text or "").split()))

@@ -1,0 +1,544 @@
+"""The console's pages about runs, proposals, demos, reports and health, over real runs, in a real browser.
+
+The runs are made once: one on the harbour that works, one in which an element was renamed and is found again, one on
+Spadeworks that fails by a fault of the site's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from axe_playwright_python.async_playwright import Axe
+
+from agent import guide
+from agent.engine import steps
+from agent.page import library
+from agent.resilience import judging
+from agent.run_log import digest_of
+from kb_schema.proposals import Proposal, SelectorChange, Support, proposal_id
+from kb_schema.runs import Artifact, RunEnding, StoredRun, StoredStep, TraceEntry
+from kb_schema.selectors import Selector
+from kb_schema.session_writing import SessionWriter
+from kb_store import Stores, load_knowledge, open_stores, read_knowledge
+from kb_store.runs import RunStore, open_runs
+from loaders.files import read_knowledge_folder
+from mcp_server.security.tokens import TokenFile, mint
+from periplus.errands import Errand, Gear, carry_out
+from periplus.seeds import find_seed
+from periplus.service.visiting.book import Visits
+from periplus.service.visiting.shows import Shows
+from periplus.sites import running_site
+from tests.periplus.service.support import Served, served
+from tests.support.live_spadeworks import ACCOUNT, SEED, live  # noqa: F401 - a fixture
+
+HARBOUR = Path(__file__).parents[2] / "data" / "harbour"
+RENAMED = (
+    "<label for=name>Boat name</label><input id=name name=name>",
+    "<label for=vessel>Name of the vessel</label><input id=vessel name=name>",
+)
+PHONE = {"width": 390, "height": 844}
+WAITS_S = 2.0
+"""How long what does not come is waited for."""
+
+
+@dataclass
+class Port:
+    """A service with runs behind it."""
+
+    served: Served
+    data: Path
+    stores: Stores
+    runs: RunStore
+    keys: dict[str, str]
+    """Role -> key."""
+    green: str
+    healed: str
+    failed: str
+    """Yesterday: a copy of a real one, whose events are forgotten."""
+
+    @property
+    def url(self) -> str:
+        return self.served.url
+
+    def asking(self, role: str) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.url, headers={"X-API-Key": self.keys[role]}, timeout=30)
+
+    async def proposal(self) -> Proposal:
+        """What the healed run proposes."""
+        found = await self.stores.proposals.proposals("harbour")
+        return next(each for each in found if "vessel" in str(each.change.said))
+
+
+@asynccontextmanager
+async def _yard(data: Path, browser, spadeworks) -> AsyncIterator[Port]:
+    async with (
+        open_stores(data) as stores,
+        open_runs(data) as runs,
+        running_site(find_seed(str(HARBOUR))) as harbour,
+    ):
+        patch = pytest.MonkeyPatch()
+        patch.setenv("PERIPLUS_MAX_REPLANS_PER_STEP", "0")
+        for folder in (HARBOUR / "kb", _hasty(data / "hasty")):
+            knowledge, _ = read_knowledge_folder(folder)
+            await load_knowledge(stores.documents, stores.graph, knowledge)
+
+        async def work(errand: Errand, *changed: tuple[str, str]) -> str:
+            folder = data / "runs" / errand.run_id
+            folder.mkdir(parents=True)
+            gear = Gear(stores, runs, lambda _storage: _context(browser, changed), folder)
+            await carry_out(errand, gear)
+            return errand.run_id
+
+        patch.setattr(steps, "CONFIRM_S", 1.0)
+        patch.setattr(judging, "EVIDENCE_S", 0.5)
+        patch.setattr(guide, "SETTLE_S", 1.0)
+        boats = {"base_url": harbour, "values": {"boat_name": "Argo"}}
+        green = await work(Errand("harbour", "register_boat", **boats))
+        healed = await work(Errand("harbour", "register_boat", **boats), RENAMED)
+        spadeworks.clear()
+        spadeworks.ask("faults", kind="error_500", path="/login", method="POST", times=0)
+        failed = await work(Errand("spadeworks", "login", base_url=spadeworks.base, values=ACCOUNT))
+        spadeworks.clear()
+        patch.undo()
+        yesterday = await _a_day_before(runs, failed)
+        keys, tokens = {}, TokenFile(data / "tokens.json")
+        for role, scope in (("read", "read"), ("review", "review"), ("operate", "write")):
+            keys[role], entry = mint(role, [scope])
+            tokens.add(entry)
+        shows = Shows(stores, runs, data, base_urls={"harbour": harbour})
+        async with shows.opened(), Visits(shows).opened() as visits, served(data, visits=visits) as service:
+            yield Port(service, data, stores, runs, keys, green, healed, yesterday)
+
+
+async def _a_day_before(runs: RunStore, run_id: str) -> str:
+    """The same run as if it had been yesterday."""
+    day, run = timedelta(days=1), await runs.run(run_id)
+    other = f"{run_id}-yesterday"
+    kept = {"run_id": other, "started_at": run.started_at - day, "finished_at": None, "status": None}
+    await runs.begin_run(run.model_copy(update=kept))
+    for step in await runs.steps(run_id):
+        at = {"run_id": other, "executed_at": step.executed_at}
+        await runs.append_step(step.model_copy(update=at))
+    for artifact in await runs.artifacts(run_id):
+        await runs.put_artifact(artifact.model_copy(update={"run_id": other}))
+    ending = {name: getattr(run, name) for name in RunEnding.model_fields}
+    await runs.finish_run(other, RunEnding(**{**ending, "finished_at": run.finished_at - day}))
+    return other
+
+
+def _hasty(folder: Path) -> Path:
+    """Spadeworks's knowledge, with less patience for what does not come."""
+    kb = shutil.copytree(SEED / "kb", folder)
+    for file in kb.rglob("*.yaml"):
+        text = re.sub(
+            r"timeout: ([\d.]+)", lambda m: f"timeout: {min(float(m[1]), WAITS_S)}", file.read_text()
+        )
+        file.write_text(re.sub(r"max_retries: \d+", "max_retries: 1", text))
+    return kb
+
+
+@asynccontextmanager
+async def _context(browser, changed):
+    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+
+    async def rebuild(route):
+        if route.request.method != "GET":
+            await route.continue_()
+            return
+        answer = await route.fetch()
+        body = await answer.text()
+        for old, new in changed:
+            assert old in body
+            body = body.replace(old, new)
+        await route.fulfill(response=answer, body=body)
+
+    await library.install(context)
+    if changed:
+        await context.route("**/boats/new", rebuild)
+    try:
+        yield context
+    finally:
+        await context.close()
+
+
+@pytest.fixture(scope="module")
+async def port(tmp_path_factory, browser, live) -> AsyncIterator[Port]:  # noqa: F811
+    # Opened and closed by one task: pytest-asyncio sets fixtures up and down in different ones.
+    opened: asyncio.Future[Port] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def hold() -> None:
+        try:
+            async with _yard(tmp_path_factory.mktemp("port"), browser, live) as yard:
+                opened.set_result(yard)
+                await over.wait()
+        except BaseException as exc:
+            if opened.done():
+                raise
+            opened.set_exception(exc)
+
+    holder = asyncio.create_task(hold())
+    yield await opened
+    over.set()
+    await holder
+
+
+@asynccontextmanager
+async def _tab(port, browser, role="operate", **more):
+    """A browser of somebody with that role; it notes errors of the pages and what they load from elsewhere."""
+    context = await browser.new_context(extra_http_headers={"X-API-Key": port.keys[role]}, **more)
+    page = await context.new_page()
+    page.said = []
+    page.on("console", lambda each: page.said.append(each.text) if each.type == "error" else None)
+    page.on("pageerror", lambda each: page.said.append(str(each)))
+    page.on("dialog", lambda each: page.said.append(f"a dialog: {each.message}"))
+
+    async def elsewhere(route):  # what a policy forbids never gets here
+        page.said.append(f"asked {route.request.url}")
+        await route.abort()
+
+    await context.route(lambda url: not url.startswith((port.url, "data:")), elsewhere)
+    try:
+        yield page
+    finally:
+        await context.close()
+
+
+async def _clean(page) -> None:
+    results = await Axe().run(page)
+    told = [
+        f"{each['id']}: {node['target']} {node.get('failureSummary', '')}"
+        for each in results.response["violations"]
+        for node in each["nodes"]
+    ]
+    assert told == []
+    width = page.viewport_size["width"]
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.said == []
+
+
+@pytest.mark.always
+async def test_why_yesterdays_run_failed_is_three_clicks_from_the_front_page_and_a_sentence(port, browser):
+    async with _tab(port, browser) as page:
+        await page.goto(port.url)
+        await page.get_by_role("navigation", name="Console").get_by_role("link", name="Runs").click()
+        await page.get_by_role("link", name="Failed yesterday").click()
+        await page.get_by_role("link", name="Sign In", exact=True).click()
+        await page.wait_for_url(f"**/runs/{port.failed}")
+        sentence = await page.locator(".sentence").inner_text()
+        assert sentence.startswith("It failed at “submit credentials”")
+        assert "the page is “Something went wrong”, the action belongs to “Sign in”" in sentence
+        assert await page.get_by_text("What to do:").first.is_visible()
+        assert await page.locator(".causes li").count() >= 1
+        await _clean(page)
+
+
+async def test_a_healed_run_shows_what_was_known_and_what_was_found_and_accepting_it_changes_the_knowledge(
+    port, browser
+):
+    async with _tab(port, browser, "review", viewport=PHONE, color_scheme="dark") as page:
+        await page.goto(f"{port.url}/runs/{port.healed}")
+        assert "not at the first try" in await page.locator(".sentence").inner_text()
+        row = page.get_by_role("row", name="name field")
+        assert "Boat name" in await row.locator("del").inner_text()
+        assert "vessel" in await row.locator("ins").inner_text()
+        assert "Argo" in await page.locator(".timeline").inner_html()
+        await _clean(page)
+        await row.get_by_role("link", name="See the proposal").click()
+        assert (
+            "would change the selector of boat_new.name_field" in await page.locator(".sentence").inner_text()
+        )
+        await _clean(page)
+        _, before = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
+        await page.get_by_role("button", name="Accept").click()
+        await page.get_by_text("It is part of the knowledge now.").wait_for()
+        assert await page.get_by_role("button", name="Accept").count() == 0
+        await _clean(page)
+    knowledge, generation = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
+    assert generation == before + 1
+    assert "vessel" in str(knowledge.elements("boat_new")["name_field"].selector.to_json())
+
+
+async def _another(port: Port, value: str) -> str:
+    """One more proposal for the harbour."""
+    change = SelectorChange(
+        type="selector", screen_id="boat_new", element_id="moor",
+        selector=Selector.model_validate({"strategies": [{"type": "id", "value": value}]}),
+    )  # fmt: skip
+    proposal = Proposal(
+        proposal_id=proposal_id("harbour", change),
+        website_id="harbour",
+        change=change,
+        proposed_at=datetime.now(UTC),
+    )
+    await port.stores.proposals.support(proposal, Support(run_id=port.green, at=datetime.now(UTC)))
+    return proposal.proposal_id
+
+
+async def test_a_rejected_proposal_stays_and_the_knowledge_as_it_was(port, browser):
+    other = await _another(port, "anchor")
+    before = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
+    async with _tab(port, browser, "review") as page:
+        await page.goto(f"{port.url}/sites/harbour/proposals")
+        await page.locator(f"a[href$='{other}']").click()
+        await page.get_by_role("button", name="Reject").click()
+        await page.get_by_text("It is rejected").wait_for()
+        await page.goto(f"{port.url}/sites/harbour/proposals?show=all")
+        row = page.get_by_role("listitem").filter(has_text=other)
+        assert "rejected" in await row.inner_text()
+        await _clean(page)
+    assert (await port.stores.proposals.proposal("harbour", other)).status == "rejected"
+    after = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
+    assert after[1] == before[1]
+
+
+async def test_deciding_needs_the_role_and_a_form_of_ours(port):
+    other = await _another(port, "capstan")
+    path = f"/sites/harbour/proposals/{other}"
+    async with port.asking("read") as reader:
+        shown = await reader.get(path)
+        assert shown.status_code == 200
+        assert '<button class="main">Accept' not in shown.text
+        token = _form_token(shown.text)
+        refused = await reader.post(path, data={"decision": "accept", "csrf_token": token})
+        assert refused.status_code == 403
+        assert "needs review" in refused.text
+    async with port.asking("review") as reviewer:
+        for given in ({}, {"csrf_token": "made-up"}, {"csrf_token": token}):  # the last one: the reader's
+            refused = await reviewer.post(path, data={"decision": "accept", **given})
+            assert refused.status_code == 403, given
+        ours = {"decision": "accept", "csrf_token": _form_token((await reviewer.get(path)).text)}
+        elsewhere = await reviewer.post(path, data=ours, headers={"Origin": "https://elsewhere.example"})
+        assert elsewhere.status_code == 403
+        assert (await port.stores.proposals.proposal("harbour", other)).status == "proposed"
+        assert (await reviewer.post(path, data=ours)).status_code == 303
+    assert (await port.stores.proposals.proposal("harbour", other)).status == "accepted"
+    async with httpx.AsyncClient(base_url=port.url) as nobody:
+        assert (await nobody.get(path)).status_code in (303, 401)
+        assert (await nobody.get(f"/runs/{port.failed}")).status_code in (303, 401)
+
+
+def _form_token(html: str) -> str:
+    return re.search(r'name="csrf_token" value="([^"]+)"', html)[1]
+
+
+HOSTILE = """<!doctype html><title>Mine</title><meta http-equiv="refresh" content="0;url=https://elsewhere.example/">
+<link rel=stylesheet href="https://elsewhere.example/a.css"><p id=seen>A page of a website</p>
+<script>window.ran = 1; top.document.title = "taken"; alert("taken")</script>
+<img src="https://elsewhere.example/a.png" onerror="alert('taken')"><form action="https://elsewhere.example/"></form>"""
+
+
+async def _hostile_run(port: Port, name: str) -> tuple[str, Path]:
+    """A run whose website answered with that page, and calls things by names that are markup."""
+    folder = port.data / "runs" / name
+    writer = SessionWriter(folder / "session", session_id=name, website_id="harbour")
+    writer.begin_turn("register_boat", "<b>a boat</b>")
+    writer.write(
+        TraceEntry(
+            type="AgentActionResults", timestamp=datetime.now(UTC), action_type="click", target="<i>x</i>",
+            args={"value": "<script>alert(1)</script>"}, body_html_before_last_action=HOSTILE,
+            source_url="http://127.0.0.1/boats",
+        )
+    )  # fmt: skip
+    writer.close(complete=True)
+    now = datetime.now(UTC)
+    run = StoredRun(
+        run_id=name, url="http://127.0.0.1/", started_at=now, website_id="harbour", kind="task",
+        subject="<script>alert(2)</script>",
+    )  # fmt: skip
+    await port.runs.begin_run(run)
+    await port.runs.append_step(
+        StoredStep(
+            run_id=name, step_idx=0, element="<img src=x onerror=alert(3)>", action="click", status="failed",
+            error_message="<script>alert(4)</script>", executed_at=now, task_id="a", step_id="b", duration_ms=1,
+        )
+    )  # fmt: skip
+    path, file_hash, size = digest_of(folder / "session")
+    await port.runs.put_artifact(
+        Artifact(
+            run_id=name, name="session/", artifact_type="trace", file_path=path, file_hash=file_hash,
+            size_bytes=size, created_at=now,
+        )
+    )  # fmt: skip
+    return name, folder
+
+
+async def test_a_page_of_a_website_is_shown_without_being_run_and_saved_elsewhere(port, browser):
+    run_id, _ = await _hostile_run(port, "hostile")
+    async with _tab(port, browser, "read") as page:
+        await page.goto(f"{port.url}/runs/{run_id}")
+        await page.get_by_text("On the page").click()
+        await page.get_by_text("The page before: click").click()
+        frame = page.frame_locator("iframe.page")
+        await frame.locator("#seen").wait_for()
+        inner = page.frames[1]
+        assert await inner.evaluate("[window.ran === undefined, window.origin]") == [True, "null"]
+        assert "taken" not in await page.title()
+        # The frame's own refusals to run and load are no errors of the page.
+        assert [each for each in page.said if each.startswith(("asked", "a dialog"))] == []
+    async with port.asking("read") as reader:
+        saved = await reader.get(f"/runs/{run_id}/pages/0/before")
+        assert saved.headers["content-disposition"].startswith("attachment")
+        assert saved.headers["content-security-policy"].startswith("sandbox;")
+        framed = await reader.get(f"/runs/{run_id}/pages/0/before", headers={"Sec-Fetch-Dest": "iframe"})
+        assert "content-disposition" not in framed.headers
+        assert framed.headers["content-security-policy"].startswith("sandbox;")
+        assert (await reader.get(f"/runs/{run_id}/pages/1/before")).status_code == 404
+
+
+async def test_what_was_changed_since_or_lies_elsewhere_is_not_given_away(port):
+    run_id, folder = await _hostile_run(port, "changed")
+    secret = port.data / "secret.txt"
+    secret.write_text("not for you")
+    said = {"run_id": run_id, "artifact_type": "result", "created_at": datetime.now(UTC)}
+    for name, path, file_hash in (
+        ("secret.txt", secret, "0" * 64),
+        ("linked.txt", folder / "linked.txt", "0" * 64),
+        ("passwd", Path("/etc/passwd"), "0" * 64),
+    ):
+        if name == "linked.txt":
+            path.symlink_to(secret)
+        size = path.stat().st_size
+        await port.runs.put_artifact(
+            Artifact(name=name, file_path=str(path), file_hash=file_hash, size_bytes=size, **said)
+        )
+    good = digest_of(port.data / "runs" / port.green / "result.json")
+    async with port.asking("read") as reader:
+        whole = await reader.get(f"/runs/{port.green}/files/result.json")
+        assert whole.status_code == 200
+        assert whole.content == Path(good[0]).read_bytes()
+        for name in (
+            "secret.txt", "linked.txt", "passwd", "..%2f..%2fsecret.txt", "%2e%2e/secret.txt", "session/",
+            "session%2fmanifest.json",
+        ):  # fmt: skip
+            answer = await reader.get(f"/runs/{run_id}/files/{name}", follow_redirects=True)
+            assert answer.status_code in (404, 422), name
+            assert "not for you" not in answer.text
+        assert (await reader.get(f"/runs/{run_id}/pages/0/before")).status_code == 200
+        (folder / "session" / "turn_001" / "added.txt").write_text("by somebody else")
+        assert (await reader.get(f"/runs/{run_id}/pages/0/before")).status_code == 404
+        for path in ("../secret.txt", "/etc/passwd", "../tokens.json", f"{run_id}/session/manifest.json"):
+            for page in ("shown", "file"):
+                assert (await reader.get(f"/reports/{page}", params={"path": path})).status_code == 404
+
+
+async def test_a_demo_is_started_and_its_link_shown_once(port, browser):
+    async with _tab(port, browser, "operate") as page:
+        await page.goto(f"{port.url}/demos")
+        card = page.get_by_role("region", name="A turn around the harbour")
+        await card.get_by_label("For whom").fill("Acme <second call>")
+        await _clean(page)
+        await card.get_by_role("button", name="Make a visitor's link").click()
+        link = await page.get_by_label("The link for the visitor").input_value()
+        assert link.startswith(f"{port.url}/visit/")
+        await _clean(page)
+        token = link.rpartition("/")[2]
+        await page.goto(f"{port.url}/demos")
+        assert token not in await page.content()
+        row = page.get_by_role("row").filter(has_text="Acme <second call>")
+        assert "waiting" in await row.inner_text()
+        async with port.asking("operate") as visitor:
+            assert (await visitor.get(f"/visit/{token}/state")).json()["state"] == "waiting"
+            await row.get_by_role("button", name="End").click()
+            await row.wait_for(state="detached")
+            assert (await visitor.get(f"/visit/{token}/state")).status_code == 404
+    async with port.asking("review") as reviewer:
+        shown = (await reviewer.get("/demos")).text
+        assert "Start and watch" not in shown
+        form = {"site": "harbour", "flow": "harbour_tour", "csrf_token": _form_token(shown)}
+        assert (await reviewer.post("/demos/links", data=form)).status_code == 403
+
+
+async def test_a_demo_that_is_started_here_is_watched_at_its_link(port):
+    async with port.asking("operate") as operator:
+        form = {"site": "harbour", "flow": "harbour_tour", "then": "watch"}
+        form["csrf_token"] = _form_token((await operator.get("/demos")).text)
+        begun = await operator.post("/demos/links", data=form)
+        assert begun.status_code == 303
+        link = begun.headers["location"]
+        state = (await operator.get(f"{link}/state")).json()["state"]
+        assert state in ("starting", "playing")
+        assert "harbour_tour" in (await operator.get("/demos")).text
+        assert (await operator.post(f"{link}/end")).status_code == 202
+
+
+async def test_reports_tell_how_requirements_stand_and_show_reports_without_running_them(port, browser):
+    now = datetime.now(UTC)
+    for number, (status, evidence) in enumerate((("success", "verified"), ("failure", "contradicted"))):
+        run = StoredRun(
+            run_id=f"req-{number}", req_id="REQ-BOAT-1", url="http://127.0.0.1/", kind="verification",
+            started_at=now + timedelta(seconds=number), website_id="harbour", subject="REQ-BOAT-1",
+        )  # fmt: skip
+        await port.runs.begin_run(run)
+        ending = RunEnding(
+            status=status, evidence=evidence, finished_at=now, duration_ms=1_000, rca_class="app_defect",
+            rca_message="the boat was not moored",
+        )  # fmt: skip
+        await port.runs.finish_run(run.run_id, ending)
+    folder = port.data / "runs" / "rehearsed"
+    folder.mkdir(exist_ok=True)
+    (folder / "rehearsal.html").write_text(HOSTILE)
+    async with _tab(port, browser, "read") as page:
+        await page.goto(f"{port.url}/reports")
+        row = page.get_by_role("listitem").filter(has_text="REQ-BOAT-1")
+        told = await row.inner_text()
+        assert "fail" in told
+        assert "the boat was not moored" in told
+        assert "before: pass" in told
+        await _clean(page)
+        await page.get_by_role("link", name="rehearsed/rehearsal.html").click()
+        await page.frame_locator("iframe.report").locator("#seen").wait_for()
+        assert await page.frames[1].evaluate("window.ran === undefined")
+        assert [each for each in page.said if each.startswith(("asked", "a dialog"))] == []
+        await page.goto(f"{port.url}/runs/req-1")
+        assert "the boat was not moored" in await page.locator(".sentence").inner_text()
+
+
+async def test_health_tells_of_stores_and_of_each_websites_generation(port, browser):
+    async with _tab(port, browser, "read", viewport=PHONE) as page:
+        await page.goto(f"{port.url}/health")
+        row = page.get_by_role("row").filter(has_text="spadeworks")
+        assert "whole" in await row.inner_text()
+        assert await page.get_by_role("row").filter(has_text="answers").count() == 4
+        await _clean(page)
+
+
+async def test_runs_are_chosen_by_website_and_outcome(port, browser):
+    async with _tab(port, browser, "read", viewport=PHONE) as page:
+        await page.goto(f"{port.url}/runs")
+        await _clean(page)
+        await page.get_by_label("Website").select_option("harbour")
+        await page.get_by_label("Kind").select_option("task")
+        await page.get_by_label("Outcome").select_option("worked")
+        await page.get_by_role("button", name="Show").click()
+        links = page.locator(".run-link")
+        assert set(await links.all_inner_texts()) == {"Register a boat"}
+        assert await links.count() == 2
+    async with port.asking("read") as reader:
+        for query in ("day=nonsense", "kind=nonsense", "outcome=nonsense", "page=900"):
+            assert (await reader.get(f"/runs?{query}")).status_code == 200
+        assert (await reader.get("/runs/no-such-run")).status_code == 404
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+async def test_every_page_is_accessible_quiet_and_fits(port, browser, look):
+    size = PHONE if look == "phone" else {"width": 1280, "height": 900}
+    scheme = "dark" if look == "dark" else "light"
+    proposal = await port.proposal()
+    async with _tab(port, browser, viewport=size, color_scheme=scheme) as page:
+        for path in (
+            "/runs", f"/runs/{port.failed}", f"/runs/{port.healed}", f"/runs/{port.green}", "/demos", "/reports",
+            "/health", "/sites/harbour/proposals", f"/sites/harbour/proposals/{proposal.proposal_id}",
+        ):  # fmt: skip
+            await page.goto(port.url + path)
+            await _clean(page)
