@@ -77,7 +77,8 @@ def next_step(
 
 def skipped(book: Book, page: SeenPage, offer: Offer, may_open: Callable[[str], bool]) -> str | None:
     """Why an offer is not tried; None: it is. An empty text: there is nothing to try."""
-    if (page.page_id, offer.offer_id) in book.tried or offer.action_type != "click":
+    tried = (page.page_id, offer.offer_id) in book.tried and (offer.danger is None or bool(offer.allowed_by))
+    if tried or offer.action_type != "click":
         return ""
     link = leads_elsewhere(offer, page.url)
     refused = not_permitted(offer, may_open)

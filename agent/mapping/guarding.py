@@ -45,14 +45,19 @@ class Guard:
     origins: Collection[str]
     may_open: Callable[[str], bool] = field(default=lambda _: True)
     """robots.txt."""
+    vouched: set[str] = field(default_factory=set)
+    """Addresses of links that were judged before they were followed, and of pages that were seen: a site's own
+    convention may make one of them safe whose words say otherwise."""
     allowing: bool = False
     """A control that was allowed by name is being used."""
     stopped: list[Stopped] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     """Addresses of other origins that a page wanted to go to."""
 
-    def begin(self, *, allowing: bool) -> None:
-        """Of what comes next; what was stopped before is forgotten."""
+    def begin(self, *, allowing: bool, vouched: str | None = None) -> None:
+        """Of what comes next; what was stopped before is forgotten. `vouched`: an address that was judged safe."""
+        if vouched:
+            self.vouched.add(vouched)
         self.allowing = allowing
         self.stopped.clear()
         self.left.clear()
@@ -87,6 +92,8 @@ class Guard:
             self.stopped.append(Stopped(request.method, request.url, "robots.txt asks not to"))
             return True
         if verdict.danger is None or (request.method == "POST" and only_asks(request)):
+            return False
+        if document and request.method == "GET" and request.url in self.vouched:
             return False
         if request.resource_type not in _UNASKED:
             self.stopped.append(Stopped(request.method, request.url, verdict.why))

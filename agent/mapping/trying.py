@@ -79,7 +79,7 @@ class Tab:
     async def open(self, url: str, before: Look | None = None) -> Arrival:
         """Open an address."""
         page = await self.page()
-        return await self._attempt(before, lambda: perform(page, "navigate", url=url))
+        return await self._attempt(before, lambda: perform(page, "navigate", url=url), vouched=url)
 
     async def back(self, before: Look) -> Arrival:
         """Go back in history."""
@@ -106,6 +106,7 @@ class Tab:
             before,
             lambda: perform(page, "click", selector=selector, timeout_s=GATE_S),
             allowing=bool(offer.allowed_by),
+            vouched=offer.href,
         )
 
     async def covered_by(self, offer: Offer) -> str:
@@ -148,13 +149,18 @@ class Tab:
                 await page.close()
 
     async def _attempt(
-        self, before: Look | None, do: Callable[[], Awaitable[object]], *, allowing: bool = False
+        self,
+        before: Look | None,
+        do: Callable[[], Awaitable[object]],
+        *,
+        allowing: bool = False,
+        vouched: str | None = None,
     ) -> Arrival:
         """Do it, wait until the page has settled, look. A page that hangs is closed."""
         page = await self.page()
         happenings = watch(page)
         happenings.expect(Expected(new_tab="follow"))
-        self._guard.begin(allowing=allowing)
+        self._guard.begin(allowing=allowing, vouched=vouched)
         began = time.monotonic()
         try:
             with Settling(page) as settling:
