@@ -20,7 +20,7 @@ from kb_schema.snapshots import PageSnapshot
 from kb_schema.urls import matches, origin_of, relative_path
 from kb_schema.websites import Website
 from kb_store import Stores, read_knowledge
-from loaders.signatures.grouping import grouped
+from loaders.signatures.grouping import screens_of
 from loaders.signatures.learning import NotLearned, learn
 from loaders.signatures.naming import free_id, name_of
 from loaders.signatures.seen import ObservedPage
@@ -213,7 +213,7 @@ class _Survey:
     ) -> list[ProposedScreen]:
         """Screens for the pages of none; what is refused is added to `refused`."""
         unknown = [number for number, look in enumerate(self.looks) if look.screen_id is None]
-        groups = [[unknown[at] for at in group] for group in grouped([self.labelled[n] for n in unknown])]
+        groups = [[unknown[at] for at in group] for group in screens_of([self.labelled[n] for n in unknown])]
         called = [self._name(group) for group in groups]
         taken = set(names)
         for group, name in zip(groups, called, strict=True):
@@ -267,7 +267,7 @@ class _Survey:
             website_id=self._website.website_id,
             screen_id=screen_id,
             name=name,
-            url_patterns=(learned.url_pattern,),
+            url_patterns=learned.url_patterns,
             url=opened.pop() if len(opened) == 1 else None,
             state_signature=learned.signature,
             metadata={"learned": learned.evidence},

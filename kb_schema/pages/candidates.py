@@ -77,6 +77,18 @@ class SketchBook:
         """The pages on which the sign's condition holds."""
         return frozenset(_numbers(self._mask(sign)))
 
+    def mask(self, sign: Sign) -> int:
+        """The same as bits of a number: bit n stands for page n."""
+        return self._mask(sign)
+
+    def exactly(self, sign: Sign) -> int:
+        """The pages that have the very sign, as bits; for most kinds the same."""
+        return self._exact.get(sign, 0)
+
+    def steadily(self, sign: Sign) -> int:
+        """Those of `exactly` that have it where nothing comes and goes."""
+        return self._steady.get(sign, 0)
+
     def rank(
         self, holding: Collection[int], lacking: Collection[int], *, limit: int | None = None
     ) -> list[IndicatorCandidate]:

@@ -1,17 +1,31 @@
-"""URL patterns that fit the addresses of one screen: what varies among them, or looks like an id, is left open."""
+"""URL patterns that fit the addresses of one screen: what varies among them, or looks like an id, is left open.
+
+A pattern is as open as it can be without fitting pages of other screens; where it does, it is made closer,
+if that helps: what ids look like, what they begin with, a parameter of the query.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from urllib.parse import urlsplit
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from os.path import commonprefix
+from urllib.parse import SplitResult, urlsplit
 
 import re2
 
-from kb_schema.urls import is_an_id
+from kb_schema.urls import compile_pattern, is_an_id
 
+MOST_SHAPES = 3
+"""Patterns of one screen; more addresses than that are of no form."""
 _ROUTE = ("/", "!/")
 """How the fragment begins where it is the address within an application of one page."""
 _HASH = "#"
+_ANYTHING = "[^/?#]+"
+_WITH_A_DIGIT = "[^/?#]*[0-9][^/?#]*"
+_MOST_PARAMETERS = 30
+_PLAIN = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_?*+{-])")
 
 
 def segments(path: str) -> tuple[str, ...]:
@@ -20,7 +34,7 @@ def segments(path: str) -> tuple[str, ...]:
     >>> segments("/agents/12/edit?tab=1#top"), segments("/#/inbox")
     (('', 'agents', '12', 'edit'), ('', '', '#', 'inbox'))
     """
-    parts = urlsplit(path)
+    parts = _split(path)
     own = tuple(parts.path.split("/"))
     if not parts.fragment.startswith(_ROUTE):
         return own
@@ -36,18 +50,202 @@ def pattern_of(paths: Iterable[str]) -> str | None:
     """One pattern for all of them; None where they have not the same number of parts.
 
     >>> pattern_of(["/agents/12/edit", "/agents/7/edit?tab=1"])
-    '^/agents/[^/?#]+/edit(?:[?#].*)?$'
+    '^/agents/[^/?#]+/edit/?(?:[?#].*)?$'
     """
-    every = [segments(path) for path in paths]
-    if len({(len(each), each.index(_HASH) if _HASH in each else -1) for each in every}) != 1:
+    every = [_bare(path) for path in paths]
+    if len({_shape(each) for each in every}) != 1:
         return None
-    written = ["[^/?#]+" if _varies(parts) else re2.escape(parts[0]) for parts in zip(*every, strict=True)]
+    return _written(every, [_part(parts, frozenset()) for parts in zip(*every, strict=True)], "")
+
+
+class Slots:
+    """Which parts of addresses stand for one of many things: those that vary on the pages of some screen.
+
+    An address that was seen once only is understood by those of other screens.
+    """
+
+    def __init__(self, screens: Iterable[Sequence[str]], data: Collection[str] = ()) -> None:
+        self._values: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        self._before: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        self._data = data
+        for paths in screens:
+            by_shape: dict[object, list[tuple[str, ...]]] = defaultdict(list)
+            for path in paths:
+                by_shape[_shape(_bare(path))].append(_bare(path))
+            for every in by_shape.values():
+                self._learn(every)
+
+    def _learn(self, every: Sequence[tuple[str, ...]]) -> None:
+        columns = [set(values) for values in zip(*every, strict=True)]
+        # What has nothing in common may be anywhere: a page that says that there is none.
+        varied = [at for at in range(1, len(columns)) if len(columns[at]) > 1]
+        fixed = any(len(values) == 1 and values != {""} for values in columns)
+        for at in varied if fixed else ():
+            if len({_opened(each[:at]) for each in every}) == 1:
+                self._values[_opened(every[0][:at])] |= columns[at]
+        for each in every:
+            for at in range(1, len(each)):
+                self._before[each[at]].add(_opened(each[:at]))
+
+    def are_open(self, parts: tuple[str, ...], at: int) -> bool:
+        """Whether the part names one of many."""
+        return parts[at] in self._values.get(_opened(parts[:at]), ())
+
+    def is_a_thing(self, parts: tuple[str, ...], at: int) -> bool:
+        """Whether the part is what a row or an item of some page is called, and stands nowhere else."""
+        plain = parts[at].replace("-", " ").replace("_", " ").casefold()
+        return at >= 2 and plain in self._data and len(self._before.get(parts[at], ())) < 2
+
+
+def patterns_for(
+    own: Sequence[str], rivals: Sequence[str], slots: Slots, *, queries: bool = False
+) -> tuple[str, ...]:
+    """Patterns, any of which fits each of the addresses; none where the addresses have no form.
+
+    As few `rivals`, the addresses of others, are fitted as can be. With `queries`, what stands in the query
+    counts even where all of the addresses are one.
+    """
+    by_shape: dict[object, list[str]] = defaultdict(list)
+    for path in sorted(set(own)):
+        by_shape[_shape(_bare(path))].append(path)
+    # Where every address has a form of its own, the next one has another.
+    if len(by_shape) > MOST_SHAPES or len(by_shape) == len({_bare(path) for path in own}) > 1:
+        return ()
+    found = tuple(_closest(paths, rivals, slots, queries=queries) for paths in by_shape.values())
+    if len(found) > 1:
+        # Addresses of several forms are those of one screen only if they begin alike.
+        heads = {_bare(path)[:2] for path in own}
+        return tuple(sorted(found)) if len(heads) == 1 and not heads & {("",), ("", _HASH)} else ()
+    return () if found[0].startswith(_ANYWHERE) else found
+
+
+_ANYWHERE = (f"^/{_ANYTHING}/?(?:", f"^/{_ANYTHING}/{_ANYTHING}/?(?:")
+"""How a pattern begins that says how many parts there are and nothing else."""
+
+
+def fits(pattern: str, path: str) -> bool:
+    """Whether a pattern made here fits an address below the base."""
+    return path.startswith(_head(pattern)) and compile_pattern(pattern).search(path) is not None
+
+
+@lru_cache(maxsize=10_000)
+def _head(pattern: str) -> str:
+    """What a pattern begins with literally: most addresses are told by it."""
+    found = _PLAIN.match(pattern)
+    return "" if found is None else found[1]
+
+
+def _closest(paths: Sequence[str], rivals: Sequence[str], slots: Slots, *, queries: bool) -> str:
+    """The openest of the patterns that fit the fewest rivals."""
+    every = [_bare(path) for path in paths]
+    columns = [*zip(*every, strict=True)]
+    alone = len(set(every)) == 1
+    opened = frozenset(
+        at
+        for at in range(1, len(columns))
+        if any(slots.are_open(each, at) for each in every) or (alone and slots.is_a_thing(every[0], at))
+    )
+    plain = [_part(parts, opened, at) for at, parts in enumerate(columns)]
+    best, left = _written(every, plain, ""), 0
+    left = _fitted(best, rivals)
+    if not left:
+        return best
+    queries = queries or len(set(paths)) > 1
+    for written, query in _closer(paths if queries else (), columns, plain):
+        tried = _written(every, written, query)
+        fitted = _fitted(tried, rivals)
+        if fitted < left and all(fits(tried, path) for path in paths):
+            best, left = tried, fitted
+    return best
+
+
+def _closer(
+    paths: Sequence[str], columns: Sequence[tuple[str, ...]], plain: list[str]
+) -> Iterator[tuple[list[str], str]]:
+    """Ways of making a pattern closer, one after the other."""
+    digits = [
+        _WITH_A_DIGIT if written == _ANYTHING and all(any(c.isdigit() for c in p) for p in parts) else written
+        for written, parts in zip(plain, columns, strict=True)
+    ]
+    begun = [_begun(parts) if written == _ANYTHING else written for written, parts in zip(plain, columns, strict=True)]  # fmt: skip
+    for written in (digits, begun):
+        if written != plain:
+            yield written, ""
+    for query in _queries(paths):
+        yield plain, query
+        if digits != plain:
+            yield digits, query
+
+
+def _begun(parts: tuple[str, ...]) -> str:
+    """What all values begin with, where that is a word and a mark: `agt-7`, `agt-9`."""
+    head = commonprefix(list(parts))  # noqa: RUF071 - of characters, not of paths
+    cut = max(head.rfind(mark) for mark in "-_.:")
+    return f"{re2.escape(head[: cut + 1])}{_ANYTHING}" if cut > 0 else _ANYTHING
+
+
+def _queries(paths: Sequence[str]) -> Iterator[str]:
+    """Parameters that all of the addresses have: those of one value with it, then by their names."""
+    given = [dict(_parameters(path)) for path in paths]
+    if not given:
+        return
+    shared = sorted(set(given[0]).intersection(*given))
+    for name in shared:
+        values = {each[name] for each in given}
+        if len(values) == 1 and not is_an_id(value := values.pop()):
+            yield f"{re2.escape(name)}={re2.escape(value)}(?:[&#].*)?"
+    for name in shared:
+        yield f"{re2.escape(name)}=.*"
+
+
+def _parameters(path: str) -> Iterator[tuple[str, str]]:
+    parts = _split(path)
+    for each in parts.query.split("&")[:_MOST_PARAMETERS]:
+        name, _, value = each.partition("=")
+        if name:
+            yield name, value
+
+
+def _fitted(pattern: str, paths: Iterable[str]) -> int:
+    return sum(fits(pattern, path) for path in paths)
+
+
+def _bare(path: str) -> tuple[str, ...]:
+    """The parts, without the empty one behind a last slash."""
+    parts = segments(path)
+    return parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts
+
+
+def _shape(parts: tuple[str, ...]) -> tuple[int, int]:
+    return len(parts), parts.index(_HASH) if _HASH in parts else -1
+
+
+def _opened(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple("*" if is_an_id(part) else part for part in parts)
+
+
+def _part(parts: tuple[str, ...], opened: Collection[int], at: int = -1) -> str:
+    varies = len(set(parts)) > 1 or is_an_id(parts[0]) or at in opened
+    return _ANYTHING if varies else re2.escape(parts[0])
+
+
+def _written(every: Sequence[tuple[str, ...]], written: Sequence[str], query: str) -> str:
     if _HASH not in every[0]:
-        return f"^{'/'.join(written)}(?:[?#].*)?$"
+        rest = f"\\?(?:[^#]*&)?{query}" if query else "(?:[?#].*)?"
+        return f"^{'/'.join(written)}/?{rest}$"
     at = every[0].index(_HASH)
     route = "".join(f"/{part}" for part in written[at + 1 :])
-    return f"^{'/'.join(written[:at])}(?:\\?[^#]*)?#!?{route}(?:\\?.*)?$"
+    asked = (
+        f"\\?(?:[^#]*&)?{query.removesuffix('(?:[&#].*)?').removesuffix('.*')}[^#]*"
+        if query
+        else "(?:\\?[^#]*)?"
+    )
+    return f"^{'/'.join(written[:at])}/?{asked}#!?{route}/?(?:\\?.*)?$"
 
 
-def _varies(parts: tuple[str, ...]) -> bool:
-    return len(set(parts)) > 1 or is_an_id(parts[0])
+def _split(path: str) -> SplitResult:
+    """What cannot be an address (`//[`) is all path."""
+    try:
+        return urlsplit(path)
+    except ValueError:
+        return SplitResult("", "", path, "", "")
