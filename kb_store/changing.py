@@ -259,18 +259,27 @@ class Keeping:
         self._proposals, self._knowledge, self._replace = proposals, knowledge, replace
         self.lost: tuple[Proposal, ...] = ()
         """After the check: what the load gives up."""
+        self.taken_over: tuple[Proposal, ...] = ()
+        """... and what it says that waited for a decision: whoever wrote it into files has decided."""
 
     async def __call__(self) -> None:
         """Raises `LearnedWouldBeLost` unless it may be."""
         website_id = self._knowledge.website.website_id
-        self.lost = await lost_with(self._proposals, self._knowledge)
+        kept = await self._proposals.proposals(website_id)
+        self.lost = _lost(kept, self._knowledge)
+        self.taken_over = tuple(
+            each for each in kept if each.status == "proposed" and holds(self._knowledge, each.change)
+        )
         if self.lost and not self._replace:
             raise LearnedWouldBeLost(website_id, [(each, self._instead(each)) for each in self.lost])
 
     async def conclude(self) -> None:
-        """Once it is loaded: what was given up is called so, and asked about no more."""
+        """Once it is loaded: what was given up or taken over is called so, and asked about no more."""
+        now = datetime.now(UTC)
         for each in self.lost:
-            await self._proposals.decide(each.website_id, each.proposal_id, "replaced", datetime.now(UTC))
+            await self._proposals.decide(each.website_id, each.proposal_id, "replaced", now)
+        for each in self.taken_over:
+            await self._proposals.decide(each.website_id, each.proposal_id, "accepted", now)
 
     def _instead(self, proposal: Proposal) -> Any:
         try:
@@ -281,8 +290,12 @@ class Keeping:
 
 async def lost_with(proposals: ProposalStore, knowledge: KnowledgeBase) -> tuple[Proposal, ...]:
     """The accepted proposals that this knowledge would not have. Later ones hide earlier ones."""
+    return _lost(await proposals.proposals(knowledge.website.website_id), knowledge)
+
+
+def _lost(proposals: Sequence[Proposal], knowledge: KnowledgeBase) -> tuple[Proposal, ...]:
     newest: dict[str, Proposal] = {}
-    for each in await proposals.proposals(knowledge.website.website_id):
+    for each in proposals:
         if each.status == "accepted":
             known = newest.get(each.change.about)
             if known is None or _decided(known) <= _decided(each):

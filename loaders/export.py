@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +96,18 @@ def _named(knowledge: KnowledgeBase) -> Iterator[tuple[str, Document]]:
         if document is knowledge.website:
             yield f"{WEBSITE_STEM}.yaml", document
             continue
-        stem = document.local_id
-        if not _SAFE_NAME.fullmatch(stem) or f"{document.kind}/{stem.casefold()}" in taken:
-            digest = hashlib.sha256(stem.encode()).hexdigest()[:12]
-            stem = f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', stem)[:100].lstrip('._-')}-{digest}"
+        stem = stem_of(document, taken)
         taken.add(f"{document.kind}/{stem.casefold()}")
         yield f"{FOLDER_OF[document.kind]}/{stem}.yaml", document
+
+
+def stem_of(document: Document, taken: Container[str] = ()) -> str:
+    """What a document's file is called, without its ending. `taken`: `kind/name`, in lower case."""
+    stem = document.local_id
+    if not _SAFE_NAME.fullmatch(stem) or f"{document.kind}/{stem.casefold()}" in taken:
+        digest = hashlib.sha256(stem.encode()).hexdigest()[:12]
+        stem = f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', stem)[:100].lstrip('._-')}-{digest}"
+    return stem
 
 
 def _strangers(path: Path) -> list[Path]:

@@ -103,11 +103,25 @@ def read_file(path: Path, source: str) -> Any:
     return data
 
 
-def to_yaml(data: Any) -> str:
-    """Canonical YAML: keys in the order given, block style; reads back as the same data."""
+def to_yaml(data: Any, *, compact: bool = False, flow: bool = False) -> str:
+    """Canonical YAML: keys in the order given, block style; reads back as the same data.
+
+    `compact`: what holds nothing nested stands on one line, as people write it; `flow`: all on one line.
+    """
+    if compact and isinstance(data, dict) and data:  # its own keys are lines all the same
+        parts = ({key: value} for key, value in data.items())
+        return "".join(_dumped(each, None if _is_nested(each) else False, 100) for each in parts)
+    return _dumped(data, None if compact else flow, 1_000_000 if flow else 100)
+
+
+def _is_nested(data: dict[str, Any]) -> bool:
+    return any(isinstance(value, dict | list) for value in data.values())
+
+
+def _dumped(data: Any, flow: bool | None, width: int) -> str:
     return str(
         yaml.dump(
-            data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100
+            data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=flow, width=width
         )
     )
 

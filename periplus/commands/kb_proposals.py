@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,10 +15,14 @@ from rich.table import Table
 
 from kb_schema.documents import did_you_mean
 from kb_schema.proposals import CONFIRMED_BY, Proposal, Seen
-from kb_store import Stores, deciding
+from kb_store import NoSuchWebsite, Stores, deciding, read_knowledge
 from kb_store.changing import NothingToChange, ScreenMissing
 from kb_store.deciding import AlreadyAccepted, ScreenFirst, in_order_of_need
+from loaders import read_knowledge_folder
+from loaders.applying import Applied, apply_changes
 from loaders.diff import changes_between
+from loaders.escaping import one_line
+from loaders.proposal_files import read_proposals, write_proposals
 from periplus.commands.changes import change_line
 from periplus.commands.wording import print_json
 from periplus.errors import UserError
@@ -36,6 +41,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for script
 Website = Annotated[
     str | None,
     typer.Option("--website", "-w", metavar="ID", help="Of this website only.", show_default=False),
+]
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write into the files of this knowledge base, and not into the store.",
+        show_default=False,
+    ),
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="As [bold]list[/] shows it.", show_default=False)]
 Ids = Annotated[
@@ -123,18 +136,23 @@ def accept(
         bool, typer.Option("--confirmed", help=f"All that {CONFIRMED_BY} more runs speak for than against.")
     ] = False,
     website: Website = None,
+    into: Into = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make proposals part of the knowledge, each as a new generation.
+    """Make proposals part of the knowledge, each as a new generation; or write them into your files.
 
-    Example: [cyan]periplus kb proposals accept 9ab69ec7052b[/]
+    Example: [cyan]periplus kb proposals accept 9ab69ec7052b --into kb/[/]
 
-    [bold]periplus kb export[/] then shows them; take them over into your files.
+    Without --into, [bold]periplus kb export[/] shows them; take them over into your files.
     """
     if bool(proposal_ids) == confirmed:
         raise UserError("name proposals, or say --confirmed", fix="`periplus kb proposals list` shows them")
+    if into is not None:
+        chosen = asyncio.run(_chosen_only(proposal_ids or [], website, mongodb_url, arangodb_url))
+        _tell_applied(into, chosen, _written_into(into, chosen), as_json=as_json)
+        return
     done = asyncio.run(_accept(proposal_ids or [], website, mongodb_url, arangodb_url))
     if as_json:
         print_json(out, [{"generation": generation, **_json(each)} for each, generation in done])
@@ -148,6 +166,70 @@ def accept(
         )
     if not done:
         out.print("no confirmed proposals wait for a decision")
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write.", show_default=False)],
+    *,
+    website: Website = None,
+    everything: Annotated[bool, typer.Option("--all", help="Those already decided, too.")] = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
+) -> None:
+    """Write proposals as files, to be looked at in a branch: one each, with its evidence.
+
+    Example: [cyan]periplus kb proposals export proposals/ --website spadeworks[/]
+
+    Decisions written in files that are there stay. [bold]apply[/] does what was decided.
+    """
+    try:
+        names = asyncio.run(_export(folder, website, everything, mongodb_url, arangodb_url))
+    except OSError as exc:
+        raise UserError(
+            f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"
+        ) from exc
+    number = f"{len(names)} proposal{'' if len(names) == 1 else 's'}"
+    out.print(f"[green]wrote[/] {number} to {escape(str(folder))}", soft_wrap=True, highlight=False)
+
+
+@app.command()
+def apply(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="As [bold]export[/] wrote it.", show_default=False)
+    ],
+    *,
+    into: Into = None,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do what was decided in files: accept and reject in the store, or write into your files.
+
+    Example: [cyan]periplus kb proposals apply proposals/ --into kb/[/]
+
+    Undecided ones are left as they are. Proposals that the store does not know are made known to it.
+    """
+    decided = read_proposals(folder)
+    accepted = [each.said.proposal for each in decided if each.said.decision == "accept"]
+    if into is not None:
+        _tell_applied(into, accepted, _written_into(into, accepted), as_json=as_json)
+        return
+    rejected = [each.said.proposal for each in decided if each.said.decision == "reject"]
+    done = asyncio.run(_apply(accepted, rejected, mongodb_url, arangodb_url))
+    if as_json:
+        print_json(out, [_json(each) for each in done])
+        return
+    for each in done:
+        colour = "green" if each.status == "accepted" else "yellow"
+        out.print(
+            f"[{colour}]{each.status}[/] {each.proposal_id} {escape(one_line(each.change.about))}",
+            soft_wrap=True,
+            highlight=False,
+        )
+    left = len(decided) - len(accepted) - len(rejected)
+    if left or not done:
+        out.print(f"{left} undecided", highlight=False)
 
 
 @app.command()
@@ -209,15 +291,80 @@ async def _accept(
     ids: Sequence[str], website: str | None, mongodb_url: str | None, arangodb_url: str | None
 ) -> list[tuple[Proposal, int | None]]:
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        if ids:
-            chosen = await _found(stores, ids)
-        else:
-            known = await stores.proposals.proposals(website)
-            chosen = [each for each in known if each.status == "proposed" and each.confirmed]
-        for each in chosen:
-            if website not in (None, each.website_id):
-                raise UserError(f"{each.proposal_id} is of {each.website_id!r}", fix="leave out --website")
+        chosen = await _chosen(stores, ids, website)
         return [await _accepted(stores, each) for each in in_order_of_need(chosen)]
+
+
+async def _chosen(stores: Stores, ids: Sequence[str], website: str | None) -> list[Proposal]:
+    """Those that are named, or all that are confirmed."""
+    if not ids:
+        known = await stores.proposals.proposals(website)
+        return [each for each in known if each.status == "proposed" and each.confirmed]
+    chosen = await _found(stores, ids)
+    for each in chosen:
+        if website not in (None, each.website_id):
+            raise UserError(f"{each.proposal_id} is of {each.website_id!r}", fix="leave out --website")
+    return chosen
+
+
+async def _chosen_only(
+    ids: Sequence[str], website: str | None, mongodb_url: str | None, arangodb_url: str | None
+) -> list[Proposal]:
+    async with open_chosen(mongodb_url, arangodb_url) as stores:
+        return await _chosen(stores, ids, website)
+
+
+async def _export(
+    folder: Path, website: str | None, everything: bool, mongodb_url: str | None, arangodb_url: str | None
+) -> list[str]:
+    async with open_chosen(mongodb_url, arangodb_url) as stores:
+        kept = await stores.proposals.proposals(website)
+        chosen = [each for each in kept if everything or each.status == "proposed"]
+        names: list[str] = []
+        for website_id in dict.fromkeys(each.website_id for each in chosen):
+            own = [each for each in chosen if each.website_id == website_id]
+            try:
+                knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
+            except NoSuchWebsite:
+                names += write_proposals(own, folder)
+            else:
+                names += write_proposals(own, folder, knowledge)
+        return names
+
+
+async def _apply(
+    accepted: Sequence[Proposal],
+    rejected: Sequence[Proposal],
+    mongodb_url: str | None,
+    arangodb_url: str | None,
+) -> list[Proposal]:
+    async with open_chosen(mongodb_url, arangodb_url) as stores:
+        for each in (*accepted, *rejected):
+            await stores.proposals.support(each, None)
+            for support in each.supports:
+                await stores.proposals.support(each, support)
+        done = [(await _accepted(stores, each))[0] for each in in_order_of_need(accepted)]
+        return [*done, *await _rejected(stores, rejected)]
+
+
+def _written_into(folder: Path, proposals: Sequence[Proposal]) -> Applied:
+    """The changes made in the files of a knowledge base's folder."""
+    website_id = read_knowledge_folder(folder)[0].website.website_id
+    for each in proposals:
+        if each.website_id != website_id:
+            raise UserError(
+                f"{each.proposal_id} is of {each.website_id!r}, {folder} of {website_id!r}",
+                fix="name the folder of that website",
+            )
+    try:
+        return apply_changes(folder, [each.change for each in in_order_of_need(proposals)])
+    except ScreenMissing as exc:
+        fix = f"accept the proposal of the screen {exc.screen_id!r} with it"
+        raise UserError(str(exc), fix=fix) from exc
+    except NothingToChange as exc:
+        raise UserError(str(exc), fix="leave that proposal out, or reject it") from exc
+    except OSError as exc:
+        raise UserError(f"{folder} cannot be written: {exc.strerror or exc}") from exc
 
 
 async def _accepted(stores: Stores, proposal: Proposal) -> tuple[Proposal, int | None]:
@@ -239,14 +386,46 @@ async def _accepted(stores: Stores, proposal: Proposal) -> tuple[Proposal, int |
 
 async def _reject(ids: Sequence[str], mongodb_url: str | None, arangodb_url: str | None) -> list[Proposal]:
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        try:
-            return await deciding.reject(stores, await _found(stores, ids))
-        except AlreadyAccepted as exc:
-            fix = "load files without it: `periplus kb load DIR --replace-learned`"
-            raise UserError(str(exc), fix=fix) from exc
+        return await _rejected(stores, await _found(stores, ids))
+
+
+async def _rejected(stores: Stores, proposals: Sequence[Proposal]) -> list[Proposal]:
+    now = [await stores.proposals.proposal(each.website_id, each.proposal_id) or each for each in proposals]
+    try:
+        return await deciding.reject(stores, now)
+    except AlreadyAccepted as exc:
+        fix = "load files without it: `periplus kb load DIR --replace-learned`"
+        raise UserError(str(exc), fix=fix) from exc
 
 
 # -- showing -------------------------------------------------------------------------------------
+
+
+def _tell_applied(folder: Path, chosen: Sequence[Proposal], done: Applied, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            out,
+            {
+                "proposals": [each.proposal_id for each in chosen],
+                "changed": list(done.changed),
+                "added": list(done.added),
+                "held": [each.about for each in done.held],
+            },
+        )
+        return
+    for word, names in (("changed", done.changed), ("added", done.added)):
+        for name in names:
+            out.print(f"[green]{word}[/] {escape(str(folder / name))}", soft_wrap=True, highlight=False)
+    for each in done.held:
+        out.print(f"was so already: {escape(one_line(each.about))}", soft_wrap=True, highlight=False)
+    if done.changed or done.added:
+        out.print(
+            f"[dim]periplus kb load {escape(str(folder))}[/] makes it knowledge, and the proposals accepted",
+            soft_wrap=True,
+            highlight=False,
+        )
+    elif not done.held:
+        out.print("nothing to write")
 
 
 def _seen_line(seen: Seen) -> str:

@@ -179,3 +179,61 @@ def test_a_way_to_a_screen_nobody_proposed_says_what_is_missing(periplus, folder
     assert code == 2
     assert "there is no screen 'reports' (yet)" in err
     assert f"periplus kb proposals reject {way}" in err
+
+
+def test_proposals_are_decided_in_files_and_what_was_decided_is_done(periplus, folder, data_dir, tmp_path):
+    way, screen, healed = kept(data_dir, TO_REPORTS), kept(data_dir, REPORTS), propose(data_dir, "#healed")
+    branch = tmp_path / "proposals"
+    assert "wrote 3 proposals" in periplus("kb", "proposals", "export", branch)[1]
+    files = {each.name.rpartition("-")[2].removesuffix(".yaml"): each for each in branch.iterdir()}
+    assert set(files) == {way, screen, healed}
+    text = files[healed].read_text()
+    assert text.startswith("# Selector of screen_0.go of shop\n# 3 runs speak for it, 0 against\n")
+    for told in ("decision: undecided", "picture: pages/p1.jpg", "note: '[healed]'", '"#go"'.strip('"')):
+        assert told in text
+    for name, decision in ((way, "accept"), (screen, "accept"), (healed, "reject")):
+        files[name].write_text(files[name].read_text().replace("undecided", decision, 1))
+    assert periplus("kb", "proposals", "export", branch)[0] == 0
+    assert "decision: reject" in files[healed].read_text()
+    code, out, _ = periplus("kb", "proposals", "apply", branch)
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines()] == [
+        ["accepted", screen], ["accepted", way], ["rejected", healed],
+    ]  # fmt: skip
+    assert "no proposals wait" in periplus("kb", "proposals", "list")[1]
+
+
+def test_an_accepted_one_is_written_into_the_files_and_loading_them_accepts_it(
+    periplus, folder, data_dir, tmp_path
+):
+    name = propose(data_dir, "#healed")
+    before = (folder / "screens/screen_0.yaml").read_text()
+    code, out, _ = periplus("kb", "proposals", "accept", name, "--into", folder)
+    assert code == 0
+    assert "changed" in out
+    assert "periplus kb load" in out
+    after = (folder / "screens/screen_0.yaml").read_text()
+    assert after == before.replace("'#go'", "'#healed'")
+    assert "screen_0.go" in periplus("kb", "proposals", "list")[1]
+    assert periplus("kb", "load", folder)[0] == 0
+    listed = json.loads(periplus("kb", "proposals", "list", "--all", "--json")[1])
+    assert [each["status"] for each in listed] == ["accepted"]
+    again = json.loads(periplus("kb", "proposals", "accept", name, "--into", folder, "--json")[1])
+    assert (again["changed"], again["held"]) == ([], ["selector of screen_0.go"])
+
+
+def test_a_file_that_is_no_proposal_any_more_is_refused_with_its_place(periplus, folder, data_dir, tmp_path):
+    propose(data_dir, "#healed")
+    branch = tmp_path / "proposals"
+    periplus("kb", "proposals", "export", branch)
+    (file,) = branch.iterdir()
+    text = file.read_text()
+    for edit, told in (("#healed", "not the one that was proposed"), ("decision: undecided", "$.decision")):
+        file.write_text(text.replace(edit, edit[:-1] + "x"))
+        code, _, err = periplus("kb", "proposals", "apply", branch)
+        assert code == 2
+        assert file.name in " ".join(err.split())
+        assert told in " ".join(err.split())
+    code, _, err = periplus("kb", "proposals", "apply", tmp_path / "nothing")
+    assert code == 2
+    assert "there is no such folder" in err

@@ -1,0 +1,162 @@
+"""Proposals as files for a branch: one YAML a proposal, with its evidence, and a place to write the decision.
+
+Whoever reviews reads the file in a pull request and says `decision: accept` or `reject`. Not here: doing
+what was decided (`kb_store.deciding`), and editing a knowledge base's files (`loaders.applying`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import JsonValue, ValidationError
+
+from kb_schema import KnowledgeBase, KnowledgeError, Problem
+from kb_schema.base import LocalId, Model
+from kb_schema.proposals import Change, Proposal, Support, proposal_id
+from kb_schema.runs import Moment
+from loaders.diff import changes_between
+from loaders.diff_words import described, plain
+from loaders.escaping import one_line
+from loaders.layout import SUFFIXES
+from loaders.text import read_file, to_yaml
+
+Decision = Literal["undecided", "accept", "reject"]
+MOST_FILES = 10_000
+_MOST_SHOWN = 20
+_LONGEST = 160
+
+
+class ProposalFile(Model):
+    """What a file says."""
+
+    decision: Decision = "undecided"
+    proposal_id: str
+    website_id: LocalId
+    proposed_at: Moment
+    change: Change
+    before: JsonValue = None
+    runs: tuple[Support, ...] = ()
+
+    @property
+    def proposal(self) -> Proposal:
+        """As stores keep it."""
+        return Proposal(
+            proposal_id=self.proposal_id,
+            website_id=self.website_id,
+            change=self.change,
+            before=self.before,
+            proposed_at=self.proposed_at,
+            supports=self.runs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A file, and what it says."""
+
+    name: str
+    said: ProposalFile
+
+
+def write_proposals(
+    proposals: Sequence[Proposal], folder: Path, knowledge: KnowledgeBase | None = None
+) -> list[str]:
+    """Write each proposal as a file; returns their names. A decision that is written in one already stays.
+
+    Raises `KnowledgeError` where such a file is no proposal any more, `OSError` where the disk refuses.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for proposal in proposals:
+        name = file_name(proposal)
+        path = folder / name
+        decision: Decision = read_proposal(path, name).decision if path.exists() else "undecided"
+        path.write_text(to_text(proposal, decision, knowledge), encoding="utf-8", newline="\n")
+        names.append(name)
+    return names
+
+
+def file_name(proposal: Proposal) -> str:
+    """`screen-reports-9ab69ec7052b.yaml`: what it is about, and its id."""
+    about = re.sub(r"[^A-Za-z0-9]+", "-", proposal.change.about).strip("-").lower()[:60].rstrip("-")
+    return f"{about}-{proposal.proposal_id}.yaml"
+
+
+def to_text(
+    proposal: Proposal, decision: Decision = "undecided", knowledge: KnowledgeBase | None = None
+) -> str:
+    """The file: what it is about in words as comments, then the data."""
+    data: dict[str, Any] = {
+        "decision": decision,
+        "proposal_id": proposal.proposal_id,
+        "website_id": proposal.website_id,
+        "proposed_at": proposal.proposed_at.isoformat(),
+        "change": {"type": proposal.change.type, **proposal.change.to_json()},
+        **({} if proposal.before is None else {"before": proposal.before}),
+        "runs": [each.model_dump(mode="json", exclude_defaults=True) for each in proposal.supports],
+    }
+    comments = [*_words(proposal, knowledge), "Write `decision: accept` or `decision: reject`, then",
+                "`periplus kb proposals apply` does it."]  # fmt: skip
+    return "".join(f"# {one_line(line, 400)}\n" for line in comments) + to_yaml(data, compact=True)
+
+
+def _words(proposal: Proposal, knowledge: KnowledgeBase | None) -> list[str]:
+    """What would change, in words."""
+    lines = [f"{proposal.change.about[:1].upper()}{proposal.change.about[1:]} of {proposal.website_id}"]
+    if knowledge is not None and proposal.change.type == "transition":
+        lines.append(plain(described(proposal.change.transition, knowledge)))
+    lines.append(f"{proposal.succeeded} runs speak for it, {proposal.failed} against")
+    what = proposal.change.type
+    changes = list(changes_between({what: proposal.before}, {what: proposal.change.said}))
+    if proposal.before is not None:
+        for change in changes[:_MOST_SHOWN]:
+            before, after = (one_line(str(each), _LONGEST) for each in (change.before, change.after))
+            lines.append(f"{change.path}: {before} -> {after}")
+        if len(changes) > _MOST_SHOWN:
+            lines.append(f"and {len(changes) - _MOST_SHOWN} more values")
+    return lines
+
+
+def read_proposals(folder: Path) -> list[Decided]:
+    """Every proposal of a folder, by name. Raises `KnowledgeError` with every problem of every file."""
+    if not folder.is_dir():
+        message = "is not a folder" if folder.exists() else "there is no such folder"
+        raise KnowledgeError(
+            [Problem(message, source=str(folder), fix="`periplus kb proposals export` writes one")]
+        )
+    files = [file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file()]
+    problems: list[Problem] = []
+    found = []
+    for file in files[:MOST_FILES]:
+        try:
+            found.append(Decided(file.name, read_proposal(file, file.name)))
+        except KnowledgeError as exc:
+            problems += exc.problems
+    if len(files) > MOST_FILES:
+        problems.append(Problem(f"holds more than {MOST_FILES:,} files", source=str(folder)))
+    if problems:
+        raise KnowledgeError(problems)
+    return found
+
+
+def read_proposal(path: Path, name: str) -> ProposalFile:
+    """One file. Raises `KnowledgeError` with the place of each mistake in it."""
+    data = read_file(path, name)
+    try:
+        said = ProposalFile.model_validate(data)
+    except ValidationError as exc:
+        fix = "write the file anew with `periplus kb proposals export`"
+        raise KnowledgeError([
+            Problem(each["msg"], path="$" + "".join(f".{part}" for part in each["loc"]), source=name, fix=fix)
+            for each in exc.errors()[:10]
+        ]) from exc  # fmt: skip
+    if said.proposal_id != proposal_id(said.website_id, said.change):
+        fix = "decide on what was proposed; what you want instead, write into the files of the knowledge base"
+        raise KnowledgeError(
+            [Problem("the change is not the one that was proposed", path="$.change", source=name, fix=fix)]
+        )
+    return said
