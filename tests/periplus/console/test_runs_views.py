@@ -1,0 +1,430 @@
+"""What the console's pages about runs, proposals, reports and health show, from records alone."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.run_log import digest_of
+from agent.verifying.reporting.verdicts import write_verdict
+from kb_schema.answers import Cause, Explanation
+from kb_schema.proposals import Proposal, SelectorChange, Support
+from kb_schema.runs import Artifact, RunStatus, StoredRun, StoredStep
+from kb_schema.selectors import Selector
+from kb_schema.storage import StoredEvent
+from kb_schema.traces import ExecutionTrace, TraceActionResult, TraceStep
+from kb_schema.verification import ExecutedStep, HealEvent, RootCause, Summary, VerdictReport
+from periplus.console import proposals_views, reports_views, runs_left
+from periplus.console.runs_listing import PER_PAGE, Choice, chosen, runs_page
+from periplus.console.runs_views import Recorded, run_page, selector_text
+from periplus.console.runs_why import why
+from periplus.console.runs_words import plain, short, size, when
+from periplus.console.stores import disk_of
+
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+TODAY = NOON.date()
+JPEG = b"\xff\xd8\xff\xe0 a picture"
+
+
+def _run(run_id="r1", **more):
+    said = {"url": "http://x/", "started_at": NOON, "website_id": "shop", "kind": "task", "subject": "buy"}
+    return StoredRun(run_id=run_id, **{**said, **more})
+
+
+def _step(index, step_id, *, at=0.0, status="success", **more):
+    said = {"action": "click", "task_id": "buy", "duration_ms": 5, "run_id": "r1"}
+    return StoredStep(
+        step_idx=index,
+        step_id=step_id,
+        status=status,
+        executed_at=NOON + timedelta(seconds=at),
+        **{**said, **more},
+    )
+
+
+def _event(seq, kind, **data):
+    return StoredEvent(run_id="r1", seq=seq, type=kind, data=data, at=NOON)
+
+
+# -- lists -----------------------------------------------------------------------------------------
+
+
+def _many():
+    return [
+        _run(
+            f"r{number}", started_at=NOON - timedelta(hours=number), website_id="shop" if number % 2 else "bank",
+            kind="demo" if number % 5 == 0 else "task", status=RunStatus.FAILURE if number % 3 == 0 else RunStatus.SUCCESS,
+        )
+        for number in range(90)
+    ]  # fmt: skip
+
+
+def _listed(choice, runs=None):
+    runs = _many() if runs is None else runs
+    fitting = chosen(runs, choice, TODAY)
+    return runs_page(fitting, choice, today=TODAY, steps={}, looked_at=len(runs), sites=["bank", "shop"])
+
+
+def test_runs_are_chosen_by_everything_that_is_asked_for_at_once():
+    page = _listed(Choice("shop", "task", "failed", "yesterday"))
+    assert page.rows
+    for row in page.rows:
+        assert (row.site, row.kind, row.outcome) == ("shop", "task", "failed")
+        assert row.began.text.startswith("yesterday")
+
+
+def test_pages_of_the_list_have_each_run_once_and_their_links_lead_on():
+    seen, choice = [], Choice(outcome="worked")
+    while True:
+        page = _listed(choice)
+        seen += [row.run_id for row in page.rows]
+        assert len(page.rows) <= PER_PAGE
+        assert page.last - page.first + 1 == len(page.rows)
+        if page.next is None:
+            break
+        assert f"page={choice.page + 1}" in page.next
+        assert "outcome=worked" in page.next
+        choice = Choice(outcome="worked", page=choice.page + 1)
+    assert len(seen) == len(set(seen)) == page.found == 60
+    assert _listed(Choice(page=99)).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("day", "meant"),
+    [
+        ("today", TODAY),
+        ("yesterday", TODAY - timedelta(days=1)),
+        ("2026-11-03", date(2026, 11, 3)),
+        ("x", None),
+        ("", None),
+    ],
+)
+def test_a_day_is_a_word_or_a_date_and_else_any(day, meant):
+    assert Choice(day=day).on(TODAY) == meant
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_asked_for_as_a_day_is_answered(day):
+    assert _listed(Choice(day=day)).looked_at == 90
+
+
+@given(st.text(max_size=60), st.integers(1, 50))
+def test_a_shortened_text_is_never_longer_than_it_may_be(text, longest):
+    assert len(short(text, longest)) <= longest
+    assert short(text, 60) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (1_500_000, "1.5 MB"),
+        (2_000_000_000, "2.0 GB"),
+        (5 * 10**12, "5.0 TB"),
+    ],
+)
+def test_sizes_are_said_as_file_managers_do(number, said):
+    assert size(number) == said
+
+
+def test_moments_are_said_from_today_and_in_utc():
+    zone = datetime(2026, 11, 22, 1, 30, tzinfo=UTC).astimezone()
+    assert when(zone, TODAY).text == "today 01:30 UTC"
+    assert when(NOON - timedelta(days=1), TODAY).text == "yesterday 12:00 UTC"
+    assert when(NOON - timedelta(days=2), TODAY).text == "2026-11-20 12:00 UTC"
+
+
+# -- a run -----------------------------------------------------------------------------------------
+
+
+def test_what_was_done_on_the_page_stands_at_the_step_that_did_it():
+    # A line of a trace is written when the action after it is over.
+    actions = [("fill", "name", 2.5), ("click", "menu", 3.5), ("click", "save", 9.0)]
+    trace = ExecutionTrace(
+        trace_id="t",
+        steps=tuple(
+            TraceStep(
+                action_type=kind, metadata={"element": element}, timestamp=NOON + timedelta(seconds=at),
+                html_before="<p>", args={"value": "Ada"} if kind == "fill" else None,
+                result=TraceActionResult(error="covered" if element == "save" else None),
+            )
+            for kind, element, at in actions
+        ),
+    )  # fmt: skip
+    steps = [
+        _step(0, "fill_name", at=1),
+        _step(1, "open_menu", at=3),
+        _step(2, "save", at=4, status="failed"),
+    ]
+    page = run_page(Recorded(_run(), steps, trace=trace), TODAY)
+    assert [[each.said for each in step.done] for step in page.steps] == [
+        ["fill name"],
+        ["click menu"],
+        ["click save"],
+    ]
+    assert page.steps[0].done[0].value == "Ada"
+    assert page.steps[2].done[0].error == "covered"
+    assert page.steps[2].done[0].before == 2
+    assert page.steps[2].done[0].after is None
+    assert page.failed_step is page.steps[2]
+
+
+def test_what_was_told_on_the_way_stands_at_its_step_and_tries_are_counted():
+    events = [
+        _event(0, "input_resolved", task_id="buy", name="password", source="given"),
+        _event(1, "replanned", task_id="buy", step_id="pay", approach="other_path", detail="by the menu", attempt=1),
+        _event(2, "step_ended", task_id="buy", step_id="pay", status="failed"),
+        _event(3, "overlay_dismissed", overlay_id="cookie_banner"),
+        _event(4, "element_used", element_id="pay_button", healed_selector={"strategies": [{"type": "id", "value": "p"}]},
+               score=0.8, succeeded=True),
+        _event(5, "step_ended", task_id="buy", step_id="pay", status="done"),
+        _event(6, "said.words", of=1, text="what a visitor said"),
+    ]  # fmt: skip
+    page = run_page(Recorded(_run(), [_step(0, "pay", status="failed"), _step(1, "pay")], events), TODAY)
+    assert page.steps[0].instead == ("other path: by the menu",)
+    assert page.steps[1].notes == ("cookie banner was in the way and was closed",)
+    assert page.steps[1].mended[0].after == "id p"
+    assert [step.attempt for step in page.steps] == [1, 2]
+    assert page.inputs == (("password", "given"),)
+    assert "visitor" not in repr(page)
+
+
+def test_a_run_whose_events_are_forgotten_still_tells_what_was_mended_by_its_proposal():
+    change = SelectorChange(
+        type="selector", screen_id="cart", element_id="pay_button",
+        selector=Selector.model_validate({"strategies": [{"type": "id", "value": "pay-now"}]}),
+    )  # fmt: skip
+    said = {"proposal_id": "abc", "website_id": "shop", "change": change, "proposed_at": NOON}
+    mine = Proposal(
+        before={"strategies": [{"type": "id", "value": "pay"}]},
+        supports=(Support(run_id="r1", at=NOON, score=0.9),),
+        **said,
+    )
+    others = Proposal(**{**said, "proposal_id": "def"}, supports=(Support(run_id="r2", at=NOON),))
+    page = run_page(Recorded(_run(), [_step(0, "pay")], proposals=[mine, others]), TODAY)
+    ((mended),) = page.mended
+    assert (mended.before, mended.after, mended.proposal_id, mended.how) == (
+        "id pay",
+        "id pay-now",
+        "abc",
+        "90% alike",
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        ("#a", "#a"),
+        (None, ""),
+        ({"strategies": [{"type": "css", "value": "#a"}, {"type": "id", "value": "b"}]}, "css #a"),
+        ({"strategies": [{"type": "role", "role": "button", "name": "Pay"}]}, "role role button, name Pay"),
+        ({"strategies": []}, ""),
+        ([1], ""),
+    ],
+)
+def test_a_selector_is_said_by_its_first_strategy(selector, said):
+    assert selector_text(selector) == said
+
+
+# -- why -------------------------------------------------------------------------------------------
+
+
+def _why(run, steps=(), **more):
+    page = run_page(Recorded(run, steps), TODAY)
+    return why(page, run, **more)
+
+
+def test_why_a_run_failed_is_one_sentence_with_the_likeliest_cause_and_what_to_do():
+    run = _run(status=RunStatus.FAILURE, error="gate: covered")
+    steps = [
+        _step(0, "pay", status="failed", element="pay_button"),
+        _step(1, "pay", status="failed", element="pay_button"),
+    ]
+    explained = Explanation(
+        website_id="shop", error="element_covered",
+        causes=(Cause(cause="covered_by_overlay", message="'cookies' lies over the page", confidence=0.9),),
+    )  # fmt: skip
+    told = _why(run, steps, explained=explained)
+    assert told.sentence == (
+        "It failed at “pay” (step 2, click: pay button, at try 2): 'cookies' lies over the page."
+    )
+    assert "overlay" in told.to_do
+    assert told.error == "gate: covered"
+
+
+def test_what_no_cause_explains_is_told_by_its_error_and_the_hint():
+    run = _run(
+        status=RunStatus.NEEDS_PERSON, error="step 'a': step 'a': no value for boat_name", hint="give it"
+    )
+    unknown = Explanation(
+        website_id="shop", error="unknown", causes=(Cause(cause="unknown", message="-", confidence=0.1),)
+    )
+    told = _why(run, explained=unknown)
+    assert told.sentence == "It stopped because it needs a person: step 'a': no value for boat_name."
+    assert told.to_do == "give it"
+
+
+def test_a_verdicts_root_cause_comes_before_what_else_is_found():
+    run = _run(
+        kind="verification", req_id="R", status=RunStatus.FAILURE, rca_class="app_defect", rca_message="m"
+    )
+    root = RootCause(
+        class_="app_defect", confidence=0.8, message="the total is wrong", recommendation="tell them"
+    )
+    told = _why(run, root=root)
+    assert told.sentence == "It failed: the total is wrong."
+    assert (told.causes[0].kind, told.to_do) == ("app defect", "tell them")
+
+
+@pytest.mark.parametrize(
+    ("status", "evidence", "said"),
+    [
+        (RunStatus.SUCCESS, "verified", "It worked, and what it was for was seen to have happened."),
+        (RunStatus.SUCCESS, "unverified", "It worked; nothing was stated that could be checked."),
+        (
+            None,
+            None,
+            "It has no end: it is going on, or its process was killed; the last step that ended is 1, “pay”.",
+        ),
+    ],
+)
+def test_what_did_not_fail_says_what_it_rests_on(status, evidence, said):
+    assert _why(_run(status=status, evidence=evidence), [_step(0, "pay")]).sentence == said
+
+
+@given(st.text(max_size=300))
+def test_an_error_is_said_in_one_line(text):
+    assert "\n" not in plain(text)
+
+
+# -- what is left ----------------------------------------------------------------------------------
+
+
+def _verdict(folder, shot):
+    step = ExecutedStep(
+        step_idx=0, element="e", action="click", status="success", timestamp=NOON, screenshot=shot
+    )
+    return VerdictReport(
+        req_id="R", run_id="r1", verdict="pass", timestamp=NOON, summary=Summary(), steps=(step,),
+        rca=RootCause(class_="success", confidence=1, message="fine"),
+        heal_events=(HealEvent(step_idx=0, round=1, success=True, duration_ms=1, before="#a", after="#b"),),
+    )  # fmt: skip
+
+
+def _artifact(path, kind="verdict_report"):
+    place, file_hash, size_bytes = digest_of(path)
+    return Artifact(
+        run_id="r1", name=path.name, artifact_type=kind, file_path=place, file_hash=file_hash, size_bytes=size_bytes,
+        created_at=NOON,
+    )  # fmt: skip
+
+
+def test_pictures_of_a_verification_are_found_beneath_its_verdict_and_nowhere_else(tmp_path):
+    folder = tmp_path / "out"
+    (folder / "screenshots").mkdir(parents=True)
+    (folder / "screenshots" / "1.jpg").write_bytes(JPEG)
+    (folder / "text.jpg").write_text("no picture")
+    (tmp_path / "other.jpg").write_bytes(JPEG)
+    (folder / "linked.jpg").symlink_to(tmp_path / "other.jpg")
+    path = write_verdict(_verdict(folder, "screenshots/1.jpg"), folder)
+    report, where = runs_left.verdict_of([_artifact(path)], "r1")
+    shot = runs_left.picture(where, report.steps[0].screenshot)
+    assert (shot.content, shot.media_type) == (JPEG, "image/jpeg")
+    for name in (
+        "../other.jpg",
+        str(tmp_path / "other.jpg"),
+        "linked.jpg",
+        "text.jpg",
+        "none.jpg",
+        "a\0b",
+        None,
+    ):
+        assert runs_left.picture(where, name) is None
+    page = run_page(Recorded(_run(kind="verification"), [_step(0, "s")], verdict=report), TODAY)
+    assert page.steps[0].picture
+    assert (page.steps[0].mended[0].before, page.steps[0].mended[0].after) == ("#a", "#b")
+
+
+def test_a_verdict_that_was_written_over_since_is_not_told_as_this_runs(tmp_path):
+    path = write_verdict(_verdict(tmp_path, None), tmp_path)
+    kept = _artifact(path)
+    path.write_text(path.read_text().replace('"pass"', '"fail"'))
+    assert runs_left.verdict_of([kept], "r1") is None
+    assert runs_left.found(kept.model_copy(update={"file_path": str(tmp_path / "gone")})) is None
+    other = kept.model_copy(update={"file_path": "/etc/passwd", "file_hash": hashlib.sha256(b"").hexdigest()})
+    assert runs_left.found(other) is None
+
+
+# -- proposals, reports, health --------------------------------------------------------------------
+
+
+def _proposal(number, **more):
+    change = SelectorChange(
+        type="selector", screen_id="cart", element_id=f"e{number}",
+        selector=Selector.model_validate({"strategies": [{"type": "id", "value": "new"}]}),
+    )  # fmt: skip
+    said = {"website_id": "shop", "change": change, "proposed_at": NOON + timedelta(minutes=number)}
+    return Proposal(proposal_id=f"p{number}", **{**said, **more})
+
+
+def test_proposals_that_can_be_accepted_at_once_come_first_and_decided_ones_last():
+    three = tuple(Support(run_id=f"r{number}", at=NOON) for number in range(3))
+    found = proposals_views.rows(
+        [_proposal(1, status="rejected"), _proposal(2), _proposal(3, supports=three), _proposal(4)], TODAY
+    )
+    assert [each.proposal_id for each in found] == ["p3", "p4", "p2", "p1"]
+    assert [each.status for each in found] == ["confirmed", "proposed", "proposed", "rejected"]
+    assert found[1].said == "waits for a decision; 3 more runs would confirm it"
+
+
+def test_a_proposal_shows_every_value_that_would_change():
+    page = proposals_views.page(_proposal(1, before={"strategies": [{"type": "id", "value": "old"}]}), TODAY)
+    assert (page.before, page.after) == ("id old", "id new")
+    assert [(each.before, each.after) for each in page.values] == [('"old"', '"new"')]
+    assert page.sentence == "It would change the selector of cart.e1: 0 runs worked with it, none failed."
+    assert "would add" in proposals_views.page(_proposal(1), TODAY).sentence
+
+
+def test_requirements_stand_as_their_newest_run_says_and_failing_ones_come_first():
+    def verified(run_id, req_id, verdict):
+        return _run(
+            run_id,
+            req_id=req_id,
+            kind="verification",
+            verdict=verdict,
+            rca_message="m",
+            rca_class="app_defect",
+        )
+
+    found = reports_views.standings(
+        [verified("3", "A", "pass"), verified("2", "B", "fail"), verified("1", "A", "fail"), _run("0")], TODAY
+    )
+    assert [(each.req_id, each.verdict, each.past, each.why) for each in found] == [
+        ("B", "fail", (), "m"), ("A", "pass", ("fail",), ""),
+    ]  # fmt: skip
+    assert reports_views.totals(found) == [("pass", 1), ("fail", 1)]
+
+
+def test_reports_are_found_in_the_runs_folder_and_links_out_of_it_are_not_followed(tmp_path):
+    folder = tmp_path / "runs"
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "rehearsal.html").write_text("x")
+    (folder / "a" / "b" / "report.html").write_text("x")
+    (folder / "a" / "other.html").write_text("x")
+    (tmp_path / "report.html").write_text("x")
+    (folder / "out").symlink_to(tmp_path)
+    found = reports_views.left_in(folder, TODAY)
+    assert {each.path for each in found} == {"a/rehearsal.html", "a/b/report.html"}
+    assert reports_views.left_in(tmp_path / "none", TODAY) == []
+
+
+def test_a_disk_says_how_full_it_is(tmp_path):
+    disk = disk_of(tmp_path)
+    assert 0 <= disk.used <= 1
+    assert disk_of(tmp_path / "none") is None
