@@ -15,6 +15,7 @@ from periplus.errors import UserError
 from periplus.listening import base_urls_of, bracketed, listening
 from periplus.logbook import open_logbook
 from periplus.logs import to_stderr
+from periplus.mapping.places import MAPS
 from periplus.mcp_settings import load_mcp_settings
 from periplus.settings import load_settings
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
@@ -97,6 +98,7 @@ def serve(
         limits=queue.QueueLimits(workers=workers, most_waiting=settings.serve_queue, grace_s=grace),
         base_urls=base_urls_of(base_url or []),
         read_only=read_only,
+        maps=own.data_dir / MAPS,
     )
     keyed = opening.access_of(wanted).verifier is not None
     opener = partial(opening.open_browser_verifier, wanted.folder, mongodb_url=mongodb_url, headed=headed)

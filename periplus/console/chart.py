@@ -15,17 +15,19 @@ from typing import Literal
 
 from mcp_server.compiled import View
 
-NODE_WIDTH, NODE_HEIGHT = 176.0, 48.0
-PICTURE_HEIGHT = 99.0
+NODE_WIDTH, NODE_HEIGHT = 208.0, 48.0
+PICTURE_HEIGHT = 117.0
 """Above the name, where some screen of the site has a picture: 16 to 9."""
 GAP_X, GAP_Y = 64.0, 44.0
 PADDING, HEADING = 28.0, 34.0
 """Of an area: around its screens, and above them for its name."""
-SHAPE = 1.6
-"""Width to height that areas and the whole come near to."""
+SHAPE, WHOLE_SHAPE = 1.6, 2.1
+"""Width to height that areas, and the whole, come near to."""
+BROAD = (1.0, 1.2, 1.45, 1.75, 2.1, 2.5)
+"""Breadths of the whole that are tried, as shares of the side of a square as large as all areas."""
 MOST_WAYS = 1_200
 """Drawn; what is beyond makes no picture anybody can read."""
-LONGEST_NAME = 23
+LONGEST_NAME = 25
 """Characters of a name that fit a node."""
 RELIABLE, FAIR = 0.95, 0.8
 
@@ -181,23 +183,37 @@ def lay_out(view: View, height: float = NODE_HEIGHT) -> Layout:
     )
     boxes = [(group, *_grid(members[group], depths, height)) for group in order]
     total = sum((width + GAP_X) * (tall + GAP_Y) for _, width, tall, _ in boxes)
-    broad = max([math.sqrt(total * SHAPE), *(width for _, width, _, _ in boxes)])
+    widest = max((width for _, width, _, _ in boxes), default=NODE_WIDTH)
+    sizes = [(width, tall) for _, width, tall, _ in boxes]
+    corners = min(
+        (_in_rows(sizes, max(widest, broad * math.sqrt(total))) for broad in BROAD),
+        key=lambda found: max(found[1] / WHOLE_SHAPE, found[2]),
+    )
     places: dict[str, Place] = {}
     areas = []
-    x = y = row = 0.0
-    reached = 0.0
-    for group, width, tall, offsets in boxes:
-        if x and x + width > broad:
-            x, y, row = 0.0, y + row + GAP_Y, 0.0
+    for (group, width, tall, offsets), (x, y) in zip(boxes, corners[0], strict=True):
         known = view.knowledge.groups.get(group) if group is not None else None
         name = "In no group" if group is None else (known.name if known is not None else group)
         areas.append(Area(group, name, x, y, width, tall))
         for screen, (dx, dy) in offsets.items():
             named = view.knowledge.screens[screen].name or screen
             places[screen] = Place(screen, named, x + dx, y + dy, height, depths.get(screen))
+    return Layout(places, tuple(areas), max(corners[1], NODE_WIDTH), max(corners[2], height))
+
+
+def _in_rows(
+    sizes: Sequence[tuple[float, float]], broad: float
+) -> tuple[list[tuple[float, float]], float, float]:
+    """The corners of rectangles set beside each other in rows at most so broad, and the size of the whole."""
+    corners = []
+    x = y = row = reached = 0.0
+    for width, tall in sizes:
+        if x and x + width > broad:
+            x, y, row = 0.0, y + row + GAP_Y, 0.0
+        corners.append((x, y))
         reached = max(reached, x + width)
         x, row = x + width + GAP_X, max(row, tall)
-    return Layout(places, tuple(areas), max(reached, NODE_WIDTH), max(y + row, height))
+    return corners, reached, y + row
 
 
 def _grid(

@@ -16,6 +16,7 @@ from mcp_server import recover, wording
 from mcp_server.compiled import View
 from mcp_server.signatures import Indicator
 from mcp_server.tools.parameters import screen_of
+from periplus.console import wordings
 from periplus.console.chart import Trust, trust_of
 from periplus.console.pictures import KINDS
 from periplus.console.shell import TheParts, render
@@ -104,15 +105,17 @@ async def screen_page(request: Request, site: str, screen_id: str, parts: ThePar
             if each in view.knowledge.groups
         ],
         tasks=[view.knowledge.tasks[each] for each in view.tasks_of.get(screen_id, ())],
-        recovery=[_out(each) for each in recover.options(view, screen_id=screen_id)],
-        pictured=parts.pictures.of(site, screen_id) is not None,
+        recovery=[_out(view, each) for each in recover.options(view, screen_id=screen_id)],
+        pictured=parts.pictures.of(site, screen) is not None,
     )
 
 
 @router.get("/sites/{site}/screens/{screen_id}/picture")
 async def picture(site: str, screen_id: str, parts: TheParts) -> Response:
-    """What the screen looked like."""
-    found = parts.pictures.of(site, screen_id)
+    """What the screen looked like. Raises `UnknownName`, `SourceDown`."""
+    knowledge = (await parts.desk.views.current(site)).view.knowledge
+    screen = knowledge.screens.get(screen_id)
+    found = None if screen is None else parts.pictures.of(site, screen)
     if found is None:
         raise ApiProblem(404, "not_found", f"there is no picture of {screen_id}")
     return FileResponse(
@@ -135,7 +138,7 @@ def _way(view: View, edge: Transition, other: str) -> Way:
     return Way(
         transition_id=edge.local_id,
         other=other,
-        words=edge.description or wording.of_call(edge.triggered_by),
+        words=edge.description or wordings.of_call(view, edge.triggered_by, edge.from_screen),
         reliability=reliability,
         trust=trust_of(reliability),
         expected_ms=view.learned.expected_ms(edge),
@@ -144,9 +147,9 @@ def _way(view: View, edge: Transition, other: str) -> Way:
     )
 
 
-def _out(option: RecoveryOption) -> Out:
+def _out(view: View, option: RecoveryOption) -> Out:
     return Out(
-        words=option.description or wording.of_call(ActionCall.model_validate(option.action)),
+        words=option.description or wordings.of_call(view, ActionCall.model_validate(option.action)),
         to_screen=option.to_screen,
         priority=option.priority,
         reliability=option.reliability,

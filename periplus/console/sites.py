@@ -41,7 +41,7 @@ async def site_map(
     """The map and the list. Raises `UnknownName`, `SourceDown`."""
     visit, note = await parts.desk.visit(site)
     view = visit.view
-    pictured = parts.pictures.known(site) & view.knowledge.screens.keys()
+    pictured = parts.pictures.known(site, view.knowledge.screens.values())
     rows = _rows(view)
     pages = max(1, -(-len(rows) // ROWS))
     page = min(page, pages)

@@ -10,14 +10,14 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from kb_schema.answers import Objective, Path, Paths, PathStep
-from mcp_server import reasons, wording
+from mcp_server import reasons
 from mcp_server.compiled import View
 from mcp_server.desk import Desk
 from mcp_server.tools import afar
 from mcp_server.tools.parameters import screen_of
 from mcp_server.tools.reply import Visit
 from mcp_server.tools.ways import find_path
-from periplus.console import chart
+from periplus.console import chart, wordings
 from periplus.console.chart import Trust, trust_of
 from periplus.console.shell import TheParts, render
 
@@ -78,7 +78,7 @@ async def paths(
     start, goal = _meant(view, from_), _meant(view, to)
     found = await _found(parts.desk, visit, start, goal, objective) if start and goal else None
     drawn = chart.chart_of(view) if found is not None and found.paths else None
-    courses = [] if found is None or drawn is None else _courses(drawn.layout, found)
+    courses = [] if found is None or drawn is None else _courses(view, drawn.layout, found)
     on_them = {screen for course in courses for screen in course.screens}
     box = None if drawn is None else chart.around(drawn.layout, on_them or {start})
     return render(
@@ -126,12 +126,12 @@ def _names(view: View) -> dict[str, str]:
     )
 
 
-def _courses(layout: chart.Layout, found: Paths) -> list[Course]:
-    return [_course(layout, number, path) for number, path in enumerate(found.paths, start=1)]
+def _courses(view: View, layout: chart.Layout, found: Paths) -> list[Course]:
+    return [_course(view, layout, number, path) for number, path in enumerate(found.paths, start=1)]
 
 
-def _course(layout: chart.Layout, number: int, path: Path) -> Course:
-    steps = tuple(_step(each) for each in path.steps)
+def _course(view: View, layout: chart.Layout, number: int, path: Path) -> Course:
+    steps = tuple(_step(view, each) for each in path.steps)
     pairs = dict.fromkeys(
         (each.from_screen, each.to_screen) for each in steps if each.from_screen != each.to_screen
     )
@@ -147,9 +147,9 @@ def _course(layout: chart.Layout, number: int, path: Path) -> Course:
     )
 
 
-def _step(step: PathStep) -> Step:
+def _step(view: View, step: PathStep) -> Step:
     return Step(
-        words=step.edge.description or wording.of_call(step.call),
+        words=step.edge.description or wordings.of_call(view, step.call, step.from_screen),
         from_screen=step.from_screen,
         to_screen=step.to_screen,
         expected_ms=step.expected_ms,

@@ -8,8 +8,10 @@ import anyio.to_thread
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
+from kb_schema import urls
 from kb_schema.answers import Identification
 from kb_schema.snapshots import PageSnapshot
+from mcp_server import addresses
 from mcp_server.compiled import View
 from mcp_server.errors import DeskError
 from mcp_server.tools.reply import Visit
@@ -37,18 +39,22 @@ async def where(
     parts: TheParts,
     url: Annotated[str, Form(max_length=LONGEST_ADDRESS)] = "",
     html: Annotated[str, Form()] = "",
+    runs_there: Annotated[bool, Form()] = False,
 ) -> Response:
     """The answer. Changes nothing: it is a POST because pages are large. Raises `UnknownName`, `SourceDown`."""
     visit, note = await parts.desk.visit(site)
     url = url.strip()
+    base = urls.origin_of(url) if runs_there and urls.is_web_address(url) else visit.base_url
     possible: list[str] = []
     found: Identification | None = None
     problem: str | None = None
     try:
-        if html.strip():
-            found = await anyio.to_thread.run_sync(_identified, visit, _read(url, html))
+        if url and addresses.is_foreign(visit.view.website, url, base or visit.view.website.base_url):
+            problem = f"this address is not of {site}, which is at {visit.view.website.base_url}"
+        elif html.strip():
+            found = await anyio.to_thread.run_sync(_identified, visit, _read(url, html), base)
         elif url:
-            possible = _by_address(visit, url)
+            possible = _by_address(visit, url, base)
         else:
             problem = "give an address, the page's HTML, or both"
     except DeskError as exc:
@@ -63,14 +69,14 @@ def _read(url: str, pasted: str) -> PageSnapshot:
     return PageSnapshot(url=url, html=pasted) if "<" in pasted else PageSnapshot(url=url, text=pasted)
 
 
-def _identified(visit: Visit, page: PageSnapshot) -> Identification:
-    return identify_current_screen(visit, page, detail="full").answer
+def _identified(visit: Visit, page: PageSnapshot, base: str | None) -> Identification:
+    return identify_current_screen(visit, page, base_url=base, detail="full").answer
 
 
-def _by_address(visit: Visit, url: str) -> list[str]:
+def _by_address(visit: Visit, url: str, base: str | None) -> list[str]:
     """The screens whose address patterns fit, those that any address may be left out."""
     view = visit.view
-    possible = view.screens.possible(url, visit.base_url or view.website.base_url)
+    possible = view.screens.possible(url, base or view.website.base_url)
     return sorted(screen for screen in possible if screen not in possible.anywhere)
 
 
@@ -85,6 +91,8 @@ def _page(
     found: Identification | None = None,
     possible: list[str] | None = None,
     problem: str | None = None,
+    *,
+    runs_there: bool = False,
 ) -> Response:
     return render(
         request,
@@ -98,4 +106,6 @@ def _page(
         possible=None if possible is None or found is not None or problem else possible[:FEW],
         names={key: each.name or key for key, each in view.knowledge.screens.items()},
         problem=problem,
+        runs_there=runs_there,
+        base_url=view.website.base_url,
     )

@@ -19,6 +19,7 @@ from kb_store import StoreError
 from mcp_server import wording
 from mcp_server.compiled import View
 from mcp_server.errors import UnknownName
+from periplus.console import wordings
 from periplus.console.runs_listing import RunRow, row_of
 from periplus.console.runs_words import MARKS
 from periplus.console.shell import ConsoleParts, TheParts, render
@@ -112,7 +113,7 @@ async def task_page(request: Request, site: str, task_id: str, parts: TheParts) 
         kind=work.kind,
         inputs=[_input(each) for each in work.io_spec.inputs],
         outputs=work.io_spec.outputs,
-        steps=list(_steps(work)),
+        steps=list(_steps(view, work)),
         criteria=_told(work.success_criteria),
         repeats=""
         if isinstance(work, Workflow) or work.iterator_spec.type == "none"
@@ -159,7 +160,7 @@ def _input(spec: InputSpec) -> Input:
     )
 
 
-def _steps(work: Task | Workflow) -> Iterator[Step]:
+def _steps(view: View, work: Task | Workflow) -> Iterator[Step]:
     if isinstance(work, Workflow):
         yield from _nodes(work.nodes, 0)
         return
@@ -170,7 +171,7 @@ def _steps(work: Task | Workflow) -> Iterator[Step]:
             ("left out where", _told(step.skip_when)),
             ("may be left out", ("yes",) if step.can_skip else ()),
         )
-        words = wording.of_call(step.action)
+        words = wordings.of_call(view, step.action)
         yield Step(
             step.description or words,
             words if step.description else "",

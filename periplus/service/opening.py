@@ -58,8 +58,8 @@ class Wanted:
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Where websites run, for the desk at /mcp."""
     read_only: bool = False
-    pictures: tuple[Path, ...] = ()
-    """Folders with pictures of screens."""
+    maps: Path | None = None
+    """Where `periplus map` leaves what it saw, pictures of screens among it."""
 
 
 def access_of(wanted: Wanted) -> Access:
@@ -118,7 +118,7 @@ async def open_service(
         health = HealthReport(asked, state, queue)
         console = ConsoleParts(
             desk=server.desk, stores=stores, runs=runs, folder=wanted.folder, queue=queue, health=health,
-            sessions=access.sessions, pictures=Pictures(wanted.pictures), visits=visits,
+            sessions=access.sessions, pictures=Pictures(wanted.maps), visits=visits,
         )  # fmt: skip
         parts = Parts(
             desk=Desk(runs, queue, wanted.folder, Lending(wanted.settings.serve_secrets, wanted.files)),

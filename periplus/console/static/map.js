@@ -2,16 +2,19 @@
 "use strict";
 
 const STEP = 1.35; // how much nearer one press comes
+const NEAR = 3000; // units seen across, below which names are drawn on a large chart
 const SHARE = 0.15; // of what is seen, that one press of an arrow moves
 
 for (const chart of document.querySelectorAll("[data-chart]")) {
   const svg = chart.querySelector("svg");
   const whole = svg.viewBox.baseVal;
   const all = [whole.x, whole.y, whole.width, whole.height];
+  const large = svg.classList.contains("far");
   let seen = [...all];
 
   const show = (box) => {
     seen = box;
+    svg.classList.toggle("far", large && box[2] > NEAR);
     svg.setAttribute("viewBox", box.map((each) => each.toFixed(1)).join(" "));
   };
   const near = (factor, x = seen[0] + seen[2] / 2, y = seen[1] + seen[3] / 2) => {

@@ -182,6 +182,7 @@ async def served(
     mongodb_url: str | None = None,
     browser=no_browser_needed,
     visits=None,
+    maps: Path | None = None,
     **settings,
 ) -> AsyncIterator[Served]:
     quick = quick or Quick()
@@ -189,7 +190,7 @@ async def served(
     known = ServeSettings(api_key=KEY if keyed else None, **{"serve_rate_per_minute": 100_000, **settings})
     wanted = Wanted(
         host="127.0.0.1", settings=known, mcp=McpSettings(tokens=data_dir / "tokens.json", burst=100_000, rate_per_second=100_000),
-        folder=data_dir / "runs", files=data_dir / "files",
+        folder=data_dir / "runs", files=data_dir / "files", maps=maps,
         limits=limits or QueueLimits(grace_s=2, stop_s=2, cancel_s=2),
     )  # fmt: skip
     async with AsyncExitStack() as stack:
