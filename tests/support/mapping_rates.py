@@ -20,6 +20,16 @@ from mcp_server.identify import identify
 
 DJANGO = Path(__file__).parents[1] / "data" / "mapping" / "django.yaml"
 
+NOT_BY_LOOKING = {
+    "login_code": "asked for only where an account wants it",
+    "session_expired": "comes up when a session ends meanwhile",
+    "error_not_found": "no page leads to what is not there",
+    "error_server": "comes up when the site fails",
+    "campaign_create_audience": "behind a button that sends a form",
+    "campaign_create_review": "behind a button that sends a form",
+}
+"""Screens that read-only rules do not lead to, and why."""
+
 
 @dataclass(frozen=True)
 class Rates:

@@ -1,0 +1,390 @@
+"""From a website to its book: sites are mapped as by `periplus map`, and what comes of it is held against those who
+knew them before; tasks written by hand, and workflows that were shown, run on the maps.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from agent.engine.engine import Engine
+from agent.engine.workflows import run_workflow
+from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
+from kb_schema.mapping import MapLimits, SeenPage
+from kb_schema.snapshots import PageSnapshot
+from kb_store import Stores, load_knowledge, open_stores
+from loaders import read_knowledge_folder
+from loaders.cartography import Chart
+from loaders.cartography.looks import Seen
+from periplus.mapping.composing import Plan, SigningIn, mapped
+from periplus.mapping.places import MapFolder
+from periplus.mapping.signing_in import by_form
+from periplus.mapping.view import MapView
+from periplus.proposed_screens import screens_found
+from periplus.synthesizing import Site, induced, placed, published, read_traces, values_shown
+from periplus.voyage import fresh_context, open_session
+from tests.support.foreign_sites import (
+    ADMIN_PASSWORD,
+    ADMIN_USER,
+    django_site,
+    spadeworks_site,
+)
+from tests.support.live_spadeworks import ACCOUNT, SEED, Controls
+from tests.support.mapping_rates import NOT_BY_LOOKING, DjangoTruth, identified, pairwise
+from tests.support.people import Noise, recorded
+from tests.support.rotation import SEED as DICE
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Page
+
+    from agent.session import Session
+
+QUICKLY = MapLimits(per_second=100.0, seconds=600.0)
+
+
+@dataclass
+class Mapped:
+    """A map, and the pages it was drawn from."""
+
+    chart: Chart
+    base: str
+    pages: dict[str, SeenPage]
+    snapshots: dict[str, PageSnapshot]
+
+    @property
+    def knowledge(self) -> KnowledgeBase:
+        return self.chart.knowledge
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {page: screen for screen, pages in self.chart.screens.items() for page in pages}
+
+
+async def mapped_site(
+    browser: Browser,
+    url: str,
+    path: Path,
+    website_id: str,
+    sign_in: SigningIn | None = None,
+    limits: MapLimits = QUICKLY,
+    **more: Any,
+) -> Mapped:
+    folder = MapFolder(path)
+    view = MapView(Console(file=io.StringIO()), "a map")
+    plan = Plan(website_id, url, folder, limits, **more)
+    chart, stopped = await mapped(browser, plan, sign_in, view)
+    assert not stopped
+    seen = Seen(folder.exploration, folder.signed_out if folder.signed_out.exists else None)
+    pages = {page.page_id: page for page in seen.pages()}
+    again, _ = read_knowledge_folder(folder.knowledge)
+    assert [each.to_json() for each in again.documents()] == [
+        each.to_json() for each in chart.knowledge.documents()
+    ]
+    return Mapped(
+        chart, seen.exploration.base_url, pages, {page_id: seen.snapshot(page_id) for page_id in pages}
+    )
+
+
+def filling(url: str, **inputs: str) -> SigningIn:
+    return lambda browser: by_form(browser, url, inputs)
+
+
+@asynccontextmanager
+async def known(knowledge: KnowledgeBase, path: Path, *tasks: Mapping[str, Any]) -> AsyncIterator[Stores]:
+    """The knowledge with tasks written by hand beside it, loaded."""
+    documents = [*knowledge.documents(), *(parse_document(task) for task in tasks)]
+    together, _ = assemble(Sourced(each) for each in documents)
+    async with open_stores(path) as stores:
+        await load_knowledge(stores.documents, stores.graph, together)
+        yield stores
+
+
+@asynccontextmanager
+async def session_on(
+    stores: Stores, context: BrowserContext, found: Mapped, start: str
+) -> AsyncIterator[Session]:
+    website_id = found.knowledge.website.website_id
+    async with open_session(stores, context, website_id, base_url=found.base) as session:
+        await session.page.goto(found.base + start)
+        yield session
+
+
+# -- a tiny site -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.always
+async def test_a_site_nobody_described_is_mapped_and_a_task_written_by_hand_runs_on_the_map(
+    browser, site, tmp_path
+):
+    site.moor("Ada", "Bea")
+    limits = MapLimits(per_second=100.0, states=12)
+    found = await mapped_site(browser, f"{site.url}/quay", tmp_path / "map", "harbour", limits=limits)
+    assert {"quay", "new_boat"} <= set(found.chart.screens)
+    assert len(site.state()["boats"]) == 2  # nothing was registered, nothing cast off
+    edges = {(each.from_screen, each.to_screen) for each in found.knowledge.transitions.values()}
+    assert {("quay", "new_boat"), ("new_boat", "quay")} <= edges
+    register = {
+        "type": "task",
+        "task_id": "register",
+        "io_spec": {"inputs": [{"name": "boat", "source": "user_input"}]},
+        "steps": [
+            {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "new_boat"}},
+            {
+                "step_id": "name",
+                "action": {"action_type": "fill", "target": "boat_name_field", "value": "{boat}"},
+            },
+            {
+                "step_id": "moor",
+                "action": {"action_type": "click", "target": "moor_button"},
+                "postconditions": [{"type": "on_screen", "screen_id": "quay"}],
+            },
+        ],
+    }
+    async with (
+        known(found.knowledge, tmp_path / "stores", register) as stores,
+        fresh_context(browser) as context,
+        session_on(stores, context, found, "/quay") as session,
+    ):
+        result = await Engine(session).run_task("register", {"boat": "Cleo"})
+    assert result.succeeded, result.error
+    assert [each["name"] for each in site.state()["boats"]] == ["Ada", "Bea", "Cleo"]
+
+
+# -- the seed site ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spadeworks_live() -> Iterator[Controls]:
+    with spadeworks_site() as base:
+        yield Controls(base)
+
+
+@pytest.fixture(scope="module")
+async def seed_map(
+    browser: Browser, spadeworks_live: Controls, tmp_path_factory: pytest.TempPathFactory
+) -> Mapped:
+    """Mapped signed in, by the form that the site shows."""
+    base = spadeworks_live.base
+    path = tmp_path_factory.mktemp("seed")
+    return await mapped_site(browser, f"{base}/", path, "spadeworks_map", filling(f"{base}/", **ACCOUNT))
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_every_screen_of_the_seed_site_is_found_and_pages_are_put_together_as_by_hand(seed_map):
+    by_hand, _ = read_knowledge_folder(SEED / "kb")
+    truth = identified(by_hand, seed_map.snapshots, seed_map.base)
+    rates = pairwise(seed_map.labels, truth)
+    sys.stdout.write(
+        f"seed site: {rates}; screens {len(set(truth.values()))} of {len(by_hand.screens) - len(NOT_BY_LOOKING)}"
+        "\n"
+    )
+    assert set(by_hand.screens) - set(truth.values()) <= set(NOT_BY_LOOKING)
+    assert {page for page in truth if page not in seed_map.labels} == set()
+    assert rates.f1 >= 0.98
+    own = identified(seed_map.knowledge, seed_map.snapshots, seed_map.base)
+    assert own == seed_map.labels
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_tasks_written_by_hand_run_on_the_map_of_the_seed_site(
+    browser, seed_map, spadeworks_live, tmp_path
+):
+    search = {
+        "type": "task",
+        "task_id": "find_agent",
+        "io_spec": {"inputs": [{"name": "query", "source": "user_input"}]},
+        "steps": [
+            {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "agents"}},
+            {
+                "step_id": "fill",
+                "action": {"action_type": "fill", "target": "search_agents_field", "value": "{query}"},
+            },
+            {
+                "step_id": "search",
+                "action": {"action_type": "click", "target": "search_button"},
+                "postconditions": [
+                    {"type": "on_screen", "screen_id": "agents"},
+                    {"type": "url_contains", "value": "q="},
+                ],
+            },
+        ],
+    }
+    create = {
+        "type": "task",
+        "task_id": "new_agent",
+        "io_spec": {"inputs": [{"name": "agent", "source": "user_input"}]},
+        "steps": [
+            {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "create_agent"}},
+            {
+                "step_id": "name",
+                "action": {"action_type": "fill", "target": "agent_name_field", "value": "{agent}"},
+            },
+            {
+                "step_id": "language",
+                "action": {"action_type": "select_option", "target": "language_dropdown", "value": "hi-IN"},
+            },
+            {
+                "step_id": "save",
+                "action": {"action_type": "click", "target": "save_changes_button"},
+                "postconditions": [{"type": "on_screen", "screen_id": "agents"}],
+            },
+        ],
+    }
+    spadeworks_live.clear()
+    signed = await by_form(browser, f"{spadeworks_live.base}/", ACCOUNT)
+    async with (
+        known(seed_map.knowledge, tmp_path / "stores", search, create) as stores,
+        fresh_context(browser, signed.state) as context,
+        session_on(stores, context, seed_map, "/settings") as session,
+    ):
+        created = await Engine(session).run_task("new_agent", {"agent": "Nereus"})
+        assert created.succeeded, (created.error, created.steps)
+        found = await Engine(session).run_task("find_agent", {"query": "Nereus"})
+        assert found.succeeded, (found.error, found.steps)
+        assert await session.page.locator(".row-link", has_text="Nereus").count() == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_with_its_buttons_allowed_by_name_the_steps_of_the_wizard_are_found_too(
+    browser, spadeworks_live, tmp_path
+):
+    base = spadeworks_live.base
+    found = await mapped_site(
+        browser,
+        f"{base}/campaign/create/details",
+        tmp_path / "map",
+        "wizard",
+        filling(f"{base}/", **ACCOUNT),
+        MapLimits(per_second=100.0, seconds=400.0, depth=4),
+        allowed=("Continue",),
+    )
+    by_hand, _ = read_knowledge_folder(SEED / "kb")
+    truth = identified(by_hand, found.snapshots, found.base)
+    assert {"campaign_create_details", "campaign_create_audience", "campaign_create_review"} <= set(
+        truth.values()
+    )
+    rates = pairwise(found.labels, truth)
+    sys.stdout.write(f"seed site with its wizard: {rates}" + "\n")
+    assert rates.f1 >= 0.95
+    ends = {
+        (truth.get(found.chart.screens[e.from_screen][0]), truth.get(found.chart.screens[e.to_screen][0]))
+        for e in found.knowledge.transitions.values()
+    }
+    assert ("campaign_create_details", "campaign_create_audience") in ends
+
+
+# -- Django's admin --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Admin:
+    """The running site and its database."""
+
+    base: str
+    database: Path
+
+    def groups(self) -> dict[str, set[str]]:
+        """The permissions of each group."""
+        with sqlite3.connect(self.database) as connection:
+            rows = connection.execute(
+                "SELECT g.name, p.name FROM auth_group g LEFT JOIN auth_group_permissions r ON r.group_id = g.id"
+                " LEFT JOIN auth_permission p ON p.id = r.permission_id"
+            )
+            found: dict[str, set[str]] = {}
+            for group, right in rows:
+                found.setdefault(group, set()).update({right} - {None})
+            return found
+
+
+@pytest.fixture(scope="module")
+def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
+    database = tmp_path_factory.mktemp("django") / "db.sqlite"
+    with django_site("4.2", database) as base:
+        yield Admin(base, database)
+
+
+@pytest.fixture(scope="module")
+async def django_map(browser: Browser, admin: Admin, tmp_path_factory: pytest.TempPathFactory) -> Mapped:
+    """Without any hint; what deletes may be looked at: its own button is called otherwise."""
+    start = f"{admin.base}/admin/"
+    sign_in = filling(start, username=ADMIN_USER, password=ADMIN_PASSWORD)
+    path = tmp_path_factory.mktemp("map")
+    return await mapped_site(browser, start, path, "library_map", sign_in, allowed=("Delete",))
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1_200)
+async def test_the_screens_of_djangos_admin_are_told_apart_as_they_were_listed_before(django_map):
+    listed = DjangoTruth()
+    truth = listed.screens(django_map.pages.values())
+    rates = pairwise(django_map.labels, truth)
+    missing = set(listed.patterns) - set(truth.values())
+    sys.stdout.write(f"Django 4.2: {rates}; screens not seen: {sorted(missing)}" + "\n")
+    assert rates.f1 >= 0.97
+    assert missing <= listed.only_when_allowed
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1_200)
+async def test_adding_a_group_shown_twice_runs_on_the_map_of_djangos_admin(
+    browser, admin, django_map, tmp_path
+):
+    async def adds_a_group(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        noise = Noise(page, dice)
+        await noise.type("#id_username", ADMIN_USER)
+        await noise.type("#id_password", ADMIN_PASSWORD)
+        await page.click("input[type=submit]")
+        await page.click("#content-main a[href='/admin/auth/group/add/']")
+        await page.wait_for_url("**/group/add/")
+        await noise.type("#id_name", given["name"])
+        await page.locator("#id_permissions_from option", has_text=given["right"]).dblclick()
+        await page.locator("#id_permissions_to option", has_text=given["right"]).wait_for(state="attached")
+        await page.click("[name=_save]")
+        await page.wait_for_url("**/auth/group/")
+
+    shown = (
+        {"name": "Pilots", "right": "library | book | Can view book"},
+        {"name": "Rowers", "right": "library | tag | Can add tag"},
+    )
+    dice = random.Random(DICE)
+    for number, given in enumerate(shown):
+        await recorded(
+            browser, admin.base, tmp_path / "traces" / str(number), adds_a_group, given, dice,
+            asked=True, start="/admin/",
+        )  # fmt: skip
+    result = await induced(read_traces([tmp_path / "traces"]), "add_a_group", "")
+    assert result.lowered is not None
+    new = {"name": "Harbour masters", "right": "library | copy | Can change copy"}
+    first = next(e for e in result.traces if "Pilots" in values_shown(result, e.trace_id).values())
+    meaning = {shown[0][key]: new[key] for key in new}
+    inputs = {name: meaning[value] for name, value in values_shown(result, first.trace_id).items()}
+    inputs |= {spec.name: ADMIN_PASSWORD for spec in result.lowered.workflow.io_spec.inputs if spec.secret}
+    async with known(django_map.knowledge, tmp_path / "stores") as stores:
+        found = await screens_found(stores, "library_map", admin.base, result)
+        assert found.refused == ()
+        assert found.new == ()  # the map has them all
+        lowered = placed(result, found).lowered
+        assert lowered is not None
+        workflow_id = await published(
+            Site(stores, "library_map", admin.base), lowered, found.new, replace=False
+        )
+        async with (
+            fresh_context(browser) as context,
+            open_session(stores, context, "library_map", base_url=admin.base) as session,
+        ):
+            done = await run_workflow(Engine(session), await session.knowledge.workflow(workflow_id), inputs)
+            assert done.succeeded, (done.error, done.steps)
+    assert admin.groups()["Harbour masters"] == {"Can change copy"}
