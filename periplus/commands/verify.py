@@ -12,6 +12,7 @@ from rich.console import Console
 
 from periplus.commands.on_a_site import BaseUrl, Headed, read_inputs
 from periplus.errors import EXIT_INTERRUPTED, UserError
+from periplus.fleet.workers import WorkersOption, read_workers
 from periplus.outputs import output_folder
 from periplus.settings import load_settings
 
@@ -63,7 +64,7 @@ def verify(
         list[str] | None,
         typer.Option("--only", metavar="REQ", help="Only this requirement, or this tag; may be repeated."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=16, help="How many requirements at a time.")] = 2,
+    workers: WorkersOption = "2",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder for reports, tests and pictures.", show_default=False),
@@ -123,6 +124,7 @@ def verify(
     Exit code 0 all passed, 1 something did not, 2 something to put right, 130 interrupted.
     """
     console = Console(stderr=as_json)
+    read_workers(workers)  # what is wrong with it is told first
     data_dir = load_settings().data_dir
     if resume is None and not requirements:
         raise UserError(
@@ -148,6 +150,11 @@ def verify(
 
     if batch.run_tests:
         can_prove(tests=batch.tests)
+        if read_workers(batch.workers).kind != "contexts":
+            raise UserError(
+                "--run-tests runs here, and the tests' secrets are with the workers",
+                fix=f"leave it out, then: pytest {batch.out}/generated_tests",
+            )
     wanted = read_wanted(batch, console)
     unplaced(batch, wanted)
     output_folder(Path(batch.out))

@@ -57,7 +57,8 @@ async def cluster_fleet(workers: Workers) -> AsyncIterator[ClusterFleet]:
                     processes=True,
                     host="127.0.0.1",
                     scheduler_port=0,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
+                    worker_dashboard_address="127.0.0.1:0",
                     asynchronous=True,
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
@@ -88,24 +89,27 @@ class ClusterFleet:
         self._client, self._channel = client, f"periplus-{uuid.uuid4().hex}"
         self._tells: dict[str, Tell] = {}
         self._stopped: str | None = None
+        self._width = 0
 
     @property
     def width(self) -> int:
-        """Threads of all workers there are now: each does one job at a time."""
-        return sum(int(each["nthreads"]) for each in self._workers().values())
+        """Threads of the workers there were at the beginning: each does one job at a time."""
+        return self._width
 
     @property
     def in_this_process(self) -> bool:
         """It never is."""
         return False
 
-    def _workers(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+    async def _workers(self) -> dict[str, int]:
+        """Threads by the worker's address."""
+        asked: Any = self._client.nthreads()
+        found: dict[str, int] = await asked
         return found
 
     async def muster(self) -> None:
         """See who is there, and that they are able to do it. Raises `UserError`."""
-        if not self._workers():
+        if not await self._workers():
             waited: Any = self._client.wait_for_workers
             try:
                 await waited(1, timeout=CONNECT_S)
@@ -128,6 +132,7 @@ class ClusterFleet:
                 f"worker {worker} has Periplus {version}, here is {versions()}",
                 fix="install the same Periplus wherever a worker runs",
             )
+        self._width = sum((await self._workers()).values())
         self._client.subscribe_topic(self._channel, self._heard)
 
     def _heard(self, event: tuple[float, Any]) -> None:
@@ -156,7 +161,7 @@ class ClusterFleet:
         """One sending of a job; how that ended, and at which worker's address."""
         key = f"{job.kind}-{uuid.uuid4().hex}"
         self._tells[key] = tell
-        others = sorted(self._workers().keys() - avoided) if avoided else []
+        others = sorted((await self._workers()).keys() - avoided) if avoided else []
         only = {"workers": others, "allow_other_workers": True} if others else {}
         future = self._client.submit(
             carry_out, Sealed.of(job), self._channel, key, key=key, pure=False, **only

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -54,10 +53,11 @@ def shelf_for(workers: Workers, mongodb_url: str | None = None, arangodb_url: st
 
 
 @contextmanager
-def marked(folder: Path) -> Iterator[str]:
-    """A file in the folder meanwhile; its path, for `see_mark`."""
+def marked(folder: Path, text: str = "") -> Iterator[str]:
+    """A file in the folder meanwhile, with a text for the workers; its path, for `see_mark`."""
     mark = folder.absolute() / f"{MARK}{uuid.uuid4().hex}"
-    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    with mark.open("x", encoding="utf-8") as file:
+        file.write(text)
     try:
         yield str(mark)
     finally:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
-from agent.engine.stopping import Stop
+from agent.engine.stopping import Stop, Stopped
 from agent.events import Event
 from agent.verifying.generating.files import sha256
 from agent.verifying.reporting import read_verdict, write_verdict
@@ -25,7 +26,7 @@ from periplus.errors import UserError
 from periplus.logbook import LAST
 
 if TYPE_CHECKING:
-    from periplus.verifying.verifier import Verifier
+    from periplus.service.ports import Verifier
 
 FOLDER = "verifications"
 
@@ -43,13 +44,20 @@ class Batch(Model):
     website: str | None = None
     seed: str | None = None
     login: str | None = None
-    workers: int = 2
+    workers: str = "2"
+    """As `--workers` says."""
     headed: bool | None = None
     max_heal_rounds: int | None = None
     tests: bool = True
     run_tests: bool = False
     rediscover: bool = False
     model: str | None = None
+
+    @field_validator("workers", mode="before")
+    @classmethod
+    def _was_a_number(cls, value: object) -> object:
+        """Of a manifest that is older than fleets."""
+        return str(value) if isinstance(value, int) else value
 
     def run_id(self, req_id: str) -> str:
         """Of the run of one requirement."""
@@ -96,24 +104,27 @@ async def verify_all(
     requirements: Sequence[Requirement],
     verifier: Verifier,
     *,
+    width: int,
     done: dict[str, VerdictReport],
     tell: Callable[[Event], None],
     stop: Stop,
 ) -> list[VerdictReport]:
-    """The reports of all, in the order of the requirements; those that are `done` as they are.
+    """The reports of all, in the order of the requirements; those that are `done` as they are. `width` at a
+    time.
 
     Raises `UserError` for what a person must put right; what is being verified then comes to its end first.
     """
-    turn = asyncio.Semaphore(batch.workers)
+    turn = asyncio.Semaphore(width)
     reports = dict(done)
 
     async def one(requirement: Requirement) -> None:
         async with turn:
             if stop.reason is not None:
                 return
-            reports[requirement.req_id] = await verifier.verify(
-                requirement, run_id=batch.run_id(requirement.req_id), tell=tell, stop=stop
-            )
+            with suppress(Stopped):  # it has no report
+                reports[requirement.req_id] = await verifier.verify(
+                    requirement, run_id=batch.run_id(requirement.req_id), tell=tell, stop=stop
+                )
 
     left = [each for each in requirements if each.req_id not in done]
     tasks = [asyncio.create_task(one(each), name=f"verify {each.req_id}") for each in left]

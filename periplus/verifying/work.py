@@ -8,8 +8,10 @@ import signal
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import cast
 
 import typer
+from pydantic import JsonValue
 from rich.console import Console
 from rich.markup import escape
 
@@ -19,6 +21,10 @@ from agent.verifying.planning import RequirementsInvalid, read_requirements
 from agent.verifying.reporting import JUNIT, REPORT, write_html, write_junit
 from kb_schema.verification import Requirement, VerdictReport
 from periplus.errors import EXIT_USER, UserError
+from periplus.fleet.opening import marked, open_fleet, shelf_for
+from periplus.fleet.ports import Fleet
+from periplus.fleet.workers import Workers, read_workers
+from periplus.service.ports import Verifier as AnyVerifier
 from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.verifying.batch import Batch, finished, verify_all
@@ -26,6 +32,9 @@ from periplus.verifying.proof import Proof, can_prove, prove
 from periplus.verifying.sites import Where, opened_site
 from periplus.verifying.verifier import Verifier, VerifySettings, find_secrets, open_verifier, placed
 from periplus.verifying.view import VerifyView, tell_reports
+
+AHEAD = 2
+"""Requirements that are sent for each place of a fleet, so that none waits for the next."""
 
 __all__ = ["Result", "Work", "can_prove", "read_wanted", "tell", "unplaced"]
 
@@ -97,6 +106,7 @@ class Work:
     ) -> None:
         self._batch, self._wanted, self._console, self._given = batch, wanted, console, given
         self._stop = Stop()
+        self._fleet: Fleet | None = None
 
     async def done(self) -> Result:
         """Do it."""
@@ -111,36 +121,67 @@ class Work:
                 max_heal_rounds=batch.max_heal_rounds, tests=batch.tests, rediscover=batch.rediscover,
                 title=where.title, inferencer=_inferencer(batch.model),
             )  # fmt: skip
-            verifier = await stack.enter_async_context(open_verifier(settings))
+            own: Verifier | None = None
+            workers = read_workers(batch.workers)
+            if workers.kind == "contexts":
+                own = await stack.enter_async_context(open_verifier(settings))
+                verifiers, width = cast("AnyVerifier", own), workers.count
+            else:
+                verifiers, width = await self._elsewhere(workers, settings, stack)
             with VerifyView(self._console, self._wanted) as view:
                 for each in done.values():
                     view.ended(each)
-                reports = await self._watched(verifier, done, view)
+                reports = await self._watched(verifiers, width, done, view)
             proof = None
-            if batch.run_tests and self._stop.reason is None and reports:
-                proof = await prove(Path(batch.out), verifier, where.base_url)
+            if batch.run_tests and self._stop.reason is None and reports and own is not None:
+                proof = await prove(Path(batch.out), own, where.base_url)
         self._written(reports, where, proof)
         return Result(reports, len(self._wanted), proof, self._stop.reason)
+
+    async def _elsewhere(
+        self, workers: Workers, settings: VerifySettings, stack: AsyncExitStack
+    ) -> tuple[AnyVerifier, int]:
+        """Worker processes that verify, and how many requirements to send at a time."""
+        from periplus.fleet.verifying import FleetVerifier, VerifyWork, all_of  # noqa: PLC0415
+
+        shelf = shelf_for(workers)
+        self._fleet = await stack.enter_async_context(open_fleet(workers))
+        mark = stack.enter_context(marked(settings.out, all_of(settings.requirements)))
+        work = VerifyWork(
+            shelf=shelf, mark=mark, base_url=settings.base_url, website_id=settings.website_id,
+            login=settings.login, values=cast("dict[str, JsonValue]", dict(settings.values)),
+            secrets=find_secrets(settings.requirements), max_heal_rounds=settings.max_heal_rounds,
+            tests=settings.tests, rediscover=settings.rediscover, title=settings.title, model=self._batch.model,
+        )  # fmt: skip
+        return FleetVerifier(self._fleet, work), max(self._fleet.width, 1) * AHEAD
 
     def _needs_knowledge(self) -> bool:
         own = {each.req_id for each in self._wanted}
         return any((each.login or self._batch.login) not in (None, *own) for each in self._wanted)
 
     async def _watched(
-        self, verifier: Verifier, done: dict[str, VerdictReport], view: VerifyView
+        self, verifier: AnyVerifier, width: int, done: dict[str, VerdictReport], view: VerifyView
     ) -> list[VerdictReport]:
         """Ctrl-C lets the steps that are being done come to their end; a second one ends it at once."""
         work = asyncio.create_task(
-            verify_all(self._batch, self._wanted, verifier, done=done, tell=view, stop=self._stop)
+            verify_all(
+                self._batch, self._wanted, verifier, width=width, done=done, tell=view, stop=self._stop
+            )
         )
+
+        told: list[asyncio.Task[None]] = []
 
         def interrupted() -> None:
             if self._stop.reason is not None:
                 work.cancel()
             self._stop.ask("interrupted")
+            if self._fleet is not None:
+                told.append(asyncio.create_task(self._fleet.stop("interrupted")))
 
         with on_signals(interrupted, signal.SIGINT, signal.SIGTERM):
-            return await work
+            reports = await work
+        await asyncio.gather(*told)
+        return reports
 
     def _written(self, reports: list[VerdictReport], where: Where, proof: Proof | None) -> None:
         folder = Path(self._batch.out)

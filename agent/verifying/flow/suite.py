@@ -6,7 +6,9 @@ Every plan is kept beside them (`plans/REQ.json`), so that a run that is carried
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import fcntl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from agent.verifying.flow.hands import NotWritten, Written
@@ -16,6 +18,7 @@ from kb_schema.verification import Plan, Requirement
 
 TESTS = "generated_tests"
 PLANS = "plans"
+LOCK = ".lock"
 
 
 class Suite:
@@ -38,8 +41,10 @@ class Suite:
         """Values that stand in requirements and not in the tests, by the variable these read instead."""
 
     def recall(self) -> None:
-        """Plans of an earlier life of this run: their tests are part of the suite."""
+        """Plans of an earlier life of this run, or of other workers: their tests are part of the suite."""
         for req_id, requirement in self._requirements.items():
+            if req_id in self._plans:
+                continue
             path = self._folder / PLANS / f"{req_id}.json"
             if path.is_file():
                 plan = Plan.model_validate_json(path.read_text(encoding="utf-8"))
@@ -62,11 +67,22 @@ class Suite:
         req_id = plan.requirement.req_id
         kept = self._folder / PLANS / f"{req_id}.json"
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(sealed_plan(plan, plan.requirement).model_dump_json(indent=2), encoding="utf-8")
-        plans = [self._plans[each] for each in self._requirements if each in self._plans]
         folder = self._folder / TESTS
-        made = generate(plans, folder, login=self.login, base_url=self._base_url, title=self._title)
+        with _nobody_else(kept.parent):
+            self.recall()
+            plans = [self._plans[each] for each in self._requirements if each in self._plans]
+            made = generate(plans, folder, login=self.login, base_url=self._base_url, title=self._title)
+            text = sealed_plan(plan, plan.requirement).model_dump_json(indent=2)
+            kept.write_text(text, encoding="utf-8")
         self.hidden = made.hidden
         path = made.tests[req_id]
         digest = made.hashes[path.relative_to(folder).as_posix()]
         return Written(path.relative_to(self._folder).as_posix(), digest.removeprefix("sha256:"))
+
+
+@contextmanager
+def _nobody_else(folder: Path) -> Iterator[None]:
+    """No other process writes the suite meanwhile; one that died does not keep it."""
+    with (folder / LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
