@@ -56,6 +56,8 @@ class Book:
         self.tries: Counter[OfferKey] = Counter()
         self.vain: Counter[OfferKey] = Counter()
         """How often a control did nothing, wherever it stood."""
+        self.closed: set[tuple[str, str]] = set()
+        """Page and offer: not to be tried any more, whatever is found later."""
         self.sticky: set[OfferKey] = set()
         """Controls whose effect the site remembers on all pages: used once, wherever they stand."""
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
@@ -111,7 +113,7 @@ class Book:
             self.vain[_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:
             self.led[key].add(passage.to_page)
-            if passage.outcome == "arrived":
+            if passage.outcome == "arrived" and not offer.allowed_by:  # what changes something is done once
                 self.from_[passage.to_page].append(passage)
 
     def judge(self, url: str, state: str) -> Judgement:

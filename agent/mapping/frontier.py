@@ -58,7 +58,11 @@ def steps(
         if way not in book.ways and not page.start:
             yield Step(page, None, (WAY_OUT, page.depth, here, number, 0))
         for place, offer in enumerate(page.offers):
-            if skipped(book, page, offer, may_open) is None:
+            if (page.page_id, offer.offer_id) in book.closed:
+                continue
+            if skipped(book, page, offer, may_open) is not None:
+                book.closed.add((page.page_id, offer.offer_id))  # what speaks against it only grows
+            else:
                 first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
                 yield Step(page, offer, (first, page.depth, here, number, place))
 

@@ -8,6 +8,7 @@ from typing import Any
 from agent.mapping.book import Book, Verdict
 from agent.mapping.digesting import Digests
 from agent.mapping.frontier import next_step, skipped, unexplored
+from agent.mapping.returning import way_to
 from kb_schema.mapping import MapLimits, Offer, Passage, SeenPage
 from kb_schema.selectors import css
 
@@ -135,3 +136,14 @@ def test_articles_under_names_of_words_are_sampled() -> None:
     item = {"fingerprint": {"region": ["landmark", "item"]}}
     assert why(book, page(9, "/news"), link(1, "/news/f", **item)) == "others like it are known"
     assert why(book, page(9, "/news"), link(1, "/news/f")) is None
+
+
+def test_a_way_back_never_repeats_what_was_allowed_although_it_changes_something() -> None:
+    pay = button(1, "Pay", danger="pays", allowed_by="Pay")
+    one = page(1, "/a", (pay, button(2, "Open")), openable=True)
+    paid, opened = page(2, "/paid", openable=False, depth=1), page(3, "/a", openable=False, depth=1)
+    book = Book(
+        MapLimits(), [one, paid, opened], [passed(one, pay, paid), passed(one, one.offers[1], opened)]
+    )
+    assert list(way_to(book, paid)) == []
+    assert [[each.offer_id for each in way] for way in way_to(book, opened)] == [["o2"]]
