@@ -59,9 +59,9 @@ def _in_path(path: str) -> tuple[Danger, str] | None:
     named = [_PROGRAMS.sub("", part) for part in parts]
     for at, part in enumerate(named):
         deed = _deed(part, "anywhere")
-        if deed is None and any(map(_is_key, named[:at])):
+        if deed is None and at >= len(named) - 2 and any(map(_is_key, named[:at])):
             deed = _deed(part, "behind_a_key")
-        if deed is None and at + 1 < len(named) and _is_key(named[at + 1]):
+        if deed is None and at == len(named) - 2 and _is_key(named[at + 1]):
             deed = _deed(part, "before_a_key")
         if deed is not None:
             return deed, f"/{parts[at]}"

@@ -31,8 +31,25 @@ _METHOD_MARKS = (
     "data-type-method",
     "up-method",
 )
-_POSTING_MARKS = ("hx-post", "hx-put", "hx-patch", "hx-delete", "ic-post-to", "ic-put-to", "ic-delete-from", "data-delete",
-                  "data-delete-url", "data-post", "data-put", "data-patch", "data-remove-url", "ping")  # fmt: skip
+_POSTING_MARKS = (
+    "hx-post",
+    "hx-put",
+    "hx-patch",
+    "hx-delete",
+    "ic-post-to",
+    "ic-put-to",
+    "ic-delete-from",
+    "ping",
+)
+_POSTING_ADDRESSES = (
+    "data-delete",
+    "data-delete-url",
+    "data-remove-url",
+    "data-post",
+    "data-put",
+    "data-patch",
+)
+"""Marks of sites' own scripts, where their value is an address: `data-post="17"` names a post."""
 _ASKING_MARKS = (
     "data-confirm",
     "data-turbo-confirm",
@@ -257,6 +274,9 @@ def _by_marks(control: _Control) -> tuple[Danger, str] | None:
             return ("deletes" if method == "DELETE" else "unknown_method"), f'{name}="{method[:20]}"'
     for name in _POSTING_MARKS:
         if any(variant in control.attributes for variant in (name, f"data-{name}")):
+            return ("deletes" if "delete" in name else "unknown_method"), f"has {name}"
+    for name in _POSTING_ADDRESSES:
+        if "/" in control.attributes.get(name, ""):
             return ("deletes" if "delete" in name or "remove" in name else "unknown_method"), f"has {name}"
     for name in _ASKING_MARKS:
         if control.attributes.get(name):

@@ -76,7 +76,8 @@ HARMLESS_LINKS = [
     ("History", "/groups/3/history/"), ("Forgot password?", "/forgot-password"), ("Deleted", "/items?state=deleted"),
     ("Style", "/static/delete.css"), ("Edit", "/agent/3/edit"), ("Suche", "/suche?q=delete"), ("Start", "/start"),
     ("Next", "/calendar?month=13"), ("Commander par date", "/liste?tri=date"), ("Enviar", "/mensajes/nuevo"),
-    ("Nachricht senden", "/nachrichten/neu"), ("Reset password", "/password/reset"), ("Sign up", "/signup"),
+    ("Nachricht senden", "/nachrichten/neu"), ("Reset password", "/password/reset"), ("Sign up", "/signup"), ("Publish date", "/list?o=3"), ("Remove from sorting", "/list?o="),
+    ("Home", "/admin/cms/block/3/change/"), ("Vote 5", "/admin/polls/vote/5/change/"), ("Read", "/books/3/read"),
 ]  # fmt: skip
 
 DANGEROUS_LINKS: list[tuple[Danger, str, str]] = [
@@ -190,6 +191,7 @@ def test_attributes_that_name_a_method_or_a_deed_count_for_links_and_buttons(
         {"onclick": "removeClass(this)"},
         {"onclick": "toggleMenu()"},
         {"hx-get": "/rows"},
+        {"data-post": "17"},
         {"data-toggle": "dropdown"},
     ],
 )

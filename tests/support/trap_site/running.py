@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from playwright.async_api import StorageState, StorageStateCookie
+
 
 @dataclass(frozen=True)
 class TrapSite:
@@ -29,18 +31,31 @@ class TrapSite:
         urllib.request.urlopen(f"{self.url}/__control/reset", b"", timeout=20).close()
 
     @property
-    def session(self) -> dict[str, Any]:
+    def session(self) -> StorageState:
         """A storage state that is signed in."""
-        cookie = {"name": "who", "value": "tester", "domain": "127.0.0.1", "path": "/", "expires": -1,
-                  "httpOnly": True, "secure": False, "sameSite": "Lax"}  # fmt: skip
-        return {"cookies": [cookie], "origins": []}
+        return {"cookies": [_cookie("who", "tester")], "origins": []}
+
+    @property
+    def short_session(self) -> StorageState:
+        """The same, for pages without the menu: they lead only to where they lead themselves."""
+        return {"cookies": [_cookie("who", "tester"), _cookie("menu", "no")], "origins": []}
+
+
+def _cookie(name: str, value: str) -> StorageStateCookie:
+    return {
+        "name": name, "value": value, "domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": True, "secure": False,
+        "sameSite": "Lax",
+    }  # fmt: skip
 
 
 @contextmanager
 def trap_site() -> Iterator[TrapSite]:
     """A site of one's own; it ends with us."""
     process = subprocess.Popen(
-        [sys.executable, Path(__file__).with_name("serve.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, Path(__file__).with_name("serve.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -20,7 +20,7 @@ def main() -> None:
     listening.bind(("127.0.0.1", 0))
     listening.listen(128)
     port = listening.getsockname()[1]
-    config = uvicorn.Config(make_app(port), log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(make_app(port), log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
 
     def wait() -> None:
