@@ -19,7 +19,8 @@
     const link = el.closest("a, area");
     if (!link) return null;
     const given = link.getAttribute("href") ?? link.getAttribute("xlink:href");
-    return given === null ? null : resolved(link, given);
+    if (given === null) return null;
+    return /^\s*#(?!!?\/)/.test(given) ? short(given).trim() : resolved(link, given); // a spot of this page is no address
   };
 
   const submits = (el) => {

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from playwright.async_api import BrowserContext, Request, Route
 from playwright.async_api import Error as DriverError
@@ -27,6 +29,12 @@ _UNASKED = frozenset({"ping", "cspviolationreport", "eventsource"})
 """What pages send by themselves, whoever is there: stopped, and not worth a word."""
 _CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
 _LONGEST_QUERY = 200_000
+
+
+@cache
+def _parting() -> str:
+    """What keeps a page from sending anything while it is being left, where no route sees it."""
+    return (Path(__file__).parent / "parting.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,8 @@ class Guard:
         self.left.clear()
 
     async def install(self, context: BrowserContext) -> None:
-        """Stand before everything that the context asks for."""
+        """Stand before everything that the context asks for, and in every page before its own scripts run."""
+        await context.add_init_script(_parting())
         await context.route("**/*", self._judge)
 
     async def _judge(self, route: Route, request: Request) -> None:

@@ -228,7 +228,7 @@ class _Rows:
     def _called(self, element: IndexedElement, row: int) -> str:
         """What it leads to, or is called without its row's own words."""
         href = self._look.said.get(element.at, NOTHING_SAID).href
-        if href:
+        if href and not href.startswith("#"):
             return place_of(href)
         name = element.name or element.text
         region = self._look.index.regions[row]
@@ -381,5 +381,5 @@ def leads_elsewhere(offer: Offer, page_url: str) -> bool:
 
 def is_anchor(offer: Offer, page_url: str) -> bool:
     """Whether it is a link to another spot of the same document: the same on all pages that have it."""
-    fragment = (offer.href or "").partition("#")[2]
-    return bool(fragment) and same_document(offer.href or "", page_url)
+    href = offer.href or ""
+    return bool(href.partition("#")[2]) and (href.startswith("#") or same_document(href, page_url))
