@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -181,7 +182,42 @@ _SUBJECTS: tuple[tuple[frozenset[str], frozenset[str], Maker], ...] = tuple(
 """By `autocomplete`, then by the words of the label: texts that are not any text."""
 
 
+_DATE_FORM = re.compile(
+    r"(?<![A-Za-z])([YJA]{4}|[DTJGM]{1,2})([./-]\s?)([DTJGM]{1,2})\2([YJA]{4}|[YJAD]{2}|[DTJG])(?![A-Za-z])"
+)
+"""How a form of dates is shown: `MM/DD/YYYY`, `TT.MM.JJJJ`, `JJ/MM/AAAA`, `YYYY-MM-DD`."""
+_TIME_FORM = re.compile(r"(?<![A-Za-z])(?:HH?|hh?):(?:MM|mm)(?![A-Za-z])")
+
+
+def _in_form(wanted: _Wanted) -> str | None:
+    """A date or a time in the form that the placeholder or the label shows."""
+    attributes = wanted.offer.fingerprint.attributes if wanted.offer.fingerprint else {}
+    for shown in (attributes.get("placeholder", ""), wanted.offer.label, attributes.get("title", "")):
+        found = _DATE_FORM.search(shown[:200].upper())
+        if found is not None:
+            return found[2].join(_dated(part, _day(wanted)) for part in (found[1], found[3], found[4]))
+        if _TIME_FORM.search(shown[:200]):
+            return "09:30"
+    return None
+
+
+def _dated(part: str, day: date) -> str:
+    """One part of a date: a year has four letters or is of `Y`s, the month's letter is the same everywhere."""
+    if len(part) == _YEAR_LETTERS:
+        return f"{day.year:04d}"
+    if part[0] in "YA":
+        return f"{day.year % 100:02d}"
+    number = day.month if part[0] == "M" else day.day
+    return f"{number:0{len(part)}d}"
+
+
+_YEAR_LETTERS = 4
+
+
 def _text(wanted: _Wanted) -> str:
+    shown = _in_form(wanted)
+    if shown is not None:
+        return shown
     for filling, _, make in _SUBJECTS:
         if wanted.filling in filling:
             return make(wanted)

@@ -77,6 +77,28 @@ def test_secrets_and_files_are_not_made_up(offer: Offer):
 
 
 @pytest.mark.parametrize(
+    ("shown", "pattern"),
+    [
+        ("MM/DD/YYYY", r"01/\d\d/2030"),
+        ("dd.mm.yyyy", r"\d\d\.01\.2030"),
+        ("TT.MM.JJJJ", r"\d\d\.01\.2030"),
+        ("JJ/MM/AAAA", r"\d\d/01/2030"),
+        ("YYYY-MM-DD", r"2030-01-\d\d"),
+        ("e.g. M/D/YYYY", r"1/\d+/2030"),
+        ("DD-MM-YY", r"\d\d-01-30"),
+        ("hh:mm", r"09:30"),
+        ("ADD.MM", r"Sample \d+"),
+    ],
+)
+def test_a_text_field_that_shows_a_form_of_dates_or_times_gets_one_in_that_form(shown: str, pattern: str):
+    made = value_for(
+        field("Start").model_copy(update={"fingerprint": Fingerprint(attributes={"placeholder": shown})}), 0
+    )
+    assert made is not None
+    assert re2.fullmatch(pattern, made), made
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         "[A-Z]{3}-[0-9]{3}",
