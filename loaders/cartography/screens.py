@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from kb_schema.screens import Signature
-from kb_schema.urls import matches
+from kb_schema.urls import matches, path_of
 from loaders.cartography.looks import Look
-from loaders.cartography.wording import words_of
+from loaders.cartography.titles import titles_of
 from loaders.signatures.addresses import pattern_of, place
 from loaders.signatures.atlas import learn_all, screens_of
-from loaders.signatures.naming import free_id, name_of
+from loaders.signatures.naming import free_id
 from loaders.signatures.seen import ObservedPage
 
-_HEADS = (("heading", "h1"), ("title", ""))
 OK = 200
 """HTTP."""
 
@@ -68,17 +67,12 @@ def charted(looks: Sequence[Look]) -> tuple[list[Charted], list[str]]:
     """The screens in the order in which they were seen, and what to know of those that are not told well."""
     seen = [look.observed for look in looks]
     groups = screens_of(seen)
-    rows = {words_of(o.name) for look in looks for o in look.page.offers if o.in_row and o.href is not None}
+    titles = titles_of(groups, seen, _row_names(looks))
     labelled = list(seen)
     names: dict[str, str] = {}
-    for group in groups:
-        inside = set(group)
-        own = [seen[at] for at in group]
-        name = name_of(own, [page for at, page in enumerate(seen) if at not in inside])[:200]
-        if "*" in place(own[0].path) and (words_of(name) in rows or not _headed(name, own)):
-            name = _by_address(own[0].path) or name  # what its rows are called is the site's data
-        screen_id = free_id(name, names)
-        names[screen_id] = name
+    for group, title in zip(groups, titles, strict=True):
+        screen_id = free_id(title, names)
+        names[screen_id] = title
         for at in group:
             labelled[at] = replace(labelled[at], screen=screen_id)
     learned = learn_all(labelled, least_pages=1)
@@ -103,6 +97,16 @@ def charted(looks: Sequence[Look]) -> tuple[list[Charted], list[str]]:
     return found, told
 
 
+def _row_names(looks: Sequence[Look]) -> set[str]:
+    """What links to one of many things are called."""
+    return {
+        " ".join(offer.name.split())
+        for look in looks
+        for offer in look.page.offers
+        if offer.in_row and offer.href is not None and "*" in place(path_of(offer.href))
+    }
+
+
 def _own_address(group: Sequence[int], labelled: Sequence[ObservedPage]) -> str | None:
     """A pattern that no page of another screen matches."""
     pattern = pattern_of(labelled[at].path for at in group)
@@ -122,25 +126,6 @@ def _opens(looks: Sequence[Look]) -> bool:
     if any(tried) or any(look.page.start for look in looks):
         return True
     return None in tried and any(look.page.status == OK for look in looks)
-
-
-def _headed(name: str, pages: Sequence[ObservedPage]) -> bool:
-    """Whether all of them say it where a page says what it is: in the title or in the first heading."""
-    return all(
-        any(name in text for place in _HEADS for text in page.sketch.said.get(place, ())) for page in pages
-    )
-
-
-def _by_address(path: str) -> str:
-    """The words of an address, without what names one of many things.
-
-    >>> _by_address("/agents/12/history/"), _by_address("/agent/12")
-    ('Agents history', 'Agent detail')
-    """
-    parts = [part for part in place(path) if part not in ("", "#")]
-    own = [part for part in parts if part != "*"]
-    said = " ".join(own).replace("-", " ").replace("_", " ").capitalize()
-    return f"{said} detail" if said and parts[-1] == "*" else said
 
 
 def _bare(look: Look) -> str:
