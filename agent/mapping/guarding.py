@@ -23,8 +23,12 @@ from agent.mapping.settling import is_document
 from kb_schema.urls import origin_of
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
-_HARMLESS = frozenset({"image", "stylesheet", "script", "font", "media", "manifest", "texttrack"})
-"""Parts of a page: a file may be called `delete.png`."""
+_PARTS = frozenset({"image", "stylesheet", "script", "font", "media", "manifest", "texttrack"})
+_FILE = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|webp|avif|ico|css|m?js|map|woff2?|ttf|otf|eot|mp[34]|webm|ogg|vtt|webmanifest)$",
+    re.IGNORECASE,
+)
+"""Parts of a page that are files may be called as they like: `delete.png`."""
 _UNASKED = frozenset({"ping", "cspviolationreport", "eventsource"})
 """What pages send by themselves, whoever is there: stopped, and not worth a word."""
 _CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
@@ -94,7 +98,7 @@ class Guard:
         ):
             self.left.append(request.url)
             return True
-        if request.method in _LOOKING and request.resource_type in _HARMLESS:
+        if request.method in _LOOKING and request.resource_type in _PARTS and _is_file(request.url):
             return False
         verdict = danger_of_request(request.method, request.url, allowed=self.allowing)
         if verdict.danger is None and document and not self.may_open(request.url):
@@ -107,6 +111,10 @@ class Guard:
         if request.resource_type not in _UNASKED:
             self.stopped.append(Stopped(request.method, request.url, verdict.why))
         return True
+
+
+def _is_file(url: str) -> bool:
+    return _FILE.search(url.partition("#")[0].partition("?")[0]) is not None
 
 
 def only_asks(request: Request) -> bool:
