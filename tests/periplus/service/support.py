@@ -18,6 +18,7 @@ from agent.events import Event
 from kb_schema.verification import ExecutedStep, Requirement, RootCause, Summary, VerdictReport
 from kb_store import open_stores
 from kb_store.runs import open_runs
+from periplus.console.shell import ConsoleParts
 from periplus.listening import listening
 from periplus.mcp_settings import McpSettings
 from periplus.service.opening import Wanted, open_service
@@ -136,6 +137,7 @@ class Served:
     quick: Quick
     folder: Path
     server: uvicorn.Server
+    console: ConsoleParts
 
     async def submit(self, req_id: str, steps=STEPS, **more) -> httpx.Response:
         body = {"req_id": req_id, "url": "https://shop.example.com/login?token=abc", "steps": steps, **more}
@@ -208,7 +210,8 @@ async def served(
         headers = {"X-API-Key": KEY} if keyed else {}
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=url, headers=headers, timeout=30))
         try:
-            yield Served(url, client, queue, quick, data_dir / "runs", server)
+            parts = service.api.state.console.parts
+            yield Served(url, client, queue, quick, data_dir / "runs", server, parts)
         finally:
             await quick.let_go()
             queue.followers.close()
