@@ -45,6 +45,11 @@ SEALED = {
     "Cache-Control": "private, no-store",
 }
 """For what comes from a website: it runs nothing, loads nothing, sends nothing and has no origin."""
+PLAIN = (
+    "<!doctype html><style>svg{max-width:3rem;max-height:3rem}img{max-width:100%}"
+    "body{font-family:system-ui,sans-serif}</style>"
+)
+"""Before a page whose own styles are not there: signs that they would make small are not page-high."""
 _KEPT = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -104,7 +109,7 @@ async def run(request: Request, parts: TheParts, run_id: RunId) -> Response:
     known, left = await _recorded(parts, found)
     shown = run_page(known, today())
     explanation, note = None, ""
-    if shown.outcome not in ("worked", "open"):
+    if shown.outcome not in ("worked", "open") and known.knowledge is not None:
         explanation, note = await explained(parts.desk, found, left.trace.last_page if left.trace else None)
     root = left.verdict.rca if left.verdict else None
     answer = why(shown, found, explanation, root, note, known.knowledge)
@@ -188,10 +193,9 @@ async def find(store: RunStore, run_id: str) -> StoredRun:
 
 def foreign_html(request: Request, html: str, name: str) -> Response:
     """HTML of a website's: shown where a frame asks for it, which then is sealed; else a file to save."""
-    headers = dict(SEALED)
-    if request.headers.get("sec-fetch-dest") != "iframe":
-        headers["Content-Disposition"] = _attachment(name)
-    return HTMLResponse(html, headers=headers)
+    if request.headers.get("sec-fetch-dest") == "iframe":
+        return HTMLResponse(PLAIN + html, headers=SEALED)
+    return HTMLResponse(html, headers={**SEALED, "Content-Disposition": _attachment(name)})
 
 
 def saved(content: bytes, name: str) -> Response:

@@ -182,7 +182,7 @@ def run_page(recorded: Recorded, today: date) -> RunPage:
                 took=duration(step.duration_ms),
                 at=when(step.executed_at, today),
                 error=plain(step.error_message),
-                selector=short(step.selector or ""),
+                selector=_found_by(step.selector or ""),
                 strategy=step.strategy or "",
                 confidence=step.confidence,
                 mended=(
@@ -404,6 +404,17 @@ def selector_text(selector: Any) -> str:
         }
         told = ", ".join(f"{name} {each}" for name, each in kept.items() if isinstance(each, str | int))
     return short(f"{kind} {told}".strip(), 160)
+
+
+def _found_by(selector: str) -> str:
+    """A step's selector: of several strategies, kept as JSON, each in short."""
+    try:
+        strategies = json.loads(selector) if selector.startswith("[") else None
+    except ValueError:  # it was too long to be kept whole
+        strategies = None
+    if not isinstance(strategies, list):
+        return short(selector)
+    return short(", else ".join(filter(None, map(selector_text, strategies))))
 
 
 # -- what was mended -------------------------------------------------------------------------------

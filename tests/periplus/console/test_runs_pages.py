@@ -24,10 +24,12 @@ from agent.engine import steps
 from agent.page import library
 from agent.resilience import judging
 from agent.run_log import digest_of
-from kb_schema.proposals import Proposal, SelectorChange, Support, proposal_id
+from agent.verifying.reporting.verdicts import write_verdict
+from kb_schema.proposals import Proposal, Seen, SelectorChange, Support, proposal_id
 from kb_schema.runs import Artifact, RunEnding, StoredRun, StoredStep, TraceEntry
 from kb_schema.selectors import Selector
 from kb_schema.session_writing import SessionWriter
+from kb_schema.verification import ExecutedStep, RootCause, Summary, VerdictReport
 from kb_store import Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.runs import RunStore, open_runs
 from loaders.files import read_knowledge_folder
@@ -239,6 +241,7 @@ async def test_why_yesterdays_run_failed_is_three_clicks_from_the_front_page_and
         assert "the page is “Something went wrong”, the action belongs to “Sign in”" in sentence
         assert await page.get_by_text("What to do:").first.is_visible()
         assert await page.locator(".causes li").count() >= 1
+        assert ACCOUNT["password"] not in await page.content()
         await _clean(page)
 
 
@@ -268,7 +271,7 @@ async def test_a_healed_run_shows_what_was_known_and_what_was_found_and_acceptin
     assert "vessel" in str(knowledge.elements("boat_new")["name_field"].selector.to_json())
 
 
-async def _another(port: Port, value: str) -> str:
+async def _another(port: Port, value: str, **more) -> str:
     """One more proposal for the harbour."""
     change = SelectorChange(
         type="selector", screen_id="boat_new", element_id="moor",
@@ -280,7 +283,9 @@ async def _another(port: Port, value: str) -> str:
         change=change,
         proposed_at=datetime.now(UTC),
     )
-    await port.stores.proposals.support(proposal, Support(run_id=port.green, at=datetime.now(UTC)))
+    await port.stores.proposals.support(
+        proposal, Support(**{"run_id": port.green, "at": datetime.now(UTC), **more})
+    )
     return proposal.proposal_id
 
 
@@ -329,6 +334,68 @@ async def test_deciding_needs_the_role_and_a_form_of_ours(port):
 
 def _form_token(html: str) -> str:
     return re.search(r'name="csrf_token" value="([^"]+)"', html)[1]
+
+
+async def test_pictures_of_steps_and_of_proposals_are_shown_from_the_runs_own_folder(port):
+    jpeg, now, folder = b"\xff\xd8\xff\xe0 a picture", datetime.now(UTC), port.data / "runs" / "pictured"
+    folder.mkdir()
+    (folder / "1.jpg").write_bytes(jpeg)
+    (port.data / "runs" / "0.jpg").write_bytes(jpeg)
+    step = ExecutedStep(
+        step_idx=0,
+        element="Boat",
+        action="fill",
+        status="failed",
+        timestamp=now,
+        screenshot="1.jpg",
+        error="gone",
+    )
+    cause = RootCause(class_="selector_drift", confidence=0.9, message="the field has another name")
+    report = VerdictReport(
+        req_id="REQ-2",
+        run_id="pictured",
+        verdict="fail",
+        timestamp=now,
+        summary=Summary(),
+        rca=cause,
+        steps=(step,),
+    )
+    file = write_verdict(report, folder)
+    run = StoredRun(
+        run_id="pictured", req_id="REQ-2", url="http://x/", kind="verification", started_at=now, website_id="127.0.0.1:1",
+        subject="REQ-2",
+    )  # fmt: skip
+    await port.runs.begin_run(run)
+    await port.runs.append_step(
+        StoredStep(
+            run_id="pictured", step_idx=0, action="fill", status="failed", executed_at=now, task_id="REQ-2",
+            step_id="step_1", duration_ms=1,
+        )
+    )  # fmt: skip
+    place, file_hash, size = digest_of(file)
+    said = {"run_id": "pictured", "name": file.name, "artifact_type": "verdict_report", "file_path": place}
+    await port.runs.put_artifact(Artifact(**said, file_hash=file_hash, size_bytes=size, created_at=now))
+    ending = {"status": "failure", "evidence": "contradicted", "finished_at": now, "duration_ms": 1}
+    await port.runs.finish_run("pictured", RunEnding(**ending, rca_class="selector_drift", rca_message="m"))
+    seen = (
+        Seen(picture="1.jpg", when="before"),
+        Seen(picture="1.jpg", when="after"),
+        Seen(picture="none.jpg"),
+    )
+    other = await _another(port, "windlass", run_id="pictured", seen=seen)
+    async with port.asking("read") as reader:
+        page = (await reader.get("/runs/pictured")).text
+        assert "It failed at “step 1” (step 1, fill): the field has another name." in page
+        for path in ("/runs/pictured/steps/1/picture", f"/sites/harbour/proposals/{other}/pictures/1"):
+            shown = await reader.get(path)
+            assert (shown.status_code, shown.headers["content-type"], shown.content) == (
+                200,
+                "image/jpeg",
+                jpeg,
+            )
+        assert "after in run pictured" in (await reader.get(f"/sites/harbour/proposals/{other}")).text
+        for path in ("/runs/pictured/steps/2/picture", f"/sites/harbour/proposals/{other}/pictures/2"):
+            assert (await reader.get(path)).status_code == 404
 
 
 HOSTILE = """<!doctype html><title>Mine</title><meta http-equiv="refresh" content="0;url=https://elsewhere.example/">
@@ -508,6 +575,7 @@ async def test_health_tells_of_stores_and_of_each_websites_generation(port, brow
         await page.goto(f"{port.url}/health")
         row = page.get_by_role("row").filter(has_text="spadeworks")
         assert "whole" in await row.inner_text()
+        assert str(port.data) not in await page.content()
         assert await page.get_by_role("row").filter(has_text="answers").count() == 4
         await _clean(page)
 

@@ -232,6 +232,13 @@ def test_a_selector_is_said_by_its_first_strategy(selector, said):
     assert selector_text(selector) == said
 
 
+def test_of_several_ways_to_find_an_element_each_is_said_in_short():
+    kept = '[{"type": "data-testid", "value": "pay"}, {"type": "id", "value": "p"}]'
+    steps = [_step(0, "a", selector=kept), _step(1, "b", selector="[{cut…"), _step(2, "c", selector="#p")]
+    page = run_page(Recorded(_run(), steps), TODAY)
+    assert [step.selector for step in page.steps] == ["data-testid pay, else id p", "[{cut…", "#p"]
+
+
 # -- why -------------------------------------------------------------------------------------------
 
 
