@@ -33,7 +33,7 @@ from loaders.diff import Change
 from loaders.diff_markdown import to_markdown
 from loaders.diff_words import DiffWords, Told, in_words, plain
 from loaders.escaping import one_line
-from periplus.commands import kb_check, kb_export, kb_migrate, kb_proposals, kb_status, kb_stores
+from periplus.commands import kb_check, kb_export, kb_import, kb_migrate, kb_proposals, kb_status, kb_stores
 from periplus.commands.changes import change_line, print_tree
 from periplus.commands.wording import counted, print_json
 from periplus.errors import EXIT_USER, UserError, print_problems
@@ -83,6 +83,7 @@ app.command()(kb_stores.copy)
 app.command()(kb_migrate.migrate)
 app.command()(kb_check.check)
 app.command()(kb_export.export)
+app.command("import")(kb_import.import_)
 app.add_typer(kb_proposals.app, name="proposals")
 
 

@@ -1,0 +1,352 @@
+"""Descriptions of an API (OpenAPI 3, Swagger 2) as hints about forms: fields, what they accept, what changes things.
+
+An API is no page: its fields are matched with elements of known screens by what they are called, and only what
+those screens do not say themselves is taken over. References are followed within the file only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kb_schema import KnowledgeBase, KnowledgeError
+from kb_schema.proposals import ScreenChange
+from kb_schema.screens import Affordance, FieldValidation, Option, Screen, UIElement
+from kb_schema.selectors import NameStrategy, Selector
+from kb_schema.websites import Website
+from loaders.bridges.imported import Draft, Unreadable, draft, local_id, web_address
+from loaders.escaping import one_line
+from loaders.text import read_file
+
+MOST_OPERATIONS = 5_000
+MOST_FIELDS = 300
+MOST_OPTIONS = 200
+_DEEPEST = 12
+_CHANGING = ("post", "put", "patch", "delete")
+_FORMS = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+_FORMATS = {
+    "email": r"^[^@\s]+@[^@\s]+$",
+    "uri": r"^[A-Za-z][A-Za-z0-9+.-]*:\S+$",
+    "uuid": r"^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",
+    "date": r"^\d{4}-\d{2}-\d{2}$",
+}
+_SUFFIXES = frozenset({"input", "field", "dropdown", "select", "checkbox", "textarea", "text", "box", "list"})
+_TYPING = frozenset({"type", "type_text", "fill", "append_text"})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request."""
+
+    name: str
+    title: str
+    kind: str
+    required: bool = False
+    validation: FieldValidation | None = None
+    options: tuple[Option, ...] = ()
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What one operation takes that changes something."""
+
+    resource: str
+    method: str
+    path: str
+    title: str
+    fields: tuple[Field, ...]
+
+    @property
+    def destructive(self) -> bool:
+        """Whether it takes something away."""
+        return self.method == "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """All that a description says of forms."""
+
+    title: str
+    server: str | None
+    forms: tuple[Form, ...]
+
+
+def looks_like_openapi(data: Any) -> bool:
+    """Whether data says that it is such a description."""
+    return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data) and "paths" in data
+
+
+def read_openapi(file: Path) -> Hints:
+    """What a file says. Raises `Unreadable`."""
+    try:
+        data = read_file(file, file.name)
+    except KnowledgeError as exc:
+        raise Unreadable(file, "; ".join(each.message for each in exc.problems[:2])) from exc
+    if not looks_like_openapi(data):
+        raise Unreadable(file, "is no description of an API: it has no `openapi` and `paths`")
+    info = data.get("info")
+    title = info.get("title") if isinstance(info, Mapping) else None
+    return Hints(one_line(str(title or "API")), _server(data), tuple(_forms(data)))
+
+
+def as_draft(hints: Hints, website_id: str, base_url: str | None = None) -> Draft:
+    """A screen for each form: its fields by their labels. Where it is, the description does not know."""
+    screens: list[Screen] = []
+    taken: set[str] = set()
+    notes = ["where the forms are is not known: `periplus map` or a person has to say"]
+    for form in hints.forms:
+        if not form.fields:
+            continue
+        name = local_id(f"{form.resource} {_VERBS[form.method]}", "form", taken)
+        taken.add(name)
+        screens.append(
+            Screen(
+                screen_id=name,
+                name=one_line(form.title) or name,
+                ui_elements=_elements(form),
+                website_id=website_id,
+                metadata={"from": "openapi", "operation": f"{form.method.upper()} {form.path}"[:500]},
+            )
+        )
+    base = base_url or hints.server
+    if base is None:
+        base = "https://example.com"
+        notes.append("it names no server: correct `base_url` in website.yaml")
+    return draft([Website(website_id=website_id, name=hints.title, base_url=base), *screens], notes)
+
+
+_VERBS = {"post": "create", "put": "edit", "patch": "edit", "delete": "delete"}
+
+
+def hinted(knowledge: KnowledgeBase, hints: Hints) -> list[ScreenChange]:
+    """Screens with what the description knows of their elements and they do not say: nothing is gone over.
+
+    A form is a screen's where at least two of its fields, or its only one, are called like elements there.
+    """
+    changes = []
+    takes_away = {_plain(name) for form in hints.forms if form.destructive for name in _names_of(form)}
+    for _, screen in sorted(knowledge.screens.items()):
+        best: dict[str, Field] = {}
+        for form in hints.forms:
+            found = _matches(screen, form)
+            if len(found) > len(best) and len(found) >= min(2, len(form.fields)):
+                best = found
+        elements = tuple(
+            _with_hint(each, best[each.element_id]) if each.element_id in best else each
+            for each in screen.ui_elements
+        )
+        elements = tuple(
+            _destructive(each) if _plain(each.label) in takes_away else each for each in elements
+        )
+        if elements != screen.ui_elements:
+            changes.append(
+                ScreenChange(type="screen", screen=screen.model_copy(update={"ui_elements": elements}))
+            )
+    return changes
+
+
+# -- reading -------------------------------------------------------------------------------------------
+
+
+def _server(data: Mapping[str, Any]) -> str | None:
+    servers = data.get("servers")
+    first = servers[0] if isinstance(servers, list) and servers else None
+    url = first.get("url") if isinstance(first, Mapping) else None
+    if url is None and isinstance(data.get("host"), str):
+        url = f"https://{data['host']}"
+    return web_address(url) if isinstance(url, str) and "{" not in url else None
+
+
+def _forms(data: Mapping[str, Any]) -> Iterator[Form]:
+    paths = data["paths"] if isinstance(data["paths"], Mapping) else {}
+    number = 0
+    for path, item in paths.items():
+        for method in _CHANGING:
+            operation = item.get(method) if isinstance(item, Mapping) else None
+            if not isinstance(operation, Mapping):
+                continue
+            number += 1
+            if number > MOST_OPERATIONS:
+                return
+            resource = _resource(str(path))
+            title = operation.get("summary") or operation.get("operationId") or f"{_VERBS[method]} {resource}"
+            fields = tuple(_fields(data, operation))[:MOST_FIELDS]
+            yield Form(resource, method, str(path), one_line(str(title)), fields)
+
+
+def _resource(path: str) -> str:
+    """The last part of a path that is no parameter."""
+    parts = [part for part in path.split("/") if part and "{" not in part]
+    return parts[-1] if parts else "root"
+
+
+def _fields(data: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[Field]:
+    schema = _body(data, operation)
+    required = schema.get("required")
+    names = set(map(str, required)) if isinstance(required, list) else set()
+    properties = schema.get("properties")
+    for name, raw in properties.items() if isinstance(properties, Mapping) else ():
+        field = _followed(data, raw)
+        if field.get("readOnly") is not True and field.get("type") != "object":
+            yield _field(str(name), field, required=str(name) in names)
+
+
+def _body(data: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of what an operation is sent."""
+    content = _followed(data, operation.get("requestBody")).get("content")
+    if isinstance(content, Mapping):
+        media = next((content[kind] for kind in _FORMS if kind in content), None)
+        return _followed(data, media.get("schema") if isinstance(media, Mapping) else None)
+    parameters = operation.get("parameters")
+    given = [_followed(data, each) for each in parameters] if isinstance(parameters, list) else []
+    for each in given:
+        if each.get("in") == "body":
+            return _followed(data, each.get("schema"))
+    forms = [each for each in given if each.get("in") == "formData"]
+    return {
+        "properties": {str(each.get("name")): each for each in forms},
+        "required": [str(each.get("name")) for each in forms if each.get("required") is True],
+    }
+
+
+def _followed(data: Mapping[str, Any], node: Any, depth: int = 0) -> Mapping[str, Any]:
+    """A part of the description with references within the file and `allOf` resolved."""
+    if not isinstance(node, Mapping) or depth > _DEEPEST:
+        return {}
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        target: Any = data if reference.startswith("#/") else None
+        for part in reference.removeprefix("#/").split("/"):
+            name = part.replace("~1", "/").replace("~0", "~")
+            target = target.get(name) if isinstance(target, Mapping) else None
+        return _followed(data, target, depth + 1)
+    parts = node.get("allOf")
+    if not isinstance(parts, list):
+        return node
+    merged: dict[str, Any] = {"properties": {}, "required": []}
+    for part in (*parts[:50], {key: value for key, value in node.items() if key != "allOf"}):
+        own = _followed(data, part, depth + 1)
+        merged["properties"] |= own["properties"] if isinstance(own.get("properties"), Mapping) else {}
+        merged["required"] += own["required"] if isinstance(own.get("required"), list) else []
+    return merged
+
+
+def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
+    choices = schema.get("enum")
+    options = tuple(
+        Option(value=one_line(str(each))) for each in (choices if isinstance(choices, list) else ())[:MOST_OPTIONS]
+        if each is not None
+    )  # fmt: skip
+    title = schema.get("title")
+    label = (
+        title
+        if isinstance(title, str) and title.strip()
+        else re.sub(r"[_-]+", " ", name).strip().capitalize()
+    )
+    kind = "checkbox" if schema.get("type") == "boolean" else "dropdown" if options else "input"
+    secret = schema.get("format") == "password"
+    return Field(name, one_line(label) or name, kind, required, _validation(schema), options, secret)
+
+
+def _validation(schema: Mapping[str, Any]) -> FieldValidation | None:
+    said: dict[str, Any] = {
+        "min_length": schema.get("minLength"),
+        "max_length": schema.get("maxLength"),
+        "min": schema.get("minimum"),
+        "max": schema.get("maximum"),
+        "pattern": schema.get("pattern") or _FORMATS.get(str(schema.get("format"))),
+    }
+    said = {name: value for name, value in said.items() if value is not None}
+    while said:
+        try:
+            return FieldValidation.model_validate(said)
+        except ValidationError as exc:  # what RE2 cannot take, and what is no number
+            wrong = {str(each["loc"][0]) for each in exc.errors() if each["loc"]} or {"pattern"}
+            said = {name: value for name, value in said.items() if name not in wrong}
+    return None
+
+
+# -- elements ------------------------------------------------------------------------------------------
+
+
+def _elements(form: Form) -> tuple[UIElement, ...]:
+    taken: set[str] = set()
+    made = []
+    for field in form.fields:
+        name = local_id(f"{field.name} {field.kind}", "field", taken)
+        taken.add(name)
+        action = {"checkbox": "check", "dropdown": "select_option"}.get(field.kind, "fill")
+        made.append(
+            UIElement(
+                element_id=name,
+                type=field.kind,
+                selector=Selector(strategies=(NameStrategy(type="label", name=field.title),)),
+                affordances=(
+                    Affordance(
+                        action_type=action,
+                        required=field.required,
+                        validation=field.validation,
+                        options=field.options,
+                    ),
+                ),
+                metadata={"label": field.title},
+            )
+        )
+    return tuple(made)
+
+
+def _matches(screen: Screen, form: Form) -> dict[str, Field]:
+    """Element id -> field, of those called alike."""
+    called = {_plain(name): field for field in form.fields for name in (field.name, field.title)}
+    found = {}
+    for element in screen.ui_elements:
+        field = called.get(_plain(element.label)) or called.get(_plain(element.element_id))
+        if field is not None:
+            found[element.element_id] = field
+    return found
+
+
+def _names_of(form: Form) -> tuple[str, ...]:
+    """What a button for it may be called."""
+    one = form.resource.removesuffix("s")
+    return (form.title, *(f"{verb} {one}" for verb in ("delete", "remove")))
+
+
+def _destructive(element: UIElement) -> UIElement:
+    """An element whose click takes something away."""
+    affordances = tuple(
+        each.model_copy(update={"destructive": True}) if each.action_type == "click" else each
+        for each in element.affordances
+    )
+    return element.model_copy(update={"affordances": affordances})
+
+
+def _plain(name: str) -> str:
+    words = local_id(name, "").split("_")
+    while len(words) > 1 and words[-1] in _SUFFIXES:
+        words.pop()
+    return "_".join(words)
+
+
+def _with_hint(element: UIElement, field: Field) -> UIElement:
+    """What the element does not say of its main affordance."""
+    affordances = list(element.affordances)
+    for number, each in enumerate(affordances):
+        kind = each.action_type
+        if kind in _TYPING or kind in ("select_option", "check"):
+            update: dict[str, Any] = {}
+            if field.required and not each.required:
+                update["required"] = True
+            if each.validation is None and field.validation is not None and kind in _TYPING:
+                update["validation"] = field.validation
+            if not each.options and field.options and kind == "select_option":
+                update["options"] = field.options
+            affordances[number] = each.model_copy(update=update)
+            break
+    return element.model_copy(update={"affordances": tuple(affordances)})

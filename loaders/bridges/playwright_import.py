@@ -1,0 +1,247 @@
+"""Page objects and tests of Playwright as a draft of a knowledge base: screens, elements, ways and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from kb_schema.base import Document
+from kb_schema.calls import ActionCall
+from kb_schema.graph import Transition
+from kb_schema.playwright_calls import Expression
+from kb_schema.screens import Affordance, Screen, UIElement
+from kb_schema.selectors import NameStrategy, Selector
+from kb_schema.tasks import Task, TaskStep
+from kb_schema.values import InputSpec, IoSpec
+from kb_schema.websites import Website
+from loaders.bridges.imported import Draft, Unreadable, draft, local_id, web_address
+from loaders.bridges.playwright_locators import CannotSay, selector_of
+from loaders.bridges.playwright_source import (
+    PageClass,
+    Source,
+    Step,
+    Test,
+    read_source,
+    returned,
+    steps_of_method,
+)
+from loaders.bridges.sitemaps import pattern_of
+from loaders.escaping import one_line
+from loaders.recordings.imported import names_a_secret
+
+MOST_FILES = 2_000
+UNKNOWN_BASE = "https://example.com"
+_KINDS = {
+    "button": "button", "link": "link", "textbox": "input", "searchbox": "input", "combobox": "dropdown",
+    "checkbox": "checkbox", "radio": "radio", "tab": "tab", "dialog": "dialog", "heading": "heading",
+    "alert": "message", "status": "message",
+}  # fmt: skip
+_ACTIONS = {"input": "fill", "dropdown": "select_option", "checkbox": "check", "radio": "check",
+            "button": "click", "link": "click", "tab": "click"}  # fmt: skip
+_STEP_TYPES = {"navigate": "navigation", "click": "click", "fill": "form_fill", "append_text": "form_fill",
+               "select_option": "form_fill", "check": "form_fill", "uncheck": "form_fill"}  # fmt: skip
+
+
+def python_files(place: Path) -> list[Path]:
+    """A file, or all Python files in a folder, in a stable order. Raises `Unreadable`."""
+    if place.is_file():
+        return [place]
+    files = [
+        each for each in sorted(place.rglob("*.py"))
+        if not any(part.startswith(".") or part in ("node_modules", "venv", "__pycache__") for part in each.parts)
+    ]  # fmt: skip
+    if not files:
+        raise Unreadable(place, "holds no Python file")
+    if len(files) > MOST_FILES:
+        raise Unreadable(place, f"holds more than {MOST_FILES:,} Python files")
+    return files
+
+
+def looks_like_playwright(raw: bytes) -> bool:
+    """Whether a file of Python uses Playwright's pages."""
+    return b"page" in raw and any(
+        each in raw for each in (b"playwright", b".goto(", b".get_by_", b".locator(")
+    )
+
+
+def read_playwright(place: Path, website_id: str, base_url: str | None = None) -> Draft:
+    """What a file or folder says of a website. Raises `Unreadable`, `KnowledgeError`."""
+    source = read_source(python_files(place))
+    return _Making(source, website_id, base_url).draft(place)
+
+
+class _Making:
+    def __init__(self, source: Source, website_id: str, base_url: str | None) -> None:
+        self._source, self._website_id = source, website_id
+        self._base = base_url or self._known_base() or UNKNOWN_BASE
+        self._notes = source.notes
+        if self._base == UNKNOWN_BASE:
+            self._notes.append("no absolute address is in it: correct `base_url` in website.yaml")
+        self._screens: dict[str, str] = {}
+        """Class -> screen id."""
+        self._elements: dict[str, set[str]] = {}
+        """Screen id -> element ids."""
+
+    def draft(self, place: Path) -> Draft:
+        documents: list[Document] = []
+        for own in self._source.classes.values():
+            screen = self._screen(own)
+            if screen is not None:
+                documents.append(screen)
+        for name in self._screens:
+            documents += self._ways(self._source.classes[name])
+        taken: set[str] = set()
+        documents += [made for test in self._source.tests if (made := self._task(test, taken)) is not None]
+        if not documents:
+            raise Unreadable(place, "has neither page objects nor tests that could be read")
+        name = one_line(urlsplit(self._base).netloc) or self._website_id
+        website = Website(website_id=self._website_id, name=name, base_url=self._base)
+        return draft([website, *documents], self._notes)
+
+    def _known_base(self) -> str | None:
+        """The origin of the first absolute address that is opened."""
+        opened = [
+            str(step.value) for test in self._source.tests for step in test.steps if step.action == "goto"
+        ]
+        given = [own.address for own in self._source.classes.values() if own.address]
+        return next((origin for each in (*given, *opened) if (origin := web_address(each))), None)
+
+    def _address(self, given: str) -> str | None:
+        """An address of the website; None where it leads elsewhere."""
+        origin = web_address(given)
+        if origin is not None:
+            return given if origin == web_address(self._base) else None
+        return f"{self._base.rstrip('/')}/{given.lstrip('/')}"
+
+    # -- screens --
+
+    def _screen(self, own: PageClass) -> Screen | None:
+        elements = tuple(self._ui_elements(own))
+        is_base = any(own.name in each.bases for each in self._source.classes.values())
+        if own.address is None and (is_base or not elements):
+            return None
+        plain = own.name.removesuffix("Page").removesuffix("PageObject") or own.name
+        screen_id = local_id(plain, "screen", self._screens.values())
+        self._screens[own.name] = screen_id
+        self._elements[screen_id] = {each.element_id for each in elements}
+        url = None if own.address is None else self._address(own.address)
+        return Screen(
+            screen_id=screen_id,
+            name=one_line(own.about).rstrip(".") or plain,
+            url=url,
+            url_patterns=() if url is None else (pattern_of(urlsplit(url).path or "/"),),
+            ui_elements=elements,
+            website_id=self._website_id,
+            metadata={"from": "playwright", "class": own.name, "file": own.file.name},
+        )
+
+    def _ui_elements(self, own: PageClass) -> Iterator[UIElement]:
+        for name, expression in self._source.elements(own).items():
+            try:
+                selector = selector_of(expression)
+            except CannotSay as exc:
+                self._notes.append(f"{own.file.name}, {own.name}.{name}: {exc.reason}; left out")
+                continue
+            kind = _kind(expression)
+            action = _ACTIONS.get(kind, "get_screen_content")
+            yield UIElement(
+                element_id=name.strip("_") or "element",
+                type=kind,
+                selector=selector,
+                affordances=(Affordance(action_type=action),),
+                metadata={"label": _label(name, selector)},
+            )
+
+    def _ways(self, own: PageClass) -> Iterator[Transition]:
+        """Methods that end on another screen by a last click on a known element."""
+        screen_id = self._screens[own.name]
+        known = self._source.elements(own)
+        for name, method in own.methods.items():
+            target = returned(self._source, own, method)
+            to_screen = None if target is None else self._screens.get(target.name)
+            if to_screen is None or to_screen == screen_id:
+                continue
+            acts = [step for step in steps_of_method(self._source, own, name) if step.action != "goto"]
+            last = next((each for each in known if acts and known[each] == acts[-1].target), None)
+            element_id = None if last is None else last.strip("_")
+            if acts and acts[-1].action == "click" and element_id in self._elements[screen_id]:
+                yield Transition(
+                    transition_id=local_id(f"{screen_id} {name}", "way"),
+                    from_screen=screen_id,
+                    to_screen=to_screen,
+                    triggered_by=ActionCall(action_type="click", target=element_id),
+                    website_id=self._website_id,
+                    metadata={"from": "playwright", "method": f"{own.name}.{name}"},
+                )
+
+    # -- tasks --
+
+    def _task(self, test: Test, taken: set[str]) -> Task | None:
+        steps: list[TaskStep] = []
+        inputs: dict[str, InputSpec] = {}
+        for step in test.steps:
+            call = self._call(test, step, inputs)
+            if call is not None:
+                number = len(steps) + 1
+                kind: Any = _STEP_TYPES.get(call.canonical_type, "interaction")
+                steps.append(TaskStep(step_id=f"step_{number}", order=number, type=kind, action=call))
+        if not steps:
+            return None
+        name = local_id(test.name.removeprefix("test_"), "task", taken)
+        taken.add(name)
+        return Task(
+            task_id=name,
+            name=one_line(test.about).rstrip(".") or name.replace("_", " ").capitalize(),
+            steps=tuple(steps),
+            io_spec=IoSpec(inputs=tuple(inputs.values())),
+            website_id=self._website_id,
+            metadata={"from": "playwright", "test": test.name, "file": test.file.name},
+        )
+
+    def _call(self, test: Test, step: Step, inputs: dict[str, InputSpec]) -> ActionCall | None:
+        place = f"{test.file.name}, line {step.line}, in {test.name}"
+        if step.action == "goto":
+            url = self._address(str(step.value))
+            if url is None:
+                self._notes.append(f"{place}: an address of another website; left out")
+                return None
+            return ActionCall(action_type="navigate", url=url)
+        try:
+            selector = selector_of(step.target)
+        except CannotSay as exc:
+            self._notes.append(f"{place}: {exc.reason}; left out")
+            return None
+        return ActionCall(action_type=step.action, target=selector, value=self._value(step, selector, inputs))
+
+    def _value(self, step: Step, selector: Selector, inputs: dict[str, InputSpec]) -> Any:
+        """A literal as it stands; a secret, and what only running would tell, as an input of the task."""
+        if step.value is None:
+            return None
+        secret = step.action in ("fill", "append_text") and names_a_secret(selector)
+        if not secret and isinstance(step.value, str | int | float | bool):
+            return (
+                step.value
+                if not isinstance(step.value, str)
+                else step.value.replace("{", "").replace("}", "")
+            )
+        name = local_id(step.name or _label("", selector), "value")
+        name = name if name[0].isalpha() else f"value_{name}"
+        inputs.setdefault(name, InputSpec(name=name, secret=secret))
+        return f"{{{name}}}"
+
+
+def _kind(expression: Expression) -> str:
+    last = expression[-1]
+    if last.method == "get_by_role" and last.arguments:
+        return _KINDS.get(str(last.arguments[0]), "text")
+    return "input" if last.method in ("get_by_label", "get_by_placeholder") else "element"
+
+
+def _label(name: str, selector: Selector) -> str:
+    """What a person would call it: what it is found by, else what the source calls it."""
+    first = selector.strategies[0]
+    if isinstance(first, NameStrategy):
+        return one_line(first.name)
+    return name.strip("_").replace("_", " ").capitalize() or "value"
