@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from benchmarks.large_site import large_site
@@ -26,7 +28,7 @@ def test_screens_stand_apart_each_within_its_area(name, request):
     layout = chart.lay_out(view)
     assert layout.places.keys() == view.knowledge.screens.keys()
     corners = sorted((place.y, place.x) for place in layout.places.values())
-    for (y1, x1), (y2, x2) in zip(corners, corners[1:], strict=False):
+    for (y1, x1), (y2, x2) in itertools.pairwise(corners):
         assert y1 != y2 or x2 - x1 >= chart.NODE_WIDTH
     for place in layout.places.values():
         inside = [
