@@ -21,8 +21,8 @@ if [ "$(cat "$FOLDER/.installed" 2>/dev/null)" != "$BIOME" ]; then
     printf '%s\n' "$BIOME" >"$FOLDER/.installed"
 fi
 .venv/bin/python -c 'from agent.page.library import source; print(source())' >"$FOLDER/page.js"
-# A visitor's page is a program of modules; they are linted as they are.
-cp periplus/service/visiting/static/*.js "$FOLDER/"
+# A visitor's page is a program of modules, the console has a script a page; they are linted as they are.
+cp periplus/service/visiting/static/*.js periplus/console/static/*.js "$FOLDER/"
 cp biome.jsonc "$FOLDER/biome.jsonc"
 cd "$FOLDER"
-exec node_modules/.bin/biome lint --error-on-warnings --colors=off page.js visit.js view.js
+exec node_modules/.bin/biome lint --error-on-warnings --colors=off page.js visit.js view.js map.js runs.js
