@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import pytest
 
+from loaders import read_knowledge_folder, write_folder
 from loaders.cartography import Chart, chart
-from tests.support.explored import Drawing, drawing
+from tests.support.explored import BASE, Drawing, drawing
+from tests.support.mapping_rates import identified
 
 NAV = (
     "<header><a href='/'>Quay</a><nav aria-label='Main'><ul>"
@@ -75,3 +78,129 @@ def test_pages_become_screens_named_from_what_people_see(drawn: Chart) -> None:
         "welcome_back": {"login"},
     }
     assert drawn.knowledge.screens["add_a_boat"].name == "Add a boat"
+
+
+def test_elements_are_called_as_people_see_them_and_say_what_one_can_do(drawn: Chart) -> None:
+    elements = drawn.knowledge.elements("add_a_boat")
+    assert {"name_field", "kind_dropdown", "save_button", "boats_link", "log_link"} <= set(elements)
+    name, kind = elements["name_field"].affordances[0], elements["kind_dropdown"].affordances[0]
+    assert (name.action_type, name.required) == ("fill", True)
+    assert [option.value for option in kind.options] == ["cutter", "yawl"]
+
+
+def test_what_all_screens_show_of_a_landmark_is_the_websites(drawn: Chart) -> None:
+    layouts = drawn.knowledge.website.layouts
+    assert [each.element_id for each in layouts["navigation"]] == ["boats_link", "log_link"]
+    assert "navigation" in drawn.knowledge.screens["log"].layouts
+    assert drawn.knowledge.screens["welcome_back"].layouts == ()
+
+
+def test_links_of_rows_are_one_element_that_is_told_which_row(drawn: Chart) -> None:
+    row = drawn.knowledge.elements("boats")["boats_row_link"]
+    assert row.selector.required_context == {"row"}
+    edge = drawn.knowledge.transitions["boats.to.boat"]
+    assert edge.triggered_by.parameters == {"row": "{boat_row}"}
+    assert edge.conditions.required[0].type == "context_equals"
+
+
+def test_what_was_tried_counts_and_takes_its_time(drawn: Chart) -> None:
+    edge = drawn.knowledge.transitions["boats.to.boat"]
+    assert edge.reliability_metrics is not None
+    assert (edge.reliability_metrics.success_count, edge.reliability_metrics.failure_count) == (2, 0)
+    assert edge.duration.avg_duration_ms == 300
+    assert (edge.duration.min, edge.duration.max) == (0.2, 0.4)
+    back = drawn.knowledge.transitions["boat.to.boats"]
+    assert back.reliability_metrics is not None
+    assert (back.reliability_metrics.success_count, back.reliability_metrics.failure_count) == (1, 1)
+
+
+def test_a_link_that_was_not_tried_says_so(drawn: Chart) -> None:
+    edge = drawn.knowledge.transitions["log.to.boats"]
+    assert edge.reliability_metrics is None
+    assert edge.reliability_score == 0.8
+    assert "not tried" in edge.description
+
+
+def test_groups_are_who_may_see_them_and_what_they_are(drawn: Chart) -> None:
+    groups = {screen: drawn.knowledge.groups_of(screen) for screen in drawn.screens}
+    assert groups["boats"] == ("authenticated_pages", "list_pages")
+    assert groups["add_a_boat"] == ("authenticated_pages", "form_pages")
+    assert groups["welcome_back"] == ("form_pages", "public_pages")
+
+
+def test_ways_out_are_those_that_helped(drawn: Chart) -> None:
+    edges = drawn.knowledge.recoveries
+    assert set(edges) == {
+        "authenticated_pages.by_reload", "form_pages.by_reload", "authenticated_pages.by_address.boats",
+    }  # fmt: skip
+    assert edges["authenticated_pages.by_address.boats"].triggered_by.url == "https://quay.example/boats"
+    assert edges["form_pages.by_reload"].recovery_priority == 4  # what was typed is lost
+
+
+def test_pages_of_both_kinds_tell_who_is_signed_in(drawn: Chart) -> None:
+    assert drawn.knowledge.website.authenticated_when != ()
+    edge = drawn.knowledge.transitions["boats.to.add_a_boat"]
+    assert [condition.type for condition in edge.conditions.required] == ["authenticated"]
+
+
+def test_a_screen_is_opened_where_its_address_is_of_no_single_thing(drawn: Chart) -> None:
+    assert drawn.knowledge.screens["boats"].url == "https://quay.example/boats"
+    assert drawn.knowledge.screens["boat"].url is None
+
+
+def test_every_page_is_told_by_what_was_drawn(drawn: Chart, tmp_path: Path) -> None:
+    seen = explored(tmp_path).folder
+    found = identified(drawn.knowledge, seen.snapshots(), BASE)
+    assert found == {page: screen for screen, pages in drawn.screens.items() for page in pages}
+
+
+def test_a_map_is_written_and_read_as_it_is(drawn: Chart, tmp_path: Path) -> None:
+    write_folder(drawn.knowledge, tmp_path / "kb")
+    again, _ = read_knowledge_folder(tmp_path / "kb")
+    assert {each.local_id for each in again.documents()} == {e.local_id for e in drawn.knowledge.documents()}
+
+
+def test_what_was_seen_signed_out_is_drawn_beside_the_rest(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/boats",)), drawing(tmp_path / "out", ("/boats",))
+    inside.page("p1", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    outside.page("p1", "/login", LOGIN, signed_in=False)
+    found = chart(inside.folder, signed_out=outside.folder)
+    assert dict(found.screens) == {"boats": ("p1",), "welcome_back": ("out-p1",)}
+    assert found.knowledge.groups_of("welcome_back") == ("form_pages", "public_pages")
+
+
+def test_what_deletes_is_drawn_as_such_and_never_as_a_way(tmp_path: Path) -> None:
+    seen = drawing(tmp_path, ("/boats",))
+    seen.page("one", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    page = seen.page(
+        "two", "/boats/1", boat("Ada").replace("</main>", "<a href='/boats/1/sink'>Sink her</a></main>")
+    )
+    dangerous = [
+        each.model_copy(update={"danger": "deletes", "why": 'is called "sink"'})
+        if each.name == "Sink her"
+        else each
+        for each in page.offers
+    ]
+    seen.folder.add_page(page.model_copy(update={"offers": tuple(dangerous)}))
+    found = chart(seen.folder).knowledge
+    element = found.elements("boat")["sink_her_link"]
+    assert element.affordances[0].destructive
+    assert element.metadata["not_tried"] == 'is called "sink"'
+    assert all(edge.triggered_by.target != "sink_her_link" for edge in found.transitions.values())
+
+
+def test_hostile_names_are_only_ever_words(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    nasty = html.escape("../../{{row}} $(rm) \u202e</script>")
+    seen.page(
+        "one",
+        "/",
+        f"<main><h1>{nasty}</h1><a href='/x/{{{{row}}}}'>{nasty}</a><button>{nasty}</button></main>",
+        start=True,
+    )
+    found = chart(seen.folder)
+    (screen,) = found.knowledge.screens.values()
+    assert screen.screen_id == "row_rm_script"
+    for element in screen.ui_elements:
+        assert element.element_id.replace("_", "").isalnum()
+    write_folder(found.knowledge, tmp_path / "kb")
