@@ -1,0 +1,191 @@
+"""`periplus map` as it is typed: what it refuses, what it draws anew, what it tells. Exploring: `tests/chain`."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from agent.mapping.events import Ended, PageFound, PassageTried, Progress, Skipped, Waiting
+from kb_schema.mapping import Exploration, Offer
+from kb_schema.mapping_folder import ExplorationFolder
+from loaders import read_knowledge_folder
+from periplus.commands.map import app
+from periplus.errors import UserError
+from periplus.mapping.login_form import button_of, field_for
+from periplus.mapping.places import MapFolder, map_folder
+from periplus.mapping.signing_in import kept_session
+from periplus.mapping.view import MapView
+from tests.support.explored import drawing
+
+SITE = "https://quay.example/"
+
+
+def seen(path: Path, ended_by: str | None = "done") -> MapFolder:
+    """A map of one page, not yet drawn."""
+    folder = MapFolder(path)
+    found = drawing(folder.exploration.path)
+    found.page("p1", "/", "<main><h1>Quay</h1><a href='/log'>Log</a></main>", start=True)
+    exploration = found.folder.exploration
+    found.folder.end(
+        exploration.model_copy(update={"ended_by": ended_by, "ended_at": exploration.started_at})
+    )
+    return folder
+
+
+def refused(*args: str) -> UserError:
+    result = CliRunner().invoke(app, list(args))
+    assert isinstance(result.exception, UserError), (result.exception, result.output)
+    assert result.exception.fix
+    return result.exception
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        ((), "name the website"),
+        (("ftp://quay.example",), "no address of a website"),
+        ((SITE, "--origin", "elsewhere"), "elsewhere"),
+        ((SITE, "--input", "email=a@b.example"), "--input is for signing in"),
+        ((SITE, "--sign-in-form"), "needs what to fill in"),
+        ((SITE, "--sign-in-form", "--storage-state", "x.json", "-i", "a=b"), "several ways"),
+        ((SITE, "--resume"), "no map to go on with"),
+        ((SITE, "--website", "not an id"), "website_id"),
+        ((SITE, "--redraw", "x"), "--redraw needs no URL"),
+        (("--redraw", "nowhere"), "there is no map"),
+    ],
+)
+def test_what_cannot_be_mapped_is_said_before_any_browser_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path))
+    assert what in refused(*args).message
+
+
+def test_a_map_that_is_there_is_not_begun_anew(tmp_path: Path) -> None:
+    seen(tmp_path / "map")
+    error = refused(SITE, "--out", str(tmp_path / "map"))
+    assert "holds a map already" in error.message
+    assert "--resume" in (error.fix or "")
+
+
+def test_a_map_is_drawn_anew_without_a_browser(tmp_path: Path) -> None:
+    folder = seen(tmp_path / "map")
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["screens"] == {"quay": ["p1"]}
+    knowledge, _ = read_knowledge_folder(Path(told["knowledge"]))
+    assert list(knowledge.screens) == ["quay"]
+
+
+def test_the_exploration_itself_may_be_named(tmp_path: Path) -> None:
+    folder = seen(tmp_path / "map")
+    assert map_folder(folder.exploration.path) == folder
+
+
+def test_a_map_in_which_nothing_was_seen_is_refused(tmp_path: Path) -> None:
+    drawing(tmp_path / "map" / "exploration")
+    assert "no page was seen" in refused("--redraw", str(tmp_path / "map")).message
+
+
+@pytest.mark.parametrize("ended_by", ["time", "stopped", None])
+def test_the_summary_says_how_to_go_on(tmp_path: Path, ended_by: str | None) -> None:
+    folder = seen(tmp_path / "map", ended_by)
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path)])
+    assert result.exit_code == 0
+    assert f"--out {folder.path} --resume" in result.output
+    assert f"periplus kb load {folder.knowledge}" in result.output
+
+
+def test_loading_is_done_at_once_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    folder = seen(tmp_path / "map")
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path), "--load"])
+    assert result.exit_code == 0, result.output
+    assert "periplus kb load" not in result.output
+    assert list((tmp_path / "data").iterdir())
+
+
+def test_where_there_is_no_terminal_the_view_says_it_in_lines() -> None:
+    said = io.StringIO()
+    with MapView(Console(file=said, width=200), "map of quay") as view:
+        view(PageFound("p1", "Quay", SITE, 3, 0))
+        view(PassageTried("p1", "Log", "arrived", "p1", 12.0))
+        view(Skipped("p1", "Sink her", 'deletes: is called "sink"'))
+        view(Waiting(1.0, "to be polite"))
+        view(Progress(1, 1, 0, 2.0))
+        view(Ended("done", 1, 1))
+    lines = said.getvalue().splitlines()
+    assert lines[0] == "  + Quay  https://quay.example/  (3 controls)"
+    assert lines[1] == "  > Quay: Log -> arrived Quay"
+    assert lines[-1] == "explored: 1 pages, 1 things tried (done)"
+
+
+def test_in_a_terminal_the_map_grows_and_what_a_site_says_is_only_words() -> None:
+    console = Console(file=io.StringIO(), width=120, force_terminal=True, record=True)
+    with MapView(console, "map of [red]quay") as view:
+        view(PageFound("p1", "Quay [bold]", SITE + "boats", 3, 0))
+        view(PageFound("p2", "Ada\x1b[2J", SITE + "boats/12", 3, 1))
+        view(PageFound("p3", "Bea", SITE + "boats/13", 3, 1))
+        console.print(view._render())
+    shown = console.export_text()
+    assert "Quay [bold]  /boats" in shown
+    assert "/boats/*  x2" in shown
+    assert "map of [red]quay" in shown
+    assert "\x1b[2J" not in shown
+
+
+def test_a_session_is_kept_as_playwright_writes_it(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    file.write_text('{"cookies": [], "origins": []}')
+    assert kept_session(file).state == {"cookies": [], "origins": []}
+    for wrong in ("{", "[]", '{"cookies": 1}'):
+        file.write_text(wrong)
+        with pytest.raises(UserError):
+            kept_session(file)
+    with pytest.raises(UserError):
+        kept_session(tmp_path / "missing.json")
+
+
+FORM = "POST https://quay.example/login"
+
+
+def offer(number: int, name: str, kind: str, action: str = "fill", **more: object) -> Offer:
+    return Offer.model_validate(
+        {
+            "offer_id": f"o{number}", "action_type": action, "name": name, "label": name, "kind": kind, "form": FORM,
+            "selector": {"type": "id", "value": f"f{number}"}, **more,
+        }
+    )  # fmt: skip
+
+
+def test_inputs_find_their_fields_by_what_they_are() -> None:
+    search = offer(0, "Search", "text", form="GET https://quay.example/search")
+    mail, word = offer(1, "Email address", "email"), offer(2, "Kennwort", "password")
+    button, other = offer(3, "Go on", "submit", "click"), offer(4, "Show", "button", "click")
+    page = [search, mail, word, other, button]
+    assert field_for("email", page) == mail
+    assert field_for("user", page) == mail  # who it is, beside the password
+    assert field_for("password", page) == word
+    assert field_for("otp", [search]) is None
+    assert button_of(word, page) == button
+
+
+def test_bounds_are_those_it_had_where_none_are_given(tmp_path: Path) -> None:
+    from periplus.commands.map import _bounded, _plan  # noqa: PLC0415 - not for others
+
+    folder = seen(tmp_path / "map")
+    exploration: Exploration = ExplorationFolder(folder.exploration.path).exploration
+    limits = exploration.limits.model_copy(update={"states": 7, "depth": 2})
+    folder.exploration.end(exploration.model_copy(update={"limits": limits}))
+    plan = _plan(SITE, "quay", None, folder.path, None, None, 0, robots=True)
+    again = _bounded(plan, {"states": 9, "depth": None, "seconds": None, "per_second": None}, resume=True)
+    assert (again.limits.states, again.limits.depth) == (9, 2)
