@@ -193,7 +193,11 @@ def _fields(data: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[F
     properties = schema.get("properties")
     for name, raw in properties.items() if isinstance(properties, Mapping) else ():
         field = _followed(data, raw)
-        if field.get("readOnly") is not True and field.get("type") != "object":
+        if (
+            field.get("readOnly") is not True
+            and field.get("type") != "object"
+            and not field.get("properties")
+        ):
             yield _field(str(name), field, required=str(name) in names)
 
 

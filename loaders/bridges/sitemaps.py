@@ -90,7 +90,7 @@ def _addresses(file: Path, home: Path, seen: set[Path], depth: int) -> Iterator[
         return
     seen.add(file.resolve())
     raw = _unpacked(file)
-    if not raw.lstrip().startswith((b"<", b"\xef\xbb\xbf<")):
+    if not raw[:100].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").startswith(b"<"):
         yield from (line.strip() for line in raw.decode("utf-8", "replace").splitlines() if "://" in line)
         return
     root, places = _parsed(file, raw)

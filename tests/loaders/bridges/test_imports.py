@@ -1,0 +1,319 @@
+"""What others have written becomes a draft that loads; what is hostile or unreadable is refused with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb_schema.proposals import ScreenChange
+from kb_schema.screens import Affordance
+from kb_schema.urls import compile_pattern
+from kb_store.changing import changed
+from loaders import read_knowledge_folder
+from loaders.bridges.imported import Unreadable
+from loaders.bridges.openapi import as_draft, hinted, read_openapi
+from loaders.bridges.page_objects import page_objects
+from loaders.bridges.playwright_import import read_playwright
+from loaders.bridges.playwright_source import read_source
+from loaders.bridges.sitemaps import addresses, pattern_of, read_sitemap
+from tests.loaders.bridges.hostile import NASTY
+
+SEED = Path(__file__).parents[3] / "seeds/spadeworks/kb"
+FOREIGN = Path(__file__).parents[2] / "foreign_suites/django_admin"
+SITE = "https://shop.example"
+
+
+def sitemap(*paths, index=False):
+    item, root = ("sitemap", "sitemapindex") if index else ("url", "urlset")
+    inner = "".join(f"<{item}><loc>{path if '://' in path else SITE + path}</loc></{item}>" for path in paths)
+    return (
+        f'<?xml version="1.0"?><{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{inner}</{root}>'
+    )
+
+
+# -- sitemaps ------------------------------------------------------------------------------------------
+
+
+def test_addresses_that_differ_in_ids_are_one_screen(tmp_path):
+    file = tmp_path / "sitemap.xml"
+    items = [
+        f"/blog/{word}"
+        for word in ["red", "blue", "green", "black", "white", "grey", "pink", "brown", "gold"]
+    ]
+    file.write_text(sitemap("/", "/about", "/products/17", "/products/18", *items, "https://other.example/x"))
+    made = read_sitemap(file, "shop")
+    screens = made.knowledge.screens
+    assert set(screens) == {"home", "about", "products_item", "blog_item"}
+    assert screens["about"].url == f"{SITE}/about"
+    assert screens["products_item"].url is None
+    (pattern,) = screens["products_item"].url_patterns
+    assert compile_pattern(pattern).search("/products/99?x=1")
+    assert not compile_pattern(pattern).search("/products/99/edit")
+    assert made.notes == (f"1 addresses of other origins than {SITE} are left out",)
+
+
+def test_an_index_is_followed_to_packed_and_plain_files_beside_it_and_nowhere_else(tmp_path):
+    (tmp_path / "secret.xml").write_text(sitemap("/secret"))
+    home = tmp_path / "maps"
+    home.mkdir()
+    (home / "a.xml.gz").write_bytes(gzip.compress(sitemap("/a").encode()))
+    (home / "b.txt").write_text(f"{SITE}/b\n\n{SITE}/c\n")
+    (home / "link.xml").symlink_to(tmp_path / "secret.xml")
+    names = ["/maps/a.xml.gz", "/b.txt", "/../secret.xml", "/link.xml", "/index.xml", "/gone.xml"]
+    (home / "index.xml").write_text(sitemap(*names, index=True))
+    assert addresses(home / "index.xml") == [f"{SITE}/{each}" for each in "abc"]
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>'
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (BOMB.encode(), "entities"),
+        (BOMB.encode("utf-16"), "entities"),
+        (b"<urlset><url></urlset>", "is not XML"),
+        (b"<html><body/></html>", "is no sitemap"),
+        (sitemap("mailto://x").encode(), "no address of a website"),
+        (gzip.compress(b"x" * 1000)[:-9], "not whole"),
+        (gzip.compress(b" " * (33 * 1024 * 1024)), "unpacks to more"),
+    ],
+)
+def test_what_is_no_sitemap_or_would_blow_up_is_refused(tmp_path, content, reason):
+    file = tmp_path / "sitemap.xml"
+    file.write_bytes(content)
+    with pytest.raises(Unreadable, match=reason):
+        read_sitemap(file, "shop")
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_characters="*/?#", exclude_categories=["Cs", "Cc"]), max_size=20)
+)
+def test_a_pattern_of_any_path_holds_for_that_path(part):
+    assert compile_pattern(pattern_of(f"/x/{part}")).search(f"/x/{part}?q")
+
+
+# -- OpenAPI -------------------------------------------------------------------------------------------
+
+API = {
+    "openapi": "3.1.0",
+    "info": {"title": "Agents"},
+    "servers": [{"url": "https://app.example.com/api"}],
+    "paths": {
+        "/agents": {"post": {"summary": "Create an agent", "requestBody": {"content": {"application/json": {
+            "schema": {"$ref": "#/components/schemas/Agent"}}}}}},
+        "/agents/{id}": {"delete": {"summary": "Delete agent"}},
+    },
+    "components": {"schemas": {
+        "Agent": {"allOf": [{"$ref": "#/components/schemas/Named"}, {"properties": {
+            "language": {"type": "string", "enum": ["en-US", "hi-IN"]},
+            "greeting": {"type": "string", "maxLength": 400, "minLength": 2, "pattern": "(?=x)"},
+            "id": {"type": "string", "readOnly": True},
+            "self": {"$ref": "#/components/schemas/Agent"},
+        }}]},
+        "Named": {"required": ["agent_name"], "properties": {"agent_name": {"type": "string", "maxLength": 40}}},
+    }},
+}  # fmt: skip
+
+
+@pytest.fixture
+def api(tmp_path):
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps(API))
+    return file
+
+
+def test_a_form_of_an_api_is_a_screen_with_what_its_fields_accept(api):
+    made = as_draft(read_openapi(api), "shop")
+    (screen,) = made.knowledge.screens.values()
+    fields = {each.label: each for each in screen.ui_elements}
+    assert list(fields) == ["Agent name", "Language", "Greeting"]
+    name, greeting = (fields[each].affordances[0] for each in ("Agent name", "Greeting"))
+    assert (name.required, name.validation.max_length) == (True, 40)
+    assert (greeting.validation.min_length, greeting.validation.pattern) == (2, None)
+    assert [each.value for each in fields["Language"].affordances[0].options] == ["en-US", "hi-IN"]
+    assert made.knowledge.website.base_url == "https://app.example.com"
+
+
+def bare(element):
+    """The element without anything said of what it takes."""
+    return element.model_copy(
+        update={
+            "affordances": tuple(Affordance(action_type=each.action_type) for each in element.affordances)
+        }
+    )
+
+
+def test_an_api_adds_only_what_known_screens_do_not_say(api):
+    knowledge, _ = read_knowledge_folder(SEED)
+    assert hinted(knowledge, read_openapi(api)) == []  # the seed says all of it itself
+    screen = knowledge.screens["agent_edit"]
+    bared = {"agent_name_input", "language_dropdown", "delete_button", "confirm_delete_button"}
+    elements = tuple(bare(each) if each.element_id in bared else each for each in screen.ui_elements)
+    change = ScreenChange(type="screen", screen=screen.model_copy(update={"ui_elements": elements}))
+    (hint,) = hinted(changed(knowledge, change)[0], read_openapi(api))
+    found = {each.element_id: each.affordances[0] for each in hint.screen.ui_elements}
+    assert (found["agent_name_input"].required, found["agent_name_input"].validation.max_length) == (True, 40)
+    assert [each.value for each in found["language_dropdown"].options] == ["en-US", "hi-IN"]
+    assert found["greeting_input"].validation.max_length == 500
+    assert (found["delete_button"].destructive, found["confirm_delete_button"].destructive) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("{}", "no description"), ("{", "not JSON"), ('{"openapi": 3, "paths": []}', None)]
+)
+def test_what_is_no_description_of_an_api_is_refused(tmp_path, text, reason):
+    file = tmp_path / "api.json"
+    file.write_text(text)
+    if reason is None:
+        assert read_openapi(file).forms == ()
+        return
+    with pytest.raises(Unreadable, match=reason):
+        read_openapi(file)
+
+
+# -- Playwright ----------------------------------------------------------------------------------------
+
+SUITE = '''
+import os, sys
+sys.modules["proof that this was run"] = os
+from playwright.sync_api import Page, expect
+
+class Base:
+    def __init__(self, page: Page):
+        self.page = page
+        self.menu = page.get_by_role("button", name="Menu")
+
+class LoginPage(Base):
+    """Sign in."""
+    URL = "https://shop.example/login"
+
+    def __init__(self, page):
+        super().__init__(page)
+        self.email = page.get_by_label("Email")
+        self.password = self.page.locator("form").locator("#password")
+
+    @property
+    def go(self):
+        return self.page.get_by_test_id("go")
+
+    def open(self):
+        self.page.goto(self.URL)
+
+    def sign_in(self, email, password="x"):
+        self.email.fill(email)
+        self.password.fill(password)
+        if email:
+            self.go.hover()
+        self.go.click()
+        return ShopPage(self.page)
+
+class ShopPage(Base):
+    def open(self) -> "ShopPage":
+        self.page.goto(f"{BASE}/shop")
+        return self
+
+    @property
+    def rows(self):
+        return self.page.get_by_role("row").nth(2)
+
+    @property
+    def buy(self):
+        return self.page.get_by_role("button", name="Buy", exact=True)
+
+def test_somebody_buys(page: Page):
+    """Buy one thing."""
+    login = LoginPage(page)
+    shop = login.sign_in("me@shop.example", "top secret")
+    shop.buy.click()
+    shop.rows.click()
+    page.goto("https://elsewhere.example/")
+    page.fill("#note", "{hi}")
+    expect(page.locator("h1")).to_have_text("Thanks")
+'''
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "test_shop.py").write_text(SUITE)
+    return tmp_path
+
+
+def test_page_objects_become_screens_and_their_methods_ways(suite):
+    made = read_playwright(suite, "shop")
+    assert "proof that this was run" not in sys.modules
+    knowledge = made.knowledge
+    assert set(knowledge.screens) == {"login", "shop"}
+    assert (knowledge.screens["login"].name, knowledge.screens["login"].url) == (
+        "Sign in", "https://shop.example/login",
+    )  # fmt: skip
+    assert knowledge.screens["shop"].url == "https://shop.example/shop"
+    selectors = {key: each.selector.to_json() for key, each in knowledge.elements("login").items()}
+    assert selectors == {
+        "menu": {"strategies": [{"type": "role_name", "name": "Menu", "role": "button"}]},
+        "email": {"strategies": [{"type": "label", "name": "Email"}]},
+        "password": {"strategies": [{"type": "css", "value": "form #password"}]},
+        "go": {"strategies": [{"type": "data-testid", "value": "go"}]},
+    }
+    (way,) = knowledge.by_kind["transition"].values()
+    assert (way.from_screen, way.to_screen, way.triggered_by.target) == ("login", "shop", "go")
+
+
+def test_a_test_becomes_a_task_without_secrets_and_says_what_it_left_out(suite):
+    made = read_playwright(suite, "shop")
+    (task,) = made.knowledge.tasks.values()
+    assert (task.task_id, task.name) == ("somebody_buys", "Buy one thing")
+    done = [(each.action.canonical_type, each.action.value) for each in task.steps]
+    assert done == [
+        ("fill", "me@shop.example"), ("fill", "{password}"), ("click", None), ("click", None), ("fill", "hi"),
+    ]  # fmt: skip
+    assert [(each.name, each.secret) for each in task.io_spec.inputs] == [("password", True)]
+    assert "top secret" not in json.dumps([each.to_json() for each in made.knowledge.documents()])
+    notes = "\n".join(made.notes)
+    for told in ("a branch or loop", "`nth` depends on what else", "an address of another website"):
+        assert told in notes
+
+
+def test_what_was_exported_as_page_objects_comes_back(tmp_path):
+    knowledge, _ = read_knowledge_folder(SEED)
+    for name, source in page_objects(knowledge).files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(source)
+    back = read_playwright(tmp_path, "spadeworks", knowledge.website.base_url).knowledge
+    assert set(back.screens) == set(knowledge.screens)
+    ways = {(each.from_screen, each.to_screen) for each in knowledge.by_kind["transition"].values()}
+    found = {(each.from_screen, each.to_screen) for each in back.by_kind["transition"].values()}
+    assert ways - found == {("agent_list", "agent_detail"), ("campaign_list", "campaign_detail")}
+    assert found <= ways
+
+
+def test_a_suite_of_strangers_is_read_as_far_as_reading_tells():
+    made = read_playwright(FOREIGN, "admin")
+    assert {"a_wrong_password_is_refused", "an_author_is_renamed"} <= set(made.knowledge.tasks)
+    assert made.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("def f(:", "is not Python"), ("x = 1\0", "no Python|is not Python"), ("x = 1", "neither page objects"),
+     ("(" * 5_000, "Python")],
+)  # fmt: skip
+def test_what_is_no_suite_is_refused_with_its_place(tmp_path, text, reason):
+    (tmp_path / "a.py").write_text(text)
+    with pytest.raises(Unreadable, match=reason):
+        read_playwright(tmp_path, "shop")
+
+
+@given(st.sampled_from(NASTY) | st.text(max_size=30))
+def test_any_locator_written_as_a_literal_is_read_as_it_is(tmp_path_factory, name):
+    file = tmp_path_factory.mktemp("suite") / "p.py"
+    source = f"class P:\n  def __init__(self, page):\n    self.x = page.get_by_label({name!r})\n"
+    file.write_text(source, encoding="utf-8", errors="replace")
+    (link,) = read_source([file]).classes["P"].elements["x"]
+    assert link.arguments == (name.encode("utf-8", "replace").decode(),)
