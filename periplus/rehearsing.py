@@ -7,13 +7,16 @@ there. On a site that runs already (`--base-url`) they share what is in it, and 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from playwright.async_api import Error as PlaywrightError
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from agent.engine.engine import Engine
@@ -27,6 +30,11 @@ from agent.presenting.rehearsing import Walk, plan_walks
 from agent.presenting.risks import Rehearsed, Risk, flow_risks, merged, walk_risks
 from agent.presenting.visible import not_shown
 from kb_schema.presentation import PresentationFlow
+from kb_store.errors import LoadConflict
+from periplus.errors import UserError
+from periplus.fleet.home import Shelf
+from periplus.fleet.opening import open_fleet
+from periplus.fleet.workers import Workers, read_workers
 from periplus.presenting.show import Show, ShowSettings, open_show
 from periplus.presenting.venue import Venue, VenueSettings, open_venue
 from periplus.presenting_events import ADDED_UP, keep_measurements
@@ -35,6 +43,9 @@ from periplus.seeds import Seed
 
 TABLE, PAGE = "rehearsal.json", "rehearsal.html"
 GO_ON = {"en": "go on", "de": "weiter machen"}
+ONE = Workers("contexts", 1)
+LOADS, LOADING_S = 120, 0.5
+"""How often, and after how many seconds, a walk looks again whether another one still loads its knowledge."""
 DIFFERENT = 0.15
 """A measured duration is told from the authored one by more than this share of it."""
 
@@ -113,6 +124,64 @@ class RehearsalSettings:
     arangodb_url: str | None = field(default=None, repr=False)
     language: str | None = None
     """In which it is told; None: its own, and whether all it has are whole is checked."""
+    workers: str = "1"
+    """How many walks at a time, and where, as `--workers` says."""
+
+
+@dataclass(slots=True)
+class Walked:
+    """One walk that was done by itself: what it was of, and what was found."""
+
+    flow: PresentationFlow
+    """As the desk told it."""
+    rehearsed: Rehearsed
+    notes: list[str] = field(default_factory=list)
+
+
+WALKED = TypeAdapter(Walked)
+"""How it travels: without pictures."""
+
+
+class Walker(Protocol):
+    """Does walks elsewhere, several at a time (`periplus.fleet.walking`)."""
+
+    async def walk(self, number: int) -> Walked:
+        """The walk of that number, from 0."""
+
+
+async def walk_alone(seed: Seed, settings: RehearsalSettings, *, data_dir: Path, number: int) -> Walked:
+    """One walk of a rehearsal, by its number from 0, on a site of its own. Raises `UserError`."""
+    notes: list[str] = []
+    async with AsyncExitStack() as stack:
+        venue = await _in_turn(
+            stack, lambda: open_venue(seed, _place(settings, data_dir), flow=settings.flow, tell=notes.append)
+        )
+        show = await stack.enter_async_context(open_show(venue, _of_a_show(settings, venue)))
+        walk = plan_walks(show.flow)[number]
+        rehearsed = await _carried_out(show, walk, settings.speed or None)
+        await keep_measurements(show.log, _estimates(rehearsed) if settings.speed == 0 else {})
+        for segment in rehearsed.presentation.segments:
+            segment.picture = None
+        return Walked(show.flow, rehearsed, notes)
+
+
+async def _in_turn(stack: AsyncExitStack, venue: Callable[[], AbstractAsyncContextManager[Venue]]) -> Venue:
+    """Opened once no other walk loads the same knowledge. Raises `LoadConflict` where that takes too long."""
+    for _ in range(LOADS):
+        with suppress(LoadConflict):
+            return await stack.enter_async_context(venue())
+        await asyncio.sleep(LOADING_S)
+    return await stack.enter_async_context(venue())
+
+
+def _place(settings: RehearsalSettings, data_dir: Path) -> VenueSettings:
+    return VenueSettings(
+        data_dir, settings.base_url, settings.mongodb_url, settings.arangodb_url, settings.headed
+    )
+
+
+def _of_a_show(settings: RehearsalSettings, venue: Venue) -> ShowSettings:
+    return ShowSettings(venue.default_flow, settings.speed, voice=False, language=settings.language)
 
 
 async def rehearse(
@@ -122,14 +191,16 @@ async def rehearse(
     data_dir: Path,
     out: Path,
     tell: Callable[[str], None] = lambda _line: None,
+    walker: Walker | None = None,
 ) -> Rehearsal:
     """Go through all walks, and leave what was found in `out`. Raises `UserError` for what a person can put
-    right before it begins; what goes wrong on a walk is a risk.
+    right before it begins; what goes wrong on a walk is a risk. With a `walker` they are done elsewhere.
     """
-    place = VenueSettings(
-        data_dir, settings.base_url, settings.mongodb_url, settings.arangodb_url, settings.headed
-    )
+    place = _place(settings, data_dir)
     course = _Course(settings, out, tell)
+    if walker is not None:
+        await course.walk_elsewhere(walker)
+        return course.end()
     if settings.base_url is not None:
         course.note("all walks were on one site: what one leaves there, the next one finds")
     while not course.over:
@@ -144,11 +215,48 @@ async def run_rehearsal(
     seed: Seed, settings: RehearsalSettings, data_dir: Path, out: Path, console: Console
 ) -> bool:
     """Rehearse, tell what was found, and whether the demo can be given: nothing required is at risk."""
-    rehearsal = await rehearse(
-        seed, settings, data_dir=data_dir, out=out, tell=lambda line: console.print(line, style="dim")
-    )
+    workers = read_workers(settings.workers)
+    async with AsyncExitStack() as stack:
+        walker: Walker | None = None
+        if workers != ONE:
+            walker = await stack.enter_async_context(_walker(workers, seed, settings, data_dir))
+        rehearsal = await rehearse(
+            seed, settings, data_dir=data_dir, out=out, walker=walker,
+            tell=lambda line: console.print(line, style="dim"),
+        )  # fmt: skip
     print_rehearsal(console, rehearsal)
     return not rehearsal.serious
+
+
+@asynccontextmanager
+async def _walker(
+    workers: Workers, seed: Seed, settings: RehearsalSettings, data_dir: Path
+) -> AsyncIterator[Walker]:
+    """Raises `UserError` where walks at the same time would be in each other's way, or cannot reach the store."""
+    from periplus.fleet.walking import FleetWalks  # noqa: PLC0415 - it needs what is here
+
+    if settings.base_url is not None:
+        raise UserError(
+            "walks on one site must be done one after the other",
+            fix="leave out --base-url (each walk then has a site of its own) or --workers",
+        )
+    if settings.headed:
+        raise UserError("workers have no window", fix="leave out --headed or --workers")
+    if workers.elsewhere and settings.mongodb_url is None:
+        raise UserError(
+            f"workers at {workers.address} cannot reach the embedded store in {data_dir}",
+            fix="name a MongoDB that all of them reach: --mongodb-url",
+        )
+    async with open_fleet(workers) as fleet:
+        yield FleetWalks(fleet, seed, settings, _shelf(settings, data_dir))
+
+
+def _shelf(settings: RehearsalSettings, data_dir: Path) -> Shelf:
+    return Shelf(
+        data_dir=str(data_dir.absolute()),
+        mongodb_url=settings.mongodb_url,
+        arangodb_url=settings.arangodb_url,
+    )
 
 
 class _Course:
@@ -174,11 +282,9 @@ class _Course:
     async def walk(self, venue: Venue) -> None:
         """The next one. The first asks the desk for the flow, and plans all."""
         speed = self._settings.speed
-        async with open_show(
-            venue, ShowSettings(venue.default_flow, speed, voice=False, language=self._settings.language)
-        ) as show:
+        async with open_show(venue, _of_a_show(self._settings, venue)) as show:
             if self._flow is None:
-                self._plan(show)
+                self._plan(show.flow)
             number = len(self._rehearsal.walks)
             walk = self._walks[number]
             self._tell(f"walk {number + 1} of {len(self._walks)}: {walk.name} ({len(walk.shows)} segments)")
@@ -186,9 +292,28 @@ class _Course:
             self._rehearsal.walks.append(rehearsed)
             await keep_measurements(show.log, _estimates(rehearsed) if speed == 0 else {})
 
-    def _plan(self, show: Show) -> None:
+    async def walk_elsewhere(self, walker: Walker) -> None:
+        """All of them: the first tells the flow, then the others at once."""
+        first = await walker.walk(0)
+        self._plan(first.flow)
+        walks = self._walks
+        self._tell(f"walk 1 of {len(walks)}: {walks[0].name} ({len(walks[0].shows)} segments)")
+
+        async def one(number: int) -> Walked:
+            walked = await walker.walk(number)
+            walk = walks[number]
+            self._tell(f"walk {number + 1} of {len(walks)}: {walk.name} ({len(walk.shows)} segments)")
+            return walked
+
+        rest = await asyncio.gather(*(one(number) for number in range(1, len(walks))))
+        for walked in (first, *rest):
+            self._rehearsal.walks.append(walked.rehearsed)
+            for note in walked.notes:
+                self.note(note)
+
+    def _plan(self, flow: PresentationFlow) -> None:
         """From the flow as the desk tells it: with what was accepted since it was authored."""
-        self._flow = flow = show.flow
+        self._flow = flow
         self._rehearsal.flow_id, self._rehearsal.name = flow.flow_id, flow.name
         self._walks = plan_walks(flow)
         language = self._settings.language

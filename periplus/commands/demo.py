@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.commands.demo_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName
-from periplus.errors import EXIT_INTERRUPTED
+from periplus.commands.demo_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName, DemoWorkers
+from periplus.errors import EXIT_INTERRUPTED, UserError
 from periplus.seeds import Seed, find_seed
 from periplus.settings import load_settings
 
@@ -75,6 +75,7 @@ def demo(
         bool,
         typer.Option("--rehearse", help="Try every branch without words, and tell what is at risk."),
     ] = False,
+    workers: DemoWorkers = "1",
     out: Annotated[Path | None, typer.Option(help="Folder for film, captions, report and trace.")] = None,
     base_url: DemoBaseUrl = None,
     mongodb_url: DemoMongoUrl = None,
@@ -100,6 +101,8 @@ def demo(
     from periplus.demo import DemoSettings, run_demo  # noqa: PLC0415
     from periplus.outputs import output_folder  # noqa: PLC0415
 
+    if workers != "1" and not rehearse:
+        raise UserError("a demo is given by one guide", fix="--workers goes with --rehearse")
     if rehearse:
         from periplus.rehearsing import RehearsalSettings, run_rehearsal  # noqa: PLC0415
 
@@ -107,7 +110,7 @@ def demo(
         source = context.get_parameter_source("speed")
         asked = source is not None and source.name != "DEFAULT"
         wanted = RehearsalSettings(
-            flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language
+            flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language, workers
         )
         folder = output_folder(out or _fresh_folder(seed, flow))
         ready = asyncio.run(run_rehearsal(seed, wanted, load_settings().data_dir, folder, console))

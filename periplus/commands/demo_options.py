@@ -12,6 +12,14 @@ DemoName = Annotated[
 DemoBaseUrl = Annotated[
     str | None, typer.Option(help="Drive a site that runs already instead of starting the demo's own.")
 ]
+DemoWorkers = Annotated[
+    str,
+    typer.Option(
+        "--workers",
+        metavar="N|processes:N|ADDRESS",
+        help="With --rehearse: how many walks at a time, and where (docs/scale.md).",
+    ),
+]
 DemoMongoUrl = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Keep the demo's knowledge and runs here.", show_default=False),

@@ -1,0 +1,239 @@
+"""Workers die, are cut off or stopped, and everything is done in the end, once: Spadeworks counts."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from kb_schema.runs import RunStatus
+from kb_store import load_knowledge, open_stores
+from kb_store.run_leases import live_holder
+from kb_store.runs import open_runs
+from loaders.files import read_knowledge_folder
+from periplus.errors import UserError
+from periplus.fleet.collecting import Collection, CollectSettings, collect
+from periplus.fleet.home import Home, Shelf
+from periplus.fleet.kinds import attempted
+from periplus.fleet.lives import lease_of
+from periplus.fleet.opening import marked, open_fleet
+from periplus.fleet.ports import Job
+from periplus.fleet.running import RunBody
+from periplus.fleet.workers import read_workers
+from periplus.rehearsing import TABLE, RehearsalSettings, rehearse, run_rehearsal
+from periplus.seeds import find_seed
+from tests.chain.conftest import HARBOUR
+from tests.periplus.fleet.test_lives import CutOff
+from tests.support.live_spadeworks import ACCOUNT, SEED
+
+
+@pytest.fixture(params=["embedded"])
+async def shelf(tmp_path, request):
+    url = request.getfixturevalue("mongodb_url") if request.param == "mongodb" else None
+    knowledge, _ = read_knowledge_folder(SEED / "kb")
+    async with open_stores(tmp_path / "data", mongodb_url=url) as stores:
+        await load_knowledge(stores.documents, stores.graph, knowledge)
+    return Shelf(data_dir=str(tmp_path / "data"), mongodb_url=url)
+
+
+def created(live, *names):
+    """How many agents of each name there are, whoever made them: every browser context is a visitor."""
+    agents = [
+        agent["name"]
+        for each in live.state()["visitors"]
+        for agent in live.ask(f"state?visitor={each['id']}")["agents"]
+    ]
+    return [agents.count(name) for name in names]
+
+
+class Killer:
+    """Kills the worker that is at a row when that row says it did a step. Only such a worker, by its own id."""
+
+    def __init__(self, shelf, collection, wanted):
+        self._shelf, self._collection, self._wanted = shelf, collection, dict(wanted)
+        self.killed = []
+        self._killing = set()
+
+    def __call__(self, row, said):
+        if self._wanted.get(row) == said["step"]:
+            del self._wanted[row]
+            self._killing.add(asyncio.create_task(self.kill(row)))
+
+    async def kill(self, row):
+        async with open_runs(Path(self._shelf.data_dir), self._shelf.mongodb_url) as runs:
+            held = await live_holder(runs.leases, lease_of(self._collection.run_id(row)))
+        assert held is not None
+        assert held.owner.pid != os.getpid()
+        os.kill(held.owner.pid, signal.SIGKILL)
+        self.killed.append(row)
+
+
+def collection_of(live):
+    return Collection(
+        task_id="create_agent",
+        website_id="spadeworks",
+        inputs="names.csv",
+        inputs_sha256="",
+        base_url=live.base,
+    )
+
+
+@asynccontextmanager
+async def collecting(live, shelf, folder, names, workers, wanted=()):
+    """All rows, on workers that die as is wanted."""
+    live.clear()
+    folder.mkdir(exist_ok=True)
+    collection = collection_of(live)
+    killer = Killer(shelf, collection, wanted)
+    rows = [{"agent_name": name} for name in names]
+    async with open_fleet(read_workers(workers)) as fleet:
+        came = await collect(
+            collection,
+            rows,
+            fleet,
+            CollectSettings(shelf, folder, ACCOUNT),
+            tell=lambda _: None,
+            heard=killer,
+        )
+    yield came, killer, collection
+
+
+@pytest.mark.always
+@pytest.mark.timeout(600)
+async def test_a_worker_is_killed_in_mid_run_and_everything_is_done_once(live, shelf, tmp_path):
+    names = [f"Killed {number}" for number in range(3)]
+    done = collecting(
+        live, shelf, tmp_path / "out", names, "processes:2", {1: "create_agent.fill_agent_name"}
+    )
+    async with done as (came, killer, _):
+        assert killer.killed == [1]
+        assert [each.ran and each.ran.status for each in came] == [RunStatus.SUCCESS] * 3, came
+        assert came[0].ran.how == "carried_on"
+        assert created(live, *names) == [1, 1, 1]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+@pytest.mark.mongodb
+@pytest.mark.parametrize("shelf", ["embedded", "mongodb"], indirect=True)
+async def test_workers_are_killed_at_every_kind_of_moment_and_everything_is_done_once(live, shelf, tmp_path):
+    names = [f"Anywhere {number}" for number in range(12)]
+    moments = {
+        1: "create_agent.navigate_to_create",
+        4: "create_agent.select_language",
+        7: "create_agent.submit_form",
+        10: "login.enter_email",
+    }
+    async with collecting(live, shelf, tmp_path / "out", names, "processes:2", moments) as (
+        came,
+        killer,
+        again,
+    ):
+        assert len(killer.killed) >= 3, "it comes to those moments"
+        assert [each.ran and each.ran.status for each in came] == [RunStatus.SUCCESS] * 12, came
+        assert created(live, *names) == [1] * 12
+        async with open_fleet(read_workers("2")) as fleet:
+            rows = [{"agent_name": name} for name in names]
+            settings = CollectSettings(shelf, tmp_path / "out", ACCOUNT)
+            found = await collect(again, rows, fleet, settings, tell=lambda _: None)
+        assert [each.ran.how for each in found] == ["found"] * 12
+        assert created(live, *names) == [1] * 12
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_a_worker_killed_after_the_site_took_the_form_and_before_it_answered_is_not_asked_again(
+    live, shelf, tmp_path
+):
+    live.clear()
+    (tmp_path / "out").mkdir()
+    collection = collection_of(live)
+    killer = Killer(shelf, collection, {})
+    live.ask("faults", kind="delay", path="^/agent$", method="GET", ms=20_000, times=1)
+    async with open_fleet(read_workers("processes:2")) as fleet:
+        work = asyncio.create_task(
+            collect(
+                collection, [{"agent_name": "Taken"}], fleet, CollectSettings(shelf, tmp_path / "out", ACCOUNT),
+                tell=lambda _: None,
+            )
+        )  # fmt: skip
+        while created(live, "Taken") == [0] and not work.done():
+            await asyncio.to_thread(live.state)
+        await killer.kill(1)
+        (came,) = await work
+    assert came.ran is not None, came
+    assert came.ran.status is RunStatus.SUCCESS
+    assert came.ran.how == "carried_on"
+    assert created(live, "Taken") == [1]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+async def test_a_worker_cut_off_from_the_store_lets_go_and_another_one_ends_it_once(live, shelf, tmp_path):
+    live.clear()
+    (tmp_path / "out").mkdir()
+    collection, cut, other = collection_of(live), Home(), Home()
+    with marked(tmp_path / "out") as mark:
+        body = RunBody(
+            shelf=shelf, website_id="spadeworks", task_id="create_agent", run_id=collection.run_id(1),
+            values={"agent_name": "Cut off", **ACCOUNT}, base_url=live.base, folder=str(tmp_path / "out" / "1"),
+            mark=mark, lease_s=6,
+        )  # fmt: skip
+        job = Job(kind="run", key="row 1", body=body.model_dump(mode="json"))
+        _, runs = await cut.shelves(shelf)
+        away = CutOff(runs)
+        cut._kept["runs", shelf] = away
+
+        def heard(said):
+            if said["step"] == "create_agent.fill_agent_name":
+                away.cut.set()
+                live.ask("faults", kind="delay", path="/agent", ms=15_000, times=0)
+
+        first = asyncio.create_task(attempted(cut, job, heard))
+        await away.cut.wait()
+        second = asyncio.create_task(attempted(other, job, lambda _: None))
+        let_go = await first
+        live.clear()
+        assert let_go.trouble is not None
+        assert let_go.trouble.kind == "lost"
+        ended = await second
+    await cut.close()
+    await other.close()
+    assert ended.trouble is None, ended
+    assert ended.result["status"] == RunStatus.SUCCESS
+    assert created(live, "Cut off") == [1]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("workers", ["2", "processes:2"])
+async def test_walks_of_a_rehearsal_are_done_at_the_same_time_and_find_what_one_after_the_other_finds(
+    tmp_path, workers
+):
+    seed = find_seed(str(HARBOUR))
+    console = Console(file=io.StringIO())
+    alone = await rehearse(seed, RehearsalSettings(), data_dir=tmp_path / "a", out=tmp_path / "alone")
+    settings = RehearsalSettings(workers=workers)
+    ready = await run_rehearsal(seed, settings, tmp_path / "b", tmp_path / "fleet", console)
+    found = json.loads((tmp_path / "fleet" / TABLE).read_text())
+    told = alone.to_json()
+    assert ready is told["ready"]
+    assert [each["name"] for each in found["walks"]] == [each["name"] for each in told["walks"]]
+    shown = [[(s["segment_id"], s["status"]) for s in walk["segments"]] for walk in found["walks"]]
+    assert shown == [[(s["segment_id"], s["status"]) for s in walk["segments"]] for walk in told["walks"]]
+    assert {each["kind"] for each in found["risks"]} == {each["kind"] for each in told["risks"]}
+
+
+async def test_walks_on_one_site_are_not_done_at_the_same_time(tmp_path):
+    settings = RehearsalSettings(workers="2", base_url="http://127.0.0.1:9")
+    with pytest.raises(UserError, match="one after the other"):
+        await run_rehearsal(
+            find_seed("spadeworks"), settings, tmp_path, tmp_path / "out", Console(file=io.StringIO())
+        )
