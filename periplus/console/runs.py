@@ -112,7 +112,8 @@ async def run(request: Request, parts: TheParts, run_id: RunId) -> Response:
     if shown.outcome not in ("worked", "open") and known.knowledge is not None:
         explanation, note = await explained(parts.desk, found, left.trace.last_page if left.trace else None)
     root = left.verdict.rca if left.verdict else None
-    answer = why(shown, found, explanation, root, note, known.knowledge)
+    standing = await parts.queue.where_at_all(found) if shown.outcome == "open" else None
+    answer = why(shown, found, explanation, root, note, known.knowledge, standing)
     response = render(request, "run.html.j2", run=shown, why=answer, marks=MARKS)
     response.headers["Content-Security-Policy"] = FRAMED
     return response

@@ -216,9 +216,7 @@ def run_page(recorded: Recorded, today: date) -> RunPage:
         mended=tuple(_all_mended(proposed, steps)),
         instead=tuple(each for step in steps for each in step.instead),
         inputs=tuple(_inputs(recorded)),
-        outputs=tuple(
-            (name, short(value)) for name, value in run.outputs.items() if not isinstance(value, dict)
-        ),
+        outputs=tuple(_outputs(run)),
         measured=tuple((in_words(each.metric_name), f"{each.metric_value:g}") for each in recorded.metrics),
         left=tuple(_left(each) for each in recorded.artifacts),
         task_id=run.subject if names.knows_task(run.subject) else None,
@@ -261,6 +259,9 @@ class _Names:
     def subject(self, run: StoredRun) -> str:
         if run.kind == "goal":
             return self.screen(run.subject)
+        title = run.outputs.get("title")
+        if run.kind == "verification" and isinstance(title, str) and title:
+            return f"{run.subject}: {title}"
         known = (
             self._tasks.get(run.subject) or self._workflows.get(run.subject) or self._flows.get(run.subject)
         )
@@ -468,9 +469,12 @@ def _inputs(recorded: Recorded) -> Iterator[tuple[str, str]]:
         if event.type == "input_resolved":
             seen[str(event.data.get("name", ""))] = in_words(str(event.data.get("source", "")))
     yield from seen.items()
-    requirement = recorded.run.outputs.get("requirement")
-    if isinstance(requirement, dict):
-        yield "requirement", short(json.dumps(requirement, ensure_ascii=False))
+
+
+def _outputs(run: StoredRun) -> Iterator[tuple[str, str]]:
+    """What it gave; of a verification that is its verdict, which stands elsewhere."""
+    if run.kind != "verification":
+        yield from ((name, short(value)) for name, value in run.outputs.items())
 
 
 def _left(artifact: Artifact) -> Left:

@@ -29,7 +29,12 @@ _LEAD: Mapping[str, str] = {
     "partly": "It came off only in part",
     "failed": "It failed",
     "needs_person": "It stopped because it needs a person",
-    "open": "It has no end: it is going on, or its process was killed",
+}
+_STANDING: Mapping[str | None, str] = {
+    "queued": "It waits for its turn",
+    "running": "It is going on",
+    "cancelling": "It is being stopped",
+    None: "It was cut off: nobody is at it any more",
 }
 _TO_DO: Mapping[str, str] = {
     "already_done": "Nothing to repeat: look at the result, and go on from there.",
@@ -91,8 +96,15 @@ def why(
     root: RootCause | None = None,
     note: str = "",
     knowledge: KnowledgeBase | None = None,
+    standing: str | None = None,
 ) -> Why:
-    """The answer, from what is known; `knowledge` has the names of what is only named by id."""
+    """The answer, from what is known.
+
+    `knowledge` has the names of what is only named by id; `standing` is where a run without an end is
+    (`RunQueue.where_at_all`), None: nobody is at it.
+    """
+    if page.outcome == "open":
+        return _open(page, run, standing)
     causes = tuple(_causes(explained, root, knowledge))
     likeliest = causes[0] if causes and causes[0].kind != UNKNOWN else None
     if page.outcome == "worked":
@@ -119,13 +131,18 @@ def _worked(page: RunPage) -> str:
     return f"It worked{rest}{mended}."
 
 
+def _open(page: RunPage, run: StoredRun, standing: str | None) -> Why:
+    last = page.steps[-1] if page.steps else None
+    so_far = "" if last is None else f"; the last step that ended is {last.number}, “{last.name}”"
+    resumed = f"Carry it on: periplus run --resume {run.run_id}" if run.kind == "task" else "Run it again."
+    return Why(f"{_STANDING[standing]}{so_far}.", resumed if standing is None else "")
+
+
 def _sentence(page: RunPage, reason: str) -> str:
     lead, step = _LEAD[page.outcome], page.failed_step
-    if step is not None and page.outcome != "open":
+    if step is not None:
         again = f", at try {step.attempt}" if step.attempt > 1 else ""
         lead += f" at “{step.name}” (step {step.number}, {step.said}{again})"
-    elif page.outcome == "open" and page.steps:
-        lead += f"; the last step that ended is {page.steps[-1].number}, “{page.steps[-1].name}”"
     return f"{lead}: {reason.rstrip('.')}." if reason else f"{lead}."
 
 

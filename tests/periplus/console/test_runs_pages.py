@@ -31,6 +31,7 @@ from kb_schema.selectors import Selector
 from kb_schema.session_writing import SessionWriter
 from kb_schema.verification import ExecutedStep, RootCause, Summary, VerdictReport
 from kb_store import Stores, load_knowledge, open_stores, read_knowledge
+from kb_store.run_leases import holding_run
 from kb_store.runs import RunStore, open_runs
 from loaders.files import read_knowledge_folder
 from mcp_server.security.tokens import TokenFile, mint
@@ -396,6 +397,18 @@ async def test_pictures_of_steps_and_of_proposals_are_shown_from_the_runs_own_fo
         assert "after in run pictured" in (await reader.get(f"/sites/harbour/proposals/{other}")).text
         for path in ("/runs/pictured/steps/2/picture", f"/sites/harbour/proposals/{other}/pictures/2"):
             assert (await reader.get(path)).status_code == 404
+
+
+async def test_a_run_without_an_end_is_going_on_while_somebody_is_at_it_and_else_was_cut_off(port):
+    run = StoredRun(
+        run_id="endless", url="http://x/", started_at=datetime.now(UTC), website_id="harbour", kind="task",
+        subject="register_boat",
+    )  # fmt: skip
+    await port.runs.begin_run(run)
+    async with port.asking("read") as reader:
+        assert "It was cut off: nobody is at it any more." in (await reader.get("/runs/endless")).text
+        async with holding_run(port.runs.leases, "endless", on_lost=lambda: None):
+            assert "It is going on." in (await reader.get("/runs/endless")).text
 
 
 HOSTILE = """<!doctype html><title>Mine</title><meta http-equiv="refresh" content="0;url=https://elsewhere.example/">

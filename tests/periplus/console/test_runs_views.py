@@ -21,7 +21,7 @@ from kb_schema.verification import ExecutedStep, HealEvent, RootCause, Summary, 
 from periplus.console import proposals_views, reports_views, runs_left
 from periplus.console.runs_listing import PER_PAGE, Choice, chosen, runs_page
 from periplus.console.runs_views import Recorded, run_page, selector_text
-from periplus.console.runs_why import why
+from periplus.console.runs_why import Why, why
 from periplus.console.runs_words import plain, short, size, when
 from periplus.console.stores import disk_of
 
@@ -297,12 +297,27 @@ def test_a_verdicts_root_cause_comes_before_what_else_is_found():
         (
             None,
             None,
-            "It has no end: it is going on, or its process was killed; the last step that ended is 1, “pay”.",
+            "It was cut off: nobody is at it any more; the last step that ended is 1, “pay”.",
         ),
     ],
 )
 def test_what_did_not_fail_says_what_it_rests_on(status, evidence, said):
     assert _why(_run(status=status, evidence=evidence), [_step(0, "pay")]).sentence == said
+
+
+def test_a_run_without_an_end_says_where_it_is_and_how_it_is_carried_on():
+    assert _why(_run(), standing="running") == Why("It is going on.", "")
+    assert _why(_run(), standing="queued").sentence == "It waits for its turn."
+    assert _why(_run()).to_do == "Carry it on: periplus run --resume r1"
+    assert _why(_run(kind="demo")).to_do == "Run it again."
+
+
+def test_a_verification_is_called_by_its_title_and_what_it_was_given_is_not_told():
+    given = {"state": "waiting", "requirement": {"steps": ["Password | fill | hush"]}, "title": "Paying"}
+    page = run_page(Recorded(_run(kind="verification", req_id="R", subject="R", outputs=given)), TODAY)
+    assert page.subject_name == "R: Paying"
+    assert page.outputs == ()
+    assert "hush" not in repr(page)
 
 
 @given(st.text(max_size=300))
