@@ -18,6 +18,7 @@ from typing import Literal
 
 from playwright.async_api import Browser, BrowserContext, Page, StorageState
 from playwright.async_api import Error as DriverError
+from pydantic import ValidationError
 
 from agent.mapping import events
 from agent.mapping.book import SHARED, Book, Verdict
@@ -30,8 +31,9 @@ from agent.mapping.pacing import Pace
 from agent.mapping.permitting import Permission
 from agent.mapping.places import address_of, path_of_place
 from agent.mapping.returning import LONGEST_WAY, same_page, way_to
-from agent.mapping.trying import Arrival, Tab
+from agent.mapping.trying import SPARE_S, Arrival, Tab
 from agent.page import library
+from agent.page.errors import PageError
 from agent.page.snapshot import take_snapshot
 from kb_schema.mapping import Exploration, Offer, Passage, SeenPage
 from kb_schema.mapping_folder import ExplorationFolder
@@ -186,12 +188,36 @@ class _Explorer:
             )
             if step is None:
                 return "done"
-            if await self._reach(step.page):
-                await self._do(step)
-            elif not self.stop.is_set():
-                self.lost.add(step.page.page_id)
-                reason = f"nothing leads back to it: {self.instead}"
-                self.tell(events.Skipped(step.page.page_id, step.page.title, reason))
+            try:
+                await self._take(step)
+            except (PageError, DriverError, TimeoutError, ValidationError) as error:
+                await self._give_up(step, error)
+
+    async def _take(self, step: Step) -> None:
+        """Go there and do it."""
+        if await self._reach(step.page):
+            await self._do(step)
+        elif not self.stop.is_set():
+            self.lost.add(step.page.page_id)
+            reason = f"nothing leads back to it: {self.instead}"
+            self.tell(events.Skipped(step.page.page_id, step.page.title, reason))
+
+    async def _give_up(self, step: Step, error: Exception) -> None:
+        """The page went away, or hung, while it was looked at: that is what came of the step. Raises where the
+        browser itself is gone.
+        """
+        if not self.browser.is_connected():
+            raise error
+        page = await self.tab.page()
+        await self.tab.close()
+        self.at, self.look = None, None
+        known = (step.page.page_id, step.offer.offer_id) in self.book.tried if step.offer else False
+        if not known:
+            gone = Arrival("timeout" if isinstance(error, TimeoutError) else "error", page)
+            why = str(error) or "it did not answer while it was looked at"
+            self._write(
+                step.page, step.offer, "offer" if step.offer else "address", gone, {}, None, clean(why)
+            )
 
     def _over(self) -> EndedBy | None:
         if self.stop.is_set():
@@ -247,7 +273,8 @@ class _Explorer:
         if not self.signed_in or look is None:
             return
         if self.keep.signed_in is not None:
-            said: bool | None = await self.keep.signed_in(arrival.page)
+            async with asyncio.timeout(self.limits.page_s + SPARE_S):
+                said: bool | None = await self.keep.signed_in(arrival.page)
         else:
             said = False if look.asks_to_sign_in else None
         if said is False:
@@ -280,9 +307,14 @@ class _Explorer:
                 self.tell(events.Skipped("", start, reason))
                 continue
             await self._check_signed_in(arrival)
-            page_id, new = await self._note(arrival, depth=0, start=True)
-            if new and page_id is not None:
-                await self._look_for_covers(self.book.pages[page_id])
+            try:
+                page_id, new = await self._note(arrival, depth=0, start=True)
+                if new and page_id is not None:
+                    await self._look_for_covers(self.book.pages[page_id])
+            except (PageError, DriverError, TimeoutError, ValidationError) as error:
+                self.tell(events.Skipped("", start, clean(str(error)) or "it did not answer"))
+                await self.tab.close()
+                self.at, self.look = None, None
 
     async def _look_for_covers(self, page: SeenPage) -> None:
         """A notice that lies over a start page is put away first: else every page would be seen with and without."""
@@ -501,6 +533,7 @@ class _Explorer:
         if way == "reload" and arrival.look is not None and same_page(arrival.look, page):
             self._write(page, None, way, arrival, {}, page.page_id, clean(arrival.message))
             self.at, self.look = page.page_id, arrival.look
+            self._note_openable()
             return
         await self._passed(page, None, way, arrival)
 
@@ -538,15 +571,16 @@ class _Explorer:
     ) -> SeenPage:
         """Write a page that is new, with everything it offers."""
         limits = self.limits
-        offers = await offers_of(
-            arrival.page,
-            look,
-            most=limits.offers_per_page,
-            origins=self.wanted.origins,
-            allowed=self.wanted.allowed,
-        )
-        snapshot = await take_snapshot(arrival.page)
-        picture = await _picture(arrival.page)
+        async with asyncio.timeout(limits.page_s + SPARE_S):
+            offers = await offers_of(
+                arrival.page,
+                look,
+                most=limits.offers_per_page,
+                origins=self.wanted.origins,
+                allowed=self.wanted.allowed,
+            )
+            snapshot = await take_snapshot(arrival.page)
+            picture = await _picture(arrival.page)
         page = SeenPage(
             page_id=self.book.new_id(),
             url=look.url,

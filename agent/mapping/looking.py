@@ -42,6 +42,10 @@ _MENUS = frozenset({"navigation", "menu", "menubar", "tablist", "banner", "conte
 _TEXT_ROLES = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 _TICK_ROLES = frozenset({"checkbox", "radio", "switch"})
 _BUTTON_KINDS = frozenset({"submit", "button", "reset", "image"})
+_HOLDERS = frozenset({
+    "form", "dialog", "navigation", "main", "region", "banner", "contentinfo", "complementary", "search", "table", "list",
+    "document", "application",
+})  # fmt: skip
 _MOST_LOGIN_FIELDS = 6
 
 
@@ -156,7 +160,7 @@ async def offers_of(
     wanted = [
         e
         for e in look.index.interactive[:MOST_READ]
-        if e.at in look.said and not _is_of_label(e, look.said[e.at]) and rows.keeps(e)
+        if e.at in look.said and not _is_of_others(e, look.said[e.at]) and rows.keeps(e)
     ]
     if len(wanted) > most:  # what stands in rows has others like it
         first = sorted(wanted, key=lambda e: (rows.has_fellows(e), e.at))[:most]
@@ -250,7 +254,12 @@ async def _facts(page: Page, index: PageIndex, places: Sequence[int]) -> dict[in
         if library.document_replaced(error):
             return {}
         raise library.mapped(page, error) from error
-    return {at: Said.model_validate(each) for at, each in zip(places, told, strict=True) if each is not None}
+    try:
+        return {
+            at: Said.model_validate(each) for at, each in zip(places, told, strict=True) if each is not None
+        }
+    except (ValidationError, TypeError, ValueError):  # a page that changed what scripts are made of
+        return {}
 
 
 async def _selectors(page: Page, index: PageIndex, places: Sequence[int]) -> list[Selector | None]:
@@ -324,9 +333,11 @@ def _judged(
     return offer
 
 
-def _is_of_label(element: IndexedElement, said: Said) -> bool:
-    """A label, or a part of one that can be clicked: the control that is labelled is there itself."""
-    return element.tag == "label" or (said.in_label and not element.interactive)
+def _is_of_others(element: IndexedElement, said: Said) -> bool:
+    """Nothing of its own: a label, a part of one that can be clicked, or what holds controls and shows a hand."""
+    if element.tag == "label":
+        return True
+    return not element.interactive and (said.in_label or element.role in _HOLDERS)
 
 
 def _action(element: IndexedElement, said: Said, kind: str) -> str:

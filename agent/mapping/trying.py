@@ -145,8 +145,9 @@ class Tab:
     async def drop(self, page: Page) -> None:
         """Close another tab than its own."""
         if page is not self._page:
-            with suppress(DriverError):
-                await page.close()
+            with suppress(DriverError, TimeoutError):
+                async with asyncio.timeout(SPARE_S):
+                    await page.close()
 
     async def _attempt(
         self,
@@ -158,6 +159,8 @@ class Tab:
     ) -> Arrival:
         """Do it, wait until the page has settled, look. A page that hangs is closed."""
         page = await self.page()
+        for other in self._context.pages:  # opened late, or by something else than what was done last
+            await self.drop(other)
         happenings = watch(page)
         happenings.expect(Expected(new_tab="follow"))
         self._guard.begin(allowing=allowing, vouched=vouched)

@@ -295,3 +295,20 @@ async def test_it_stops_when_it_is_told_to_and_goes_on_later(browser: Browser, t
         again = await explore(browser, site.wanted(), tmp_path)
         assert again.ended_by == "done"
         assert sorted(paths(ExplorationFolder(tmp_path), site)) == ["/", "/a", "/b"]
+
+
+async def test_a_page_that_goes_away_while_it_is_looked_at_does_not_end_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    restless = "<script>setInterval(() => { location = '/restless?' + Math.random() }, 40)</script>"
+    broken = "<script>Array.prototype.map = Object.keys = JSON.parse = () => { throw 1 }</script>"
+    pages = {
+        "/": html("Home", "<a href=/restless>R</a><a href=/broken>B</a><a href=/fine>F</a>"),
+        "/restless": html("Restless", restless),
+        "/broken": html("Broken", broken),
+        "/fine": html("Fine", "ok"),
+    }
+    with small_site(pages) as site:
+        done = await explore(browser, site.wanted(page_s=2.0), tmp_path)
+        assert done.ended_by == "done"
+        assert "/fine" in paths(ExplorationFolder(tmp_path), site)
