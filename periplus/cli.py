@@ -31,6 +31,7 @@ COMMANDS: dict[str, Lazy] = {
     "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
     "map": Lazy("periplus.commands.map", "Explore a website: its knowledge base, drawn from what is seen."),
     "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
+    "learn": Lazy("periplus.commands.learn", "Sorted pages or sessions become screens that are known again."),
     "import": Lazy("periplus.commands.import_", "Turn recordings of other tools into traces."),
     "synthesize": Lazy("periplus.commands.synthesize", "Traces of one task become one workflow."),
     "snapshot": Lazy("periplus.commands.snapshot", "Store a page, to check signatures against."),
