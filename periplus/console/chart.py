@@ -21,6 +21,8 @@ PICTURE_HEIGHT = 117.0
 GAP_X, GAP_Y = 64.0, 44.0
 PADDING, HEADING = 28.0, 34.0
 """Of an area: around its screens, and above them for its name."""
+LETTER, LONGEST_HEADING = 13.0, 60
+"""How broad a letter of an area's name is, and how many of them are drawn."""
 SHAPE, WHOLE_SHAPE = 1.6, 2.1
 """Width to height that areas, and the whole, come near to."""
 BROAD = (1.0, 1.2, 1.45, 1.75, 2.1, 2.5)
@@ -181,7 +183,8 @@ def lay_out(view: View, height: float = NODE_HEIGHT) -> Layout:
         members,
         key=lambda group: (min((depths.get(s, far) for s in members[group]), default=far), group or "~"),
     )
-    boxes = [(group, *_grid(members[group], depths, height)) for group in order]
+    names = {group: _name(view, group) for group in order}
+    boxes = [(group, *_grid(members[group], depths, height, names[group])) for group in order]
     total = sum((width + GAP_X) * (tall + GAP_Y) for _, width, tall, _ in boxes)
     widest = max((width for _, width, _, _ in boxes), default=NODE_WIDTH)
     sizes = [(width, tall) for _, width, tall, _ in boxes]
@@ -192,9 +195,7 @@ def lay_out(view: View, height: float = NODE_HEIGHT) -> Layout:
     places: dict[str, Place] = {}
     areas = []
     for (group, width, tall, offsets), (x, y) in zip(boxes, corners[0], strict=True):
-        known = view.knowledge.groups.get(group) if group is not None else None
-        name = "In no group" if group is None else (known.name if known is not None else group)
-        areas.append(Area(group, name, x, y, width, tall))
+        areas.append(Area(group, names[group], x, y, width, tall))
         for screen, (dx, dy) in offsets.items():
             named = view.knowledge.screens[screen].name or screen
             places[screen] = Place(screen, named, x + dx, y + dy, height, depths.get(screen))
@@ -217,7 +218,7 @@ def _in_rows(
 
 
 def _grid(
-    screens: Sequence[str], depths: Mapping[str, int], height: float
+    screens: Sequence[str], depths: Mapping[str, int], height: float, name: str
 ) -> tuple[float, float, dict[str, tuple[float, float]]]:
     """Size of an area and where its screens are in it: row by row, by how far they are."""
     far = len(depths) + 1
@@ -229,7 +230,16 @@ def _grid(
         screen: (PADDING + number % columns * across, PADDING + HEADING + number // columns * down)
         for number, screen in enumerate(ordered)
     }
-    return columns * across - GAP_X + 2 * PADDING, rows * down - GAP_Y + 2 * PADDING + HEADING, offsets
+    width = max(columns * across - GAP_X, LETTER * min(len(name), LONGEST_HEADING)) + 2 * PADDING
+    return width, rows * down - GAP_Y + 2 * PADDING + HEADING, offsets
+
+
+def _name(view: View, group: str | None) -> str:
+    if group is None:
+        return "In no group"
+    known = view.knowledge.groups.get(group)
+    name = group if known is None else known.name
+    return name if len(name) <= LONGEST_HEADING else f"{name[: LONGEST_HEADING - 1].rstrip()}…"
 
 
 def _members(view: View) -> dict[str | None, list[str]]:

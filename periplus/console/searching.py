@@ -13,6 +13,8 @@ from kb_schema.graph import Transition
 from periplus.console.shell import TheParts, render, site_path
 
 HITS = 50
+KINDS = ("screen", "task", "workflow", "transition", "presentation_flow", "error_recovery", "screen_group")
+"""What people look for: what joins it together is on the pages of these."""
 
 router = APIRouter()
 
@@ -23,7 +25,7 @@ async def search(
 ) -> Response:
     """Raises `UnknownName`, `SourceDown`."""
     visit, note = await parts.desk.visit(site)
-    found = visit.view.search.hits(q, HITS) if q.strip() else None
+    found = visit.view.search.hits(q, HITS, kinds=KINDS) if q.strip() else None
     hits = (
         []
         if found is None
@@ -35,7 +37,7 @@ async def search(
 
 def _where(site: str, hit: SearchHit, transitions: Mapping[str, Transition]) -> str | None:
     """The page of what was found; None: it has none of its own."""
-    if hit.kind in ("screen", "state_signature"):
+    if hit.kind == "screen":
         return site_path(site, "screens", hit.id)
     if hit.kind in ("task", "workflow"):
         return site_path(site, "tasks", hit.id)

@@ -92,7 +92,13 @@ def spaced(name: object) -> str:
     return str(escape(name)).replace("_", " ") if isinstance(name, Markup) else str(name).replace("_", " ")
 
 
+def sentence(text: object) -> str:
+    """A message as a sentence: a capital at its beginning, a stop at its end."""
+    said = str(text).strip()
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '?', '!')) else '.'}" if said else ""
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
-    "ago": ago, "duration": duration, "kind_of": kind_of, "mark": mark, "moment": moment, "plural": plural,
+    "ago": ago, "duration": duration, "kind_of": kind_of, "mark": mark, "moment": moment, "plural": plural, "sentence": sentence,
     "share": share, "spaced": spaced,
 }  # fmt: skip

@@ -14,6 +14,7 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
 
   const show = (box) => {
     seen = box;
+    svg.classList.toggle("near", box[2] < all[2] * 0.99); // then a finger moves it, instead of the page
     svg.classList.toggle("far", large && box[2] > NEAR);
     svg.setAttribute("viewBox", box.map((each) => each.toFixed(1)).join(" "));
   };
@@ -91,8 +92,8 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
     if (other) {
       const far = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
       near(far(event) / far(before), ...at(event));
-    } else if (event.pointerType !== "touch") {
-      const scale = seen[2] / svg.getBoundingClientRect().width;
+    } else if (event.pointerType !== "touch" || svg.classList.contains("near")) {
+      const scale = 1 / svg.getScreenCTM().a;
       move((before.clientX - event.clientX) * scale, (before.clientY - event.clientY) * scale);
     }
     moved += Math.abs(event.clientX - before.clientX) + Math.abs(event.clientY - before.clientY);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from axe_playwright_python.async_playwright import Axe
 from fastapi import FastAPI, Request
 
 from mcp_server.security.tokens import OwnTokens, TokenFile, mint
@@ -206,3 +207,25 @@ def test_the_key_of_sessions_is_kept_for_its_owner_alone(tmp_path):
     assert session_key(path) == first
     path.write_bytes(b"short")
     assert session_key(path) != b"short"
+
+
+async def test_one_signs_in_and_out_by_keyboard_in_a_browser(keyed, browser):
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto(f"{keyed.url}/runs")
+    await page.get_by_role("heading", name="Sign in").wait_for()
+    assert (await Axe().run(page)).response["violations"] == []
+    await page.keyboard.type("not-a-key-of-anybody-here")  # the field has the focus
+    await page.keyboard.press("Enter")
+    await page.get_by_role("alert").wait_for()
+    await page.get_by_label("Key").fill(KEY)
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/runs")
+    (cookie,) = [each for each in await context.cookies() if each["name"] == "periplus_session"]
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert await page.evaluate("document.cookie") == ""
+    await page.get_by_role("button", name="Sign out").click()
+    await page.get_by_role("heading", name="Sign in").wait_for()
+    await page.goto(f"{keyed.url}/")
+    assert "/sign-in" in page.url
+    await context.close()
