@@ -61,6 +61,7 @@ async def cluster_fleet(workers: Workers) -> AsyncIterator[ClusterFleet]:
                     worker_dashboard_address="127.0.0.1:0",
                     asynchronous=True,
                     memory_limit=0,
+                    preload="periplus.fleet.apart",
                     silence_logs=logging.CRITICAL,
                 )
             )

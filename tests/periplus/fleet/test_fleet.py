@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+from contextlib import AsyncExitStack
 
 import pytest
+from distributed import LocalCluster
 
 from periplus.errors import UserError
 from periplus.fleet.opening import open_fleet
@@ -14,10 +17,21 @@ from periplus.fleet.remote import Sealed, settled
 from periplus.fleet.workers import Workers, read_workers
 
 
-@pytest.fixture(scope="module", params=["2", "processes:2"])
+@pytest.fixture(
+    scope="module", params=["2", "processes:2", pytest.param("address", marks=pytest.mark.nightly)]
+)
 async def fleet(request):
-    async with open_fleet(read_workers(request.param)) as opened:
-        yield opened
+    async with AsyncExitStack() as stack:
+        text = request.param
+        if text == "address":  # a cluster that somebody else started
+            cluster = await stack.enter_async_context(
+                LocalCluster(
+                    n_workers=1, threads_per_worker=2, processes=True, host="127.0.0.1", scheduler_port=0,
+                    dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0", asynchronous=True,
+                )
+            )  # fmt: skip
+            text = cluster.scheduler_address
+        yield await stack.enter_async_context(open_fleet(read_workers(text)))
 
 
 def job(kind="run", **body):
@@ -48,13 +62,20 @@ async def test_many_jobs_are_asked_for_at_once_and_each_has_its_own_end(fleet):
     assert all(f"kind-{n}" in str(each) for n, each in enumerate(ended))
 
 
-@pytest.mark.parametrize("workers", ["1", "processes:1"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("processes:1", marks=pytest.mark.nightly)])
 async def test_once_it_is_stopped_nothing_begins(workers):
     async with open_fleet(read_workers(workers)) as opened:
         await opened.stop("enough")
         with pytest.raises(JobFailed, match="enough") as told:
             await opened.do(job("dance"))
         assert told.value.trouble.kind == "stopped"
+
+
+@pytest.mark.nightly
+async def test_ctrl_c_in_the_terminal_is_for_the_command_and_not_for_its_workers():
+    async with open_fleet(read_workers("processes:1")) as opened:
+        (session,) = (await opened._client.run(os.getsid, 0)).values()
+    assert session != os.getsid(0)
 
 
 async def test_a_scheduler_that_is_not_there_is_told_with_what_to_start(monkeypatch):
