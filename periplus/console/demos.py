@@ -98,7 +98,7 @@ async def make_link(
     except NotNow as exc:
         raise ApiProblem(409, "not_now", str(exc)) from exc
     base = visits.settings.public_url or str(request.base_url)
-    made = Made(f"{base.rstrip('/')}{PREFIX}/{token}", visit.label, visit.wish.flow)
+    made = Made(f"{base.rstrip('/')}{PREFIX}/{token}", visit.label, visit.flow.name)
     response = await _page(request, parts, made)
     response.headers["Cache-Control"] = "no-store"
     return response

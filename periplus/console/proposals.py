@@ -20,7 +20,7 @@ from kb_store import deciding
 from kb_store.changing import NothingToChange, ScreenMissing
 from kb_store.deciding import AlreadyAccepted, ScreenFirst
 from periplus.console import proposals_views, runs_left
-from periplus.console.runs import today
+from periplus.console.runs import knowledge_of, today
 from periplus.console.shell import ConsoleParts, TheParts, person, render, requires, site_path
 from periplus.service.problems import ApiProblem
 
@@ -65,12 +65,16 @@ async def proposal(
 ) -> Response:
     """What it would change, what speaks for it, and the buttons for whoever may decide."""
     found = await _find(parts, site, proposal_id)
+    ahead = None
+    knowledge = await knowledge_of(parts, site) if found.status == "proposed" else None
+    if knowledge is not None:
+        ahead = await asyncio.to_thread(proposals_views.foreseen, knowledge, found)
     shots = [
         Shot(number, f"{seen.when or 'seen'} in run {run_id}")
         for number, (run_id, seen) in enumerate(_pictured(found))
     ]
     return render(
-        request, "proposal.html.j2", site=site, page=proposals_views.page(found, today()), shots=shots, done=done,
+        request, "proposal.html.j2", site=site, page=proposals_views.page(found, today()), shots=shots, done=done, ahead=ahead,
         may_decide=person(request).may("review"),
     )  # fmt: skip
 

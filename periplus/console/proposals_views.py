@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from kb_schema import KnowledgeBase, KnowledgeError
 from kb_schema.proposals import CONFIRMED_BY, Proposal, SelectorChange, SignatureChange
-from loaders.diff import changes_between
+from kb_store.changing import NothingToChange, changed
+from loaders.diff import changes_between, diff
+from loaders.diff_words import in_words, plain
 from periplus.console.runs_views import selector_text
 from periplus.console.runs_words import When, short, when
 from periplus.console.telling import plural
@@ -17,6 +20,8 @@ from periplus.console.telling import plural
 LONGEST = 400
 MOST_CHANGES = 200
 """Values of one proposal that are shown; `periplus kb proposals show` has all."""
+MOST_TOLD = 50
+"""Documents of one proposal that are told in words."""
 _WHAT = {
     "selector": "how an element is found",
     "signature": "how a screen is recognised",
@@ -83,6 +88,36 @@ class ProposalPage:
     """Whether it can be decided."""
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What accepting a proposal would do to the knowledge as it is now."""
+
+    told: tuple[str, ...] = ()
+    """Each document that would be added or changed, in words."""
+    warnings: tuple[str, ...] = ()
+    refused: str = ""
+    """Why it cannot be accepted; empty where it can."""
+
+
+def foreseen(knowledge: KnowledgeBase, proposal: Proposal) -> Foreseen:
+    """As the change itself would find out; nothing is changed."""
+    try:
+        new, warnings = changed(knowledge, proposal.change)
+    except NothingToChange as exc:
+        return Foreseen(refused=str(exc))
+    except KnowledgeError as exc:
+        return Foreseen(refused=short(str(exc).splitlines()[0], LONGEST))
+    words = in_words(diff(knowledge, new), knowledge, new)
+    told = tuple(
+        f"{each.what}: {each.kind.replace('_', ' ')} {plain(each.words)}" for each in words.told[:MOST_TOLD]
+    )
+    about = proposal.change.about.rpartition(" ")[2].partition(".")[0]
+    known = tuple(
+        short(each.message, LONGEST) for each in warnings if about in each.path or about in each.message
+    )
+    return Foreseen(told or ("nothing: the knowledge says so already",), known[:5])
+
+
 def rows(proposals: Sequence[Proposal], today: date) -> list[ProposalRow]:
     """Those that wait first, confirmed ones before others, then the newest."""
     ordered = sorted(proposals, key=lambda each: each.proposed_at, reverse=True)
@@ -117,7 +152,10 @@ def page(proposal: Proposal, today: date) -> ProposalPage:
         before=short_before,
         after=short_after,
         values=tuple(
-            Value(each.path, _json(each.before), _json(each.after)) for each in changes[:MOST_CHANGES]
+            Value(
+                each.path.removeprefix(f"$.{kind}").lstrip(".") or kind, _json(each.before), _json(each.after)
+            )
+            for each in changes[:MOST_CHANGES]
         ),
         left_out=max(0, len(changes) - MOST_CHANGES),
         supports=tuple(

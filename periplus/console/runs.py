@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from kb_schema.knowledge import KnowledgeBase
 from kb_schema.runs import StoredRun
@@ -29,7 +29,7 @@ from periplus.console.runs_listing import LOOKED_AT, Choice, chosen, on_page, ru
 from periplus.console.runs_views import Recorded, run_page, subject_name
 from periplus.console.runs_why import explained, why
 from periplus.console.runs_words import KINDS, MARKS, OUTCOMES
-from periplus.console.shell import POLICY, ConsoleParts, TheParts, render
+from periplus.console.shell import POLICY, ConsoleParts, TheParts, person, render, requires
 from periplus.service.problems import ApiProblem
 
 MOST_EVENTS = 5_000
@@ -114,9 +114,17 @@ async def run(request: Request, parts: TheParts, run_id: RunId) -> Response:
     root = left.verdict.rca if left.verdict else None
     standing = await parts.queue.where_at_all(found) if shown.outcome == "open" else None
     answer = why(shown, found, explanation, root, note, known.knowledge, standing)
-    response = render(request, "run.html.j2", run=shown, why=answer, marks=MARKS)
+    may_stop = parts.queue.where(run_id) in ("queued", "running") and person(request).may("operate")
+    response = render(request, "run.html.j2", run=shown, why=answer, marks=MARKS, may_stop=may_stop)
     response.headers["Content-Security-Policy"] = FRAMED
     return response
+
+
+@router.post("/runs/{run_id}/stop", dependencies=[Depends(requires("operate"))])
+async def stop(parts: TheParts, run_id: RunId) -> Response:
+    """One that waits is over at once; one that this service carries out stops after the step it is at."""
+    await parts.queue.cancel(await find(parts.runs, run_id))
+    return RedirectResponse(f"/runs/{run_id}", 303)
 
 
 @router.get("/runs/{run_id}/steps/{number}/picture")

@@ -134,7 +134,9 @@ def _worked(page: RunPage) -> str:
 def _open(page: RunPage, run: StoredRun, standing: str | None) -> Why:
     last = page.steps[-1] if page.steps else None
     so_far = "" if last is None else f"; the last step that ended is {last.number}, “{last.name}”"
-    resumed = f"Carry it on: periplus run --resume {run.run_id}" if run.kind == "task" else "Run it again."
+    resumed = (
+        f"Carry it on with `periplus run --resume {run.run_id}`." if run.kind == "task" else "Run it again."
+    )
     return Why(f"{_STANDING[standing]}{so_far}.", resumed if standing is None else "")
 
 

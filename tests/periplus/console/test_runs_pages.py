@@ -261,6 +261,7 @@ async def test_a_healed_run_shows_what_was_known_and_what_was_found_and_acceptin
         assert (
             "would change the selector of boat_new.name_field" in await page.locator(".sentence").inner_text()
         )
+        assert "Changed: screen New boat" in await page.locator(".foreseen").inner_text()
         await _clean(page)
         _, before = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
         await page.get_by_role("button", name="Accept").click()
@@ -272,10 +273,10 @@ async def test_a_healed_run_shows_what_was_known_and_what_was_found_and_acceptin
     assert "vessel" in str(knowledge.elements("boat_new")["name_field"].selector.to_json())
 
 
-async def _another(port: Port, value: str, **more) -> str:
+async def _another(port: Port, value: str, element_id: str = "moor", **more) -> str:
     """One more proposal for the harbour."""
     change = SelectorChange(
-        type="selector", screen_id="boat_new", element_id="moor",
+        type="selector", screen_id="boat_new", element_id=element_id,
         selector=Selector.model_validate({"strategies": [{"type": "id", "value": value}]}),
     )  # fmt: skip
     proposal = Proposal(
@@ -409,6 +410,40 @@ async def test_a_run_without_an_end_is_going_on_while_somebody_is_at_it_and_else
         assert "It was cut off: nobody is at it any more." in (await reader.get("/runs/endless")).text
         async with holding_run(port.runs.leases, "endless", on_lost=lambda: None):
             assert "It is going on." in (await reader.get("/runs/endless")).text
+
+
+async def test_a_proposal_that_cannot_be_accepted_says_why_before_and_after_it_is_tried(port):
+    other = await _another(port, "rudder", element_id="no_such_thing")
+    path = f"/sites/harbour/proposals/{other}"
+    async with port.asking("review") as reviewer:
+        page = (await reviewer.get(path)).text
+        assert "It cannot be accepted as things are" in page
+        form = {"decision": "accept", "csrf_token": _form_token(page)}
+        refused = await reviewer.post(path, data=form)
+        assert refused.status_code == 409
+        assert "no_such_thing" in refused.text
+        assert (await reviewer.post(path, data=form | {"decision": "reject"})).status_code == 303
+        assert (await reviewer.get(f"/sites/harbour/proposals/{'0' * 12}")).status_code == 404
+        assert (await reviewer.get("/sites/nowhere/proposals")).status_code == 404
+
+
+async def test_a_run_of_the_service_is_stopped_by_whoever_may(port):
+    port.served.quick.held.add("REQ-LONG")
+    async with port.asking("operate") as operator, port.asking("read") as reader:
+        body = {"req_id": "REQ-LONG", "url": "http://127.0.0.1/", "steps": ["Sign in | click"]}
+        run_id = (await operator.post("/api/run", json=body)).json()["run_id"]
+        await port.served.quick.until_began("REQ-LONG")
+        page = (await operator.get(f"/runs/{run_id}")).text
+        assert "It is going on." in page
+        seen = (await reader.get(f"/runs/{run_id}")).text
+        assert "Stop it" not in seen
+        stop = f"/runs/{run_id}/stop"
+        assert (await reader.post(stop, data={"csrf_token": _form_token(seen)})).status_code == 403
+        assert (await operator.post(stop)).status_code == 403
+        assert (await operator.post(stop, data={"csrf_token": _form_token(page)})).status_code == 303
+        await port.served.told("REQ-LONG")  # until its end
+        assert "Stop it" not in (await operator.get(f"/runs/{run_id}")).text
+        assert (await operator.post(stop, data={"csrf_token": _form_token(page)})).status_code == 409
 
 
 HOSTILE = """<!doctype html><title>Mine</title><meta http-equiv="refresh" content="0;url=https://elsewhere.example/">

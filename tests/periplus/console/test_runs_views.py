@@ -308,7 +308,7 @@ def test_what_did_not_fail_says_what_it_rests_on(status, evidence, said):
 def test_a_run_without_an_end_says_where_it_is_and_how_it_is_carried_on():
     assert _why(_run(), standing="running") == Why("It is going on.", "")
     assert _why(_run(), standing="queued").sentence == "It waits for its turn."
-    assert _why(_run()).to_do == "Carry it on: periplus run --resume r1"
+    assert _why(_run()).to_do == "Carry it on with `periplus run --resume r1`."
     assert _why(_run(kind="demo")).to_do == "Run it again."
 
 
@@ -408,7 +408,9 @@ def test_proposals_that_can_be_accepted_at_once_come_first_and_decided_ones_last
 def test_a_proposal_shows_every_value_that_would_change():
     page = proposals_views.page(_proposal(1, before={"strategies": [{"type": "id", "value": "old"}]}), TODAY)
     assert (page.before, page.after) == ("id old", "id new")
-    assert [(each.before, each.after) for each in page.values] == [('"old"', '"new"')]
+    assert [(each.path, each.before, each.after) for each in page.values] == [
+        ("strategies[0].value", '"old"', '"new"')
+    ]
     assert page.sentence == "It would change the selector of cart.e1: 0 runs worked with it, none failed."
     assert "would add" in proposals_views.page(_proposal(1), TODAY).sentence
 
