@@ -346,6 +346,8 @@ class _Explorer:
         first = self.book.pages[way[0].from_page] if way else page
         await self.pace.turn()
         arrival = await self.tab.open(first.url)
+        if arrival.outcome == "timeout":  # the page before may have held it up; now it is a new tab
+            arrival = await self.tab.open(first.url)
         await self._stand(arrival)
         if self.at is None and arrival.outcome == "arrived":  # what stood over it was put away, say
             await self._note(arrival, depth=first.depth, by_address=True)

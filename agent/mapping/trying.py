@@ -170,7 +170,12 @@ class Tab:
                 async with asyncio.timeout(2 * self._page_s + SPARE_S):
                     failed = await self._done(do)
                     if failed is not None and not self._happened(happenings):
-                        return failed(page)
+                        arrival = failed(page)
+                        if (
+                            arrival.outcome == "timeout"
+                        ):  # nothing that is done in this tab may come to an end
+                            await self.close()
+                        return arrival
                     duration = await settling.done(self._page_s)
                     await happenings.settled()
                     download = next((each for each in happenings.refused if each.kind == "download"), None)
@@ -235,7 +240,7 @@ class Tab:
     def _compared(self, look: Look, before: Look | None, happenings: Happenings, arrival: Arrived) -> Arrival:
         """What came of it, by what the page is now."""
         changed = before is None or look.address != before.address or not look.digests.like(before.digests)
-        said = "; ".join(each.message for each in happenings.said)
+        said = "; ".join(dict.fromkeys(each.message for each in happenings.said))
         if changed:
             return arrival("arrived", look, said)
         if happenings.said:
