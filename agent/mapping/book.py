@@ -56,6 +56,8 @@ class Book:
         self.tries: Counter[OfferKey] = Counter()
         self.vain: Counter[OfferKey] = Counter()
         """How often a control did nothing, wherever it stood."""
+        self.usual: Counter[OfferKey] = Counter()
+        """How often a link of one name to one place was tried, wherever it stood."""
         self.closed: set[tuple[str, str]] = set()
         """Page and offer: not to be tried any more, whatever is found later."""
         self.sticky: set[OfferKey] = set()
@@ -66,6 +68,7 @@ class Book:
         self.more: Counter[str] = Counter()
         """How often another page like those that are kept was seen, by kind of address."""
         self._paths: set[str] = set()
+        self._built: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._at: defaultdict[str, list[tuple[Digests, str]]] = defaultdict(list)
         self._addresses: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -92,6 +95,7 @@ class Book:
         states = self._addresses[place_of(page.url)]
         states[address] = states.get(address, 0) + 1
         self._alike[path_of_place(page.url), digests.shape].append(page.page_id)
+        self._built[path_of_place(page.url)][digests.bones] += 1
         self._under[parent_of(page.url)][digests.bones] += 1
 
     def note_passage(self, passage: Passage) -> None:
@@ -109,6 +113,8 @@ class Book:
             return
         key = self.key_of(page, offer)
         self.tries[key] += 1
+        if offer.href and not offer.in_row:
+            self.usual[_led_by(offer)] += 1
         if passage.outcome in ("stayed", "refused", "vanished"):
             self.vain[_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:
@@ -166,6 +172,14 @@ class Book:
         key = _anywhere(offer)
         return key in self.sticky or self.vain[key] >= most
 
+    def is_usual(self, offer: Offer, most: int) -> bool:
+        """Whether it is one of the links that stand on every page, as far as is known."""
+        return self.usual[_led_by(offer)] >= most
+
+    def alike_on(self, url: str) -> int:
+        """How many pages of its path are kept that are all built alike, whatever their queries."""
+        return max(self._built[path_of_place(url)].values(), default=0)
+
     def note_more(self, url: str) -> None:
         """Another page like those that are kept was seen at an address."""
         self.more[kind_of(url)] += 1
@@ -184,6 +198,15 @@ class Book:
 
 def _anywhere(offer: Offer) -> OfferKey:
     return (offer.role, offer.region.partition(":")[0], without_numbers(offer.name))
+
+
+def _led_by(offer: Offer) -> OfferKey:
+    return (
+        offer.role,
+        offer.region.partition(":")[0],
+        without_numbers(offer.name),
+        place_of(offer.href or ""),
+    )
 
 
 def _key(page: SeenPage, offer: Offer) -> OfferKey:

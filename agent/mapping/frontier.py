@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ TRIES = 2
 TRIES_OF_ROWS = 3
 MOST_TRIES = 8
 """The same of a control that leads elsewhere each time."""
+USUAL = 4
+"""So often a link of one name to one known place is tried, wherever it stands."""
 VAIN = 3
 """So often a control may do nothing, on different pages; then it is left."""
 MORE_OF_THE_SAME = 3
@@ -74,9 +77,13 @@ def next_step(
     may_open: Callable[[str], bool],
     urgent: Collection[tuple[str, str]] = (),
 ) -> tuple[Step | None, int]:
-    """What to do next, and how much there is to do."""
+    """What to do next, and about how much there is to do: the same control is not tried everywhere."""
     found = list(steps(book, at, lost, may_open, urgent))
-    return min(found, key=lambda step: step.rank, default=None), len(found)
+    keys = Counter(
+        book.key_of(step.page, step.offer) if step.offer else (step.page.page_id,) for step in found
+    )
+    left = sum(min(count, TRIES) for count in keys.values())
+    return min(found, key=lambda step: step.rank, default=None), left
 
 
 def skipped(book: Book, page: SeenPage, offer: Offer, may_open: Callable[[str], bool]) -> str | None:
@@ -135,8 +142,12 @@ def _skipped_link(book: Book, offer: Offer, href: str, tries: int) -> str | None
             or _has_like_siblings(book, offer, href)
         ):
             return SAME
+        if book.alike_on(href) >= book.limits.pages_per_place:
+            return SAME
         if not book.seen_place(href):
             return None
+    if not offer.in_row and book.is_usual(offer, USUAL):
+        return TRIED
     return TRIED if tries >= (TRIES_OF_ROWS if offer.in_row else TRIES) else None
 
 

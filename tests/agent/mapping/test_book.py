@@ -147,3 +147,17 @@ def test_a_way_back_never_repeats_what_was_allowed_although_it_changes_something
     )
     assert list(way_to(book, paid)) == []
     assert [[each.offer_id for each in way] for way in way_to(book, opened)] == [["o2"]]
+
+
+def test_a_link_that_stands_on_every_page_is_tried_a_few_times() -> None:
+    home = link(1, "/")
+    pages = [page(n, path, (home,)) for n, path in enumerate(("/", "/b", "/c", "/d", "/e", "/f"), start=1)]
+    book = Book(MapLimits(), pages, [passed(each, home, pages[0]) for each in pages[1:5]])
+    assert why(book, pages[5], home) == "tried on other pages"
+
+
+def test_of_the_sortings_and_filters_of_a_list_a_few_are_kept() -> None:
+    lists = [page(n, f"/list?{name}=x", state=state(f"s{n}", bones="same")) for n, name in enumerate("abcde")]
+    book = Book(MapLimits(), lists)
+    assert why(book, page(9, "/list"), link(1, "/list?f=y")) == "others like it are known"
+    assert why(book, page(9, "/list"), link(1, "/other?f=y")) is None
