@@ -182,6 +182,7 @@ async def test_without_a_script_the_map_is_a_drawing_with_links_and_a_list(site,
         assert page.url.endswith("/screens/email_inbox")
 
 
+@pytest.mark.always
 async def test_the_way_from_the_dashboard_to_create_agent_is_three_clicks_from_the_front(site, browser):
     async with _tab(browser) as page:
         await page.goto(site.at("/"))
@@ -325,9 +326,9 @@ async def test_a_store_that_is_down_leaves_pages_that_say_so(site, monkeypatch):
     monkeypatch.setattr(source, "websites", down)
     stale = await client.get(f"/sites/{SITE}")
     assert stale.status_code == 200
-    assert "from the copy of generation" in stale.text
+    assert "From the copy of generation" in stale.text
     assert (await client.get("/")).status_code == 200
     unknown = await client.get("/sites/never_read")
     assert unknown.status_code == 503
-    assert "the store does not answer" in unknown.text
+    assert "The store does not answer" in unknown.text
     assert unknown.headers["content-type"].startswith("text/html")
