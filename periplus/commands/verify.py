@@ -146,15 +146,11 @@ def verify(
             workers=workers, headed=headed, max_heal_rounds=max_heal_rounds, tests=tests, run_tests=run_tests,
             rediscover=rediscover, model=model,
         )  # fmt: skip
-    from periplus.verifying.work import Work, can_prove, read_wanted, tell, unplaced  # noqa: PLC0415 - as above
+    from periplus.verifying.work import Work, can_prove, fits_workers, read_wanted, tell, unplaced  # noqa: PLC0415 - as above
 
     if batch.run_tests:
         can_prove(tests=batch.tests)
-        if read_workers(batch.workers).kind != "contexts":
-            raise UserError(
-                "--run-tests runs here, and the tests' secrets are with the workers",
-                fix=f"leave it out, then: pytest {batch.out}/generated_tests",
-            )
+    fits_workers(batch)
     wanted = read_wanted(batch, console)
     unplaced(batch, wanted)
     output_folder(Path(batch.out))

@@ -19,7 +19,7 @@ from distributed.comm.core import CommClosedError
 from pydantic import JsonValue
 
 from periplus.errors import UserError
-from periplus.fleet.ports import Job, JobEnded, JobFailed, Tell, Trouble
+from periplus.fleet.ports import LIVES, Job, JobEnded, JobFailed, Tell, Trouble
 from periplus.fleet.remote import (
     Homes,
     Sealed,
@@ -31,8 +31,6 @@ from periplus.fleet.remote import (
 )  # fmt: skip
 from periplus.fleet.workers import Workers
 
-LIVES = 3
-"""Workers that may die of a job, or let go of it, before it is given up."""
 CONNECT_S = 10.0
 _GONE = Trouble(
     kind="lost", message="no worker is left, or the scheduler is gone",

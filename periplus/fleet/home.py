@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Hashable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from playwright.async_api import Browser, BrowserContext
+from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
 from agent.engine.stopping import Stop
 from kb_schema.base import Model
 from kb_store import Stores, open_stores
 from kb_store.runs import RunStore, open_runs
-from periplus.voyage import fresh_context, started_browser
-
-if TYPE_CHECKING:
-    from playwright.async_api import StorageState
+from periplus.voyage import started_browser
 
 T = TypeVar("T")
 
@@ -83,12 +80,6 @@ class Home:
                 self._kept["browser"] = await self._stack.enter_async_context(started_browser(headed=False))
             alive: Browser = self._kept["browser"]
             return alive
-
-    @asynccontextmanager
-    async def context(self, storage: StorageState | None = None) -> AsyncIterator[BrowserContext]:
-        """A context of its own in the browser."""
-        async with fresh_context(await self.browser(), storage) as opened:
-            yield opened
 
     # -- jobs
 

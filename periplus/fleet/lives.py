@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 class LetGo(Exception):
-    """The run is not this worker's any more. Somebody else may go on with it."""
+    """This worker does not go on with the run. Somebody else may."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, reason: str = LET_GO) -> None:
         self.run_id = run_id
-        super().__init__(LET_GO)
+        super().__init__(reason)
 
 
 class NotOurs(StoreError):

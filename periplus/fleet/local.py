@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from periplus.fleet.home import Home
 from periplus.fleet.kinds import attempted
-from periplus.fleet.ports import Job, JobFailed, Tell
+from periplus.fleet.ports import LIVES, Job, JobFailed, Tell
 
 
 @asynccontextmanager
@@ -41,12 +41,15 @@ class LocalFleet:
         return True
 
     async def do(self, job: Job, tell: Tell = lambda _: None) -> JsonValue:
-        """In its turn."""
+        """In its turn; with another browser where that died."""
         async with self._turn:
-            ended = await attempted(self.home, job, tell)
-        if ended.trouble is not None:
-            raise JobFailed(job, ended.trouble)
-        return ended.result
+            for life in range(1, LIVES + 1):
+                ended = await attempted(self.home, job, tell)
+                if ended.trouble is None:
+                    return ended.result
+                if ended.trouble.kind != "lost" or life == LIVES:
+                    raise JobFailed(job, ended.trouble)
+        raise AssertionError("unreachable")  # pragma: no cover
 
     async def stop(self, reason: str) -> None:
         """All of them are here."""

@@ -14,6 +14,9 @@ from pydantic import Field, JsonValue
 from kb_schema.base import Model
 from periplus.errors import UserError
 
+LIVES = 3
+"""How often a job is begun whose worker, or browser, dies of it or lets go of it; then it is given up."""
+
 Tell = Callable[[JsonValue], None]
 """Hears what a job says while it goes on; each kind has its own."""
 

@@ -5,29 +5,34 @@ Under the run's lease, first what is known of it: it may be over, or somebody ma
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from playwright.async_api import Browser, BrowserContext
 from pydantic import Field, JsonValue
 
 from agent.engine.stopping import Stop
 from agent.events import Event, StepEnded
 from kb_schema.base import Model
-from kb_schema.runs import EvidenceLevel, RunResult, RunStatus, StoredRun
+from kb_schema.runs import EvidenceLevel, RunEnding, RunResult, RunStatus, StoredRun
 from kb_store import Stores
 from kb_store.run_leases import RUN_LEASE_SECONDS
 from kb_store.runs import RunStore
 from periplus.errands import Errand, Gear, carry_out
+from periplus.errors import UserError
 from periplus.fleet.home import Home, Shelf
-from periplus.fleet.lives import held_life
+from periplus.fleet.lives import LetGo, NotOurs, held_life
 from periplus.fleet.opening import see_mark
 from periplus.fleet.ports import Job, Tell
 from periplus.outputs import output_folder
+from periplus.voyage import fresh_context
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, StorageState
+    from playwright.async_api import StorageState
 
+DIED = "the browser died"
 INTERRUPTED = "interrupted"
 """How a run's record says that it was cut off in good order (`agent.run_log`)."""
 
@@ -91,16 +96,59 @@ async def _lived(home: Home, body: RunBody, stores: Stores, runs: RunStore, stop
         carries_on=begun,
     )  # fmt: skip
 
-    def browsers(storage: StorageState | None) -> AbstractAsyncContextManager[BrowserContext]:
-        return home.context(storage)
+    browser = _Browser(home)
 
     def heard(event: Event) -> None:
         if isinstance(event, StepEnded):
             tell({"step": f"{event.task_id}.{event.step_id}", "status": str(event.status)})
 
-    gear = Gear(stores, runs, browsers, output_folder(folder), stop=stop, listeners=[heard])
-    result = await carry_out(errand, gear)
+    kept = cast("RunStore", _WhileItLives(runs, browser))
+    gear = Gear(stores, kept, browser.context, output_folder(folder), stop=stop, listeners=[heard])
+    try:
+        result = await carry_out(errand, gear)
+    except UserError as exc:
+        if browser.died:
+            raise LetGo(body.run_id, DIED) from exc
+        raise
+    if browser.died and result.status is not RunStatus.SUCCESS:
+        raise LetGo(body.run_id, DIED)
     return _ran(result, "carried_on" if begun else "begun", folder)
+
+
+class _Browser:
+    """The browser that one life of a run has, which others may share."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._browser: Browser | None = None
+
+    @property
+    def died(self) -> bool:
+        """Whether it is gone: that is none of the run's fault."""
+        return self._browser is not None and not self._browser.is_connected()
+
+    @asynccontextmanager
+    async def context(self, storage: StorageState | None) -> AsyncIterator[BrowserContext]:
+        """A context in it."""
+        self._browser = await self._home.browser()
+        async with fresh_context(self._browser, storage) as opened:
+            yield opened
+
+
+class _WhileItLives:
+    """A run store in which a run does not end as failed because its browser died: it is carried on instead."""
+
+    def __init__(self, runs: RunStore, browser: _Browser) -> None:
+        self._runs, self._browser = runs, browser
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._runs, name)
+
+    async def finish_run(self, run_id: str, ending: RunEnding) -> bool:
+        """Raises `NotOurs`."""
+        if self._browser.died and ending.status is not RunStatus.SUCCESS:
+            raise NotOurs(run_id)
+        return await self._runs.finish_run(run_id, ending)
 
 
 def _over(run: StoredRun) -> Ran | None:

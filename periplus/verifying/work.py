@@ -36,7 +36,7 @@ from periplus.verifying.view import VerifyView, tell_reports
 AHEAD = 2
 """Requirements that are sent for each place of a fleet, so that none waits for the next."""
 
-__all__ = ["Result", "Work", "can_prove", "read_wanted", "tell", "unplaced"]
+__all__ = ["Result", "Work", "can_prove", "fits_workers", "read_wanted", "tell", "unplaced"]
 
 
 def read_wanted(batch: Batch, console: Console) -> list[Requirement]:
@@ -62,6 +62,26 @@ def read_wanted(batch: Batch, console: Console) -> list[Requirement]:
         known = ", ".join(each.req_id for each in found)
         raise UserError(f"no requirement is {' or '.join(batch.only)}", fix=f"known: {known}")
     return kept
+
+
+def fits_workers(batch: Batch) -> None:
+    """Raises `UserError` for what worker processes cannot do, before anything is started."""
+    workers = read_workers(batch.workers)
+    if workers.kind == "contexts":
+        return
+    if batch.run_tests:
+        raise UserError(
+            "--run-tests runs here, and what its tests sign in with is with the workers",
+            fix=f"leave it out, then: pytest {batch.out}/generated_tests",
+        )
+    if batch.headed:
+        raise UserError("worker processes have no window", fix="leave out --headed, or --workers N")
+    if workers.elsewhere and batch.seed is not None and batch.base_url is None:
+        raise UserError(
+            f"workers at {workers.address} do not reach a site that is started here",
+            fix="start it where they do, and name it with --base-url",
+        )
+    shelf_for(workers)
 
 
 def unplaced(batch: Batch, wanted: list[Requirement]) -> None:

@@ -31,6 +31,7 @@ from periplus.rehearsing import TABLE, RehearsalSettings, rehearse, run_rehearsa
 from periplus.seeds import find_seed
 from tests.chain.conftest import HARBOUR
 from tests.periplus.fleet.test_lives import CutOff
+from tests.support import warm
 from tests.support.live_spadeworks import ACCOUNT, SEED
 
 
@@ -176,6 +177,27 @@ async def test_a_worker_killed_after_the_site_took_the_form_and_before_it_answer
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
+async def test_a_browser_that_dies_in_mid_run_is_replaced_and_the_run_is_carried_on(live, shelf, tmp_path):
+    live.clear()
+    (tmp_path / "out").mkdir()
+    collection, ending = collection_of(live), []
+    async with open_fleet(read_workers("1")) as fleet:
+
+        def heard(_row, said):
+            if said["step"] == "create_agent.fill_agent_name" and not ending:
+                ending.append(asyncio.create_task(fleet.home._kept["browser"].close()))
+
+        settings = CollectSettings(shelf, tmp_path / "out", ACCOUNT)
+        rows = [{"agent_name": "Phoenix"}]
+        (came,) = await collect(collection, rows, fleet, settings, tell=lambda _: None, heard=heard)
+    assert ending
+    assert came.ran is not None, came
+    assert (came.ran.status, came.ran.how) == (RunStatus.SUCCESS, "carried_on")
+    assert created(live, "Phoenix") == [1]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
 async def test_a_worker_cut_off_from_the_store_lets_go_and_another_one_ends_it_once(live, shelf, tmp_path):
     live.clear()
     (tmp_path / "out").mkdir()
@@ -237,3 +259,23 @@ async def test_walks_on_one_site_are_not_done_at_the_same_time(tmp_path):
         await run_rehearsal(
             find_seed("spadeworks"), settings, tmp_path, tmp_path / "out", Console(file=io.StringIO())
         )
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(900)
+def test_requirements_that_processes_verify_make_one_suite_of_tests(tmp_path):
+    env = {"PERIPLUS_DATA_DIR": str(tmp_path / "data"), "SPADEWORKS_PASSWORD": ACCOUNT["password"]}
+    file = str(SEED / "requirements" / "spadeworks.csv")
+    told = {}
+    for workers in ("2", "processes:2"):
+        name = workers.replace(":", "-")
+        done = warm.run(
+            "periplus", "verify", file, "--seed", "spadeworks", "--only", "account", "--only", "agents",
+            "--workers", workers, "--out", name, cwd=tmp_path, env=env, timeout=400,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        folder = tmp_path / name / "generated_tests"
+        told[workers] = sorted(str(each.relative_to(folder)) for each in folder.rglob("*.py"))
+        assert list((tmp_path / name).glob(".fleet-*")) == []
+    assert told["2"] == told["processes:2"]
+    assert len([each for each in told["2"] if "test_" in each]) >= 3
