@@ -263,7 +263,7 @@ def _show_answers(answered: Sequence[Answered]) -> None:
         else:
             _say(f"  [yellow]not proposed[/] {escape(each.about)}: {escape(each.reason)}")
     if any(each.proposal_id for each in answered):
-        _say("next: periplus kb proposals")
+        _say("next: periplus kb proposals list")
 
 
 def _say(line: str) -> None:

@@ -53,8 +53,10 @@ def ways_taken(
                     _Taken(trace.trace_id, durations.get(at), step.source_url or "", after)
                 )
     for (start, end, _), by_call in sorted(taken.items()):
-        # Of several controls that led there, the one used most: the others are rows, or the same found otherwise.
+        # Of several controls that led there, the one used most; where it was another one each time, they are rows.
         said, times = max(by_call.items(), key=lambda each: (len(each[1]), each[0]))
+        if len(by_call) > 1 and len(times) == 1:
+            continue
         change = TransitionChange(type="transition", transition=_transition(start, end, said, times))
         for each in {one.run: one for one in reversed(times)}.values():
             note = f"led from {start} to {end}" + (f" in {each.ms:.0f} ms" if each.ms is not None else "")
