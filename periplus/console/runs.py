@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from kb_schema.knowledge import KnowledgeBase
 from kb_schema.runs import StoredRun
@@ -178,8 +178,7 @@ async def file(
             404, "not_found", f"run {run_id!r} has no file {name!r}, or it was changed since",
             fix="the run's page lists what it left",
         )  # fmt: skip
-    content = await asyncio.to_thread(path.read_bytes)
-    return saved(content, path.name)
+    return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=SEALED)
 
 
 # -- for the other pages ---------------------------------------------------------------------------

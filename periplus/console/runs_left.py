@@ -24,6 +24,8 @@ from kb_schema.verification import VerdictReport
 
 MOST_BYTES = 200_000_000
 """Of one file or folder that is looked at."""
+MOST_FILES = 20_000
+"""In one folder."""
 MOST_PICTURE_BYTES = 20_000_000
 TRACE, VERDICT = "trace", "verdict_report"
 """Types of artifacts."""
@@ -41,15 +43,28 @@ class Picture:
 
 def found(artifact: Artifact) -> Path | None:
     """Where it is; None where it is no more, or is no more what it was."""
-    if artifact.file_path is None or artifact.size_bytes > MOST_BYTES:
+    if artifact.file_path is None or not 0 < artifact.size_bytes <= MOST_BYTES:
         return None
+    path = Path(artifact.file_path)
     try:
-        seen = digest_of(Path(artifact.file_path))
+        seen = digest_of(path) if _as_big(path, artifact.size_bytes) else None
     except OSError:
         return None
     if seen is None or seen[1:] != (artifact.file_hash, artifact.size_bytes):
         return None
     return Path(seen[0]).resolve()
+
+
+def _as_big(path: Path, wanted: int) -> bool:
+    """Whether there are so many bytes in all: looked at first, so that nothing larger is ever read."""
+    if path.is_file():
+        return path.stat().st_size == wanted
+    size = 0
+    for number, each in enumerate(path.rglob("*")):
+        size += each.stat().st_size if each.is_file() else 0
+        if size > wanted or number > MOST_FILES:
+            return False
+    return size == wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -383,6 +383,17 @@ def test_a_verdict_that_was_written_over_since_is_not_told_as_this_runs(tmp_path
     assert runs_left.found(other) is None
 
 
+def test_what_is_larger_than_a_record_says_is_not_even_read(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.txt").write_text("one")
+    kept = _artifact(tmp_path / "a", "trace")
+    assert runs_left.found(kept) == (tmp_path / "a").resolve()
+    for path in ("/", "/dev/zero", str(tmp_path / "a" / "1.txt"), ""):
+        assert runs_left.found(kept.model_copy(update={"file_path": path, "size_bytes": 4})) is None
+    (tmp_path / "a" / "2.txt").write_text("two")
+    assert runs_left.found(kept) is None
+
+
 # -- proposals, reports, health --------------------------------------------------------------------
 
 
