@@ -12,7 +12,7 @@ from kb_schema.pages.sketch import Sketch
 
 # ruff: noqa: RUF001 - words of other alphabets are meant
 _WORDS = re.compile(
-    r"""\b(?:40[0134]|410|429|50[0234])\b | not\ found | (?:cannot|could\ not|can.t|couldn.t)\ be\ found
+    r"""(?:^\W*|(?:error|status|http|code|fehler|erreur|errore?)\W*)(?:40[0134]|410|429|50[0234])\b | not\ found | (?:cannot|could\ not|can.t|couldn.t)\ be\ found
       | does(?:n.t|\ not)\ exist | no\ longer\ (?:here|exists|available) | page\ (?:is\ )?(?:missing|unavailable)
       | went\ wrong | server\ error | internal\ error | access\ denied | forbidden | no\ permission
       | too\ many\ requests | service\ unavailable

@@ -7,7 +7,7 @@ taken (`choosing`), and what comes of them (`learning`).
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +32,8 @@ _LIKE_DATA = re.compile(
       | \b\d+\s+(?:results?|items?|of|rows?|entries|pages?|hours?|days?|minutes?)\b | ://""",
     re.VERBOSE | re.IGNORECASE,
 )
+MOST_OF_A_KIND = 100
+"""Signs of a kind that are looked at for one screen, the shortest; each is looked for on all pages."""
 _LONG = 50
 _MANY = 3
 """Pages of a screen that show its states."""
@@ -130,10 +132,12 @@ class Evidence:
         for number in numbers(own):
             seen |= self.pages[number].sketch.signs
         found = []
-        for sign in sorted(seen, key=_fixed):
+        kept: Counter[str] = Counter()
+        for sign in sorted(seen, key=_short_first):
             exact = self.book.exactly(sign) & own
-            if exact.bit_count() < least:
+            if exact.bit_count() < least or kept[sign.kind] == MOST_OF_A_KIND:
                 continue
+            kept[sign.kind] += 1
             passing = not self.book.steadily(sign) & own
             found.append(Trait(sign, self.book.mask(sign), self._trust(sign, own, passing=passing), passing))
         for sign in sorted(self._pieces(own) - seen, key=_fixed):
@@ -223,6 +227,10 @@ def bits(found: Iterable[int]) -> int:
     for number in found:
         mask |= 1 << number
     return mask
+
+
+def _short_first(sign: Sign) -> tuple[str, int, str, str]:
+    return sign.kind, len(sign.text), sign.where, sign.text
 
 
 def _fixed(sign: Sign) -> tuple[str, str, str]:

@@ -36,6 +36,9 @@ SAME_LOOK = 0.95
 MOST_COMPARED = 150
 """Pages that differ, compared with each other at one place; further ones only with these."""
 
+DEEPEST = 60
+"""Parts of an address that are looked at."""
+
 _WEIGHTS = {
     "heading": 1.5, "title": 1.0, "label": 2.0, "field": 2.0, "column": 1.5, "landmark": 1.0, "test_id": 1.0,
     "control": 1.0, "id": 0.5, "marker": 1.0, "current": 0.5,
@@ -170,7 +173,7 @@ def _frame(seen: Iterable[tuple[tuple[str, ...], frozenset[Role]]]) -> frozenset
 
 
 def _bare(parts: tuple[str, ...]) -> tuple[str, ...]:
-    return parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts
+    return (parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts)[:DEEPEST]
 
 
 def _weight(roles: Iterable[Role]) -> float:
