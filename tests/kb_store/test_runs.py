@@ -511,7 +511,7 @@ async def test_of_many_who_take_one_run_exactly_one_has_it(store):
 
 async def test_a_run_is_held_while_one_is_at_it_and_who_lost_it_is_told(store):
     lost = asyncio.Event()
-    async with holding_run(store.leases, "r1", on_lost=lost.set, ttl=0.03) as lease:
+    async with holding_run(store.leases, "r1", on_lost=lost.set, ttl=3) as lease:
         with pytest.raises(RunHeld):
             async with holding_run(store.leases, "r1", on_lost=lost.set):
                 pass
