@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from loaders import read_knowledge_folder
+from loaders import read_knowledge_folder, write_folder
 from periplus.cli import main
+from tests.kb_store.samples import knowledge_of
 from tests.loaders.bridges.test_imports import API, SUITE, sitemap
 
 SEED = Path(__file__).parents[2] / "seeds/spadeworks/kb"
@@ -30,13 +31,14 @@ def periplus(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("form", "begins"),
-    [("mermaid", "flowchart LR"), ("dot", 'digraph "spadeworks"'), ("graphml", "<?xml"), ("llms", "# `Spadeworks`")],
+    [("mermaid", "flowchart LR"), ("dot", 'digraph "shop"'), ("graphml", "<?xml"), ("llms", "# `old`")],
 )  # fmt: skip
 def test_a_map_or_digest_is_a_file_that_is_not_gone_over_unasked(periplus, tmp_path, form, begins):
-    args = ("kb", "export", "--folder", SEED, "--format", form, tmp_path / "out" / "map")
+    write_folder(knowledge_of(), tmp_path / "kb")
+    args = ("kb", "export", "--folder", tmp_path / "kb", "--format", form, tmp_path / "out" / "map")
     code, out, _ = periplus(*args)
     assert code == 0
-    assert "of spadeworks" in out
+    assert "of shop" in out
     assert (tmp_path / "out/map").read_text().startswith(begins)
     code, _, err = periplus(*args)
     assert code == 2
