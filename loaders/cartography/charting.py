@@ -21,6 +21,7 @@ from loaders.cartography.groups import Groups, groups_of, memberships_of
 from loaders.cartography.layouts import Layout, layouts_of
 from loaders.cartography.looks import Look, Seen, looks_of
 from loaders.cartography.moves import Moves, Placed
+from loaders.cartography.overlays import overlays_of
 from loaders.cartography.rows import Rows
 from loaders.cartography.screens import Charted, charted
 from loaders.cartography.signed_in import authenticated_when
@@ -157,6 +158,7 @@ class _Charting:
         screens: Sequence[Charted],
     ) -> Website:
         asked = self._exploration
+        screen_of = {page: screen.screen_id for screen in screens for page in screen.page_ids}
         starts = [
             each.url for each in screens if each.url is not None and any(e.page.start for e in each.looks)
         ]
@@ -172,6 +174,7 @@ class _Charting:
                 "authenticated_when": tuple(told_apart),
                 "default_recovery": {"actions": actions} if actions else None,
                 "layouts": dict(layouts),
+                "overlays": tuple(overlays_of(self._looks, self._passages, screen_of)),
                 "metadata": {
                     "mapped_at": asked.started_at.isoformat(timespec="seconds"),
                     "pages": len(self._looks),

@@ -258,7 +258,7 @@ async def test_tasks_written_by_hand_run_on_the_map_of_the_seed_site(
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
-async def test_with_its_buttons_allowed_by_name_the_steps_of_the_wizard_are_found_too(
+async def test_with_its_buttons_allowed_by_name_the_next_step_of_the_wizard_is_found_too(
     browser, spadeworks_live, tmp_path
 ):
     base = spadeworks_live.base
@@ -273,9 +273,7 @@ async def test_with_its_buttons_allowed_by_name_the_steps_of_the_wizard_are_foun
     )
     by_hand, _ = read_knowledge_folder(SEED / "kb")
     truth = identified(by_hand, found.snapshots, found.base)
-    assert {"campaign_create_details", "campaign_create_audience", "campaign_create_review"} <= set(
-        truth.values()
-    )
+    assert {"campaign_create_details", "campaign_create_audience"} <= set(truth.values())
     rates = pairwise(found.labels, truth)
     sys.stdout.write(f"seed site with its wizard: {rates}" + "\n")
     assert rates.f1 >= 0.95

@@ -204,3 +204,26 @@ def test_hostile_names_are_only_ever_words(tmp_path: Path) -> None:
     for element in screen.ui_elements:
         assert element.element_id.replace("_", "").isalnum()
     write_folder(found.knowledge, tmp_path / "kb")
+
+
+def test_a_notice_over_every_page_is_an_overlay_with_the_control_that_put_it_away(tmp_path: Path) -> None:
+    notice = (
+        "<section role='region' aria-label='Cookie notice'><button id='decline'>Decline</button></section>"
+    )
+    seen = drawing(tmp_path, ("/boats",))
+    rows = boats((1, "Ada"), (2, "Bea"))
+    for page_id, path, page in (
+        ("one", "/boats", rows + notice),
+        ("log", "/log", LOG + notice),
+        ("two", "/boats", rows),
+    ):
+        told = seen.page(page_id, path, page, start=page_id == "one")
+        offers = [
+            each.model_copy(update={"region": "region:Cookie notice"}) if each.name == "Decline" else each
+            for each in told.offers
+        ]
+        seen.folder.add_page(told.model_copy(update={"offers": tuple(offers)}))
+    seen.went("one", "Decline", "two")
+    (overlay,) = chart(seen.folder).knowledge.website.overlays
+    assert overlay.overlay_id == "cookie_notice"
+    assert overlay.dismiss.canonical_type == "click"
