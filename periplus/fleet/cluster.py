@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from periplus.errors import UserError
 from periplus.fleet.ports import LIVES, Job, JobEnded, JobFailed, Tell, Trouble
 from periplus.fleet.remote import (
+    BEGUN,
     Homes,
     Sealed,
     carry_out,
@@ -28,10 +29,18 @@ from periplus.fleet.remote import (
     settled,
     stop_all,
     versions,
-)  # fmt: skip
+)
 from periplus.fleet.workers import Workers
 
+SENDINGS = 10
+"""How often a job is sent at most, whether or not a worker began it."""
 CONNECT_S = 10.0
+_HERE = {
+    "distributed.scheduler.allowed-failures": LIVES - 1,
+    # A worker that was killed is started again; on a busy machine that takes longer than Dask gives it.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+}
+"""Dask's settings for workers of this machine."""
 _GONE = Trouble(
     kind="lost", message="no worker is left, or the scheduler is gone",
     fix="see that scheduler and workers are up, then carry on: what is finished is not done again",
@@ -47,7 +56,7 @@ async def cluster_fleet(workers: Workers) -> AsyncIterator[ClusterFleet]:
     async with AsyncExitStack() as stack:
         address = workers.address
         if workers.kind == "processes":
-            stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": LIVES - 1}))
+            stack.enter_context(dask.config.set(_HERE))
             cluster = await stack.enter_async_context(
                 LocalCluster(
                     n_workers=workers.count,
@@ -141,17 +150,28 @@ class ClusterFleet:
             tell(said.said)
 
     async def do(self, job: Job, tell: Tell = lambda _: None) -> JsonValue:
-        """As often as workers die of it, or let go of it, but no more than `LIVES` times."""
+        """As often as workers die of it, or let go of it, but it is begun no more than `LIVES` times.
+
+        Dask blames a worker's death on all that waited there as well, so it is sent more often than that.
+        """
         avoided: set[str] = set()
-        trouble, worker = _GONE, ""
-        for _ in range(LIVES):
+        trouble, worker, begun = _GONE, "", 0
+
+        def heard(said: JsonValue) -> None:
+            nonlocal begun
+            if said == BEGUN:
+                begun += 1
+            else:
+                tell(said)
+
+        for _ in range(SENDINGS):
             if self._stopped is not None:
                 raise JobFailed(job, Trouble(kind="stopped", message=f"stopped: {self._stopped}"))
-            ended, where = await self._sent(job, tell, avoided)
+            ended, where = await self._sent(job, heard, avoided)
             if ended.trouble is None:
                 return ended.result
             trouble, worker = ended.trouble, ended.worker
-            if not trouble.elsewhere:
+            if not trouble.elsewhere or begun >= LIVES or self._client.status != "running":
                 break
             avoided |= {where} - {""}
         raise JobFailed(job, trouble, worker=worker)
@@ -183,9 +203,8 @@ class ClusterFleet:
             return JobEnded(worker="", trouble=_GONE), ""
         if isinstance(error, KilledWorker):
             killed = Trouble(
-                kind="defect", message=f"{LIVES} workers died while they were at it; it is given up",
-                fix="see the workers' logs and memory",
-            )  # fmt: skip
+                kind="lost", message="workers died while they were at it", fix="see their logs and memory"
+            )
             return JobEnded(worker=str(error.last_worker.address), trouble=killed), ""
         told = Trouble(kind="lost", message=f"the worker failed: {type(error).__name__}: {error}")
         return JobEnded(worker="", trouble=told), ""

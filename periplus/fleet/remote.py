@@ -25,6 +25,10 @@ CLOSING_S = 20.0
 NAME = "periplus-homes"
 
 
+BEGUN = "begun"
+"""What is said of each job that a worker begins: how many it took along is counted by this."""
+
+
 class Sealed:
     """JSON on its way. Dask writes what functions are called with into logs; this shows nothing there."""
 
@@ -51,6 +55,7 @@ class Said(Model):
     job: str
     """The sending's key."""
     said: JsonValue
+    """`BEGUN`, then what the job says."""
 
 
 def settled(message: Any) -> Said | None:
@@ -93,6 +98,7 @@ class Homes(WorkerPlugin):
             worker.log_event(channel, {"job": key, "said": said})
 
         async def work() -> Sealed:
+            tell(BEGUN)
             home = await self._home(channel)
             return Sealed.of(await attempted(home, job, tell))
 
