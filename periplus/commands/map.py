@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -255,15 +255,24 @@ def _bounded(plan: Plan, given: dict[str, float | None], *, resume: bool) -> Pla
         )
     if resume and not there.exists:
         raise UserError(f"{plan.folder.path} holds no map to go on with", fix="leave --resume out")
-    limits = there.exploration.limits if resume else MapLimits()
+    limits = MapLimits()
+    if resume:
+        before = there.exploration
+        limits = before.limits
+        plan = replace(
+            plan,
+            url=before.starts[0],
+            website_id=before.website_id,
+            origins=plan.origins or before.origins,
+            allowed=plan.allowed or before.allowed,
+            robots=plan.robots and before.robots,
+            seed=before.seed,
+        )
     try:
         limits = MapLimits.model_validate(
             limits.model_dump() | {name: value for name, value in given.items() if value is not None}
         )
-        planned = Plan(
-            plan.website_id, plan.url, plan.folder, limits, plan.origins, plan.allowed, plan.robots, plan.seed,
-            plan.name,
-        )  # fmt: skip
+        planned = replace(plan, limits=limits)
         planned.exploration("", limits)
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False)[0]

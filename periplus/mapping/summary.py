@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from rich.console import Console
@@ -103,10 +104,20 @@ def _reasons(console: Console, reasons: Mapping[str, int]) -> None:
 def _next(exploration: Exploration, folder: MapFolder, *, loaded: bool) -> list[str]:
     lines = []
     if exploration.ended_by != "done":
-        lines.append(f"periplus map {exploration.starts[0]} --out {folder.path} --resume")
+        again = f"periplus map {quote(exploration.starts[0])} --out {quote(str(folder.path))} --resume"
+        lines.append(f"{again}{_signing_in(exploration.signed_in_by)}")
     if not loaded:
-        lines.append(f"periplus kb load {folder.knowledge}")
+        lines.append(f"periplus kb load {quote(str(folder.knowledge))}")
     return [*lines, "periplus serve"]
+
+
+def _signing_in(by: str) -> str:
+    """How one was signed in is said again; with what, is not kept."""
+    if by.startswith("task "):
+        return f" --sign-in {quote(by.removeprefix('task '))} --input NAME=VALUE"
+    return {"form": " --sign-in-form --input NAME=VALUE", "storage state": " --storage-state FILE"}.get(
+        by, ""
+    )
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

@@ -179,13 +179,15 @@ def test_inputs_find_their_fields_by_what_they_are() -> None:
     assert button_of(word, page) == button
 
 
-def test_bounds_are_those_it_had_where_none_are_given(tmp_path: Path) -> None:
+def test_what_is_gone_on_with_is_asked_as_it_was_where_nothing_else_is_given(tmp_path: Path) -> None:
     from periplus.commands.map import _bounded, _plan  # noqa: PLC0415 - not for others
 
     folder = seen(tmp_path / "map")
     exploration: Exploration = ExplorationFolder(folder.exploration.path).exploration
     limits = exploration.limits.model_copy(update={"states": 7, "depth": 2})
-    folder.exploration.end(exploration.model_copy(update={"limits": limits}))
-    plan = _plan(SITE, "quay", None, folder.path, None, None, 0, robots=True)
+    told = {"limits": limits, "allowed": ("Continue",), "robots": False, "signed_in_by": "form"}
+    folder.exploration.end(exploration.model_copy(update=told))
+    plan = _plan(SITE, None, None, folder.path, None, None, 0, robots=True)
     again = _bounded(plan, {"states": 9, "depth": None, "seconds": None, "per_second": None}, resume=True)
     assert (again.limits.states, again.limits.depth) == (9, 2)
+    assert (again.website_id, again.allowed, again.robots) == ("quay", ("Continue",), False)
