@@ -573,7 +573,7 @@ class _Explorer:
     ) -> SeenPage:
         """Write a page that is new, with everything it offers."""
         limits = self.limits
-        async with asyncio.timeout(limits.page_s + SPARE_S):
+        async with asyncio.timeout(2 * limits.page_s + 3 * SPARE_S):  # thousands of links take long
             offers = await offers_of(
                 arrival.page,
                 look,
