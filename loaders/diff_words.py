@@ -20,6 +20,8 @@ from loaders.diff import Added, Change, Changed, KnowledgeDiff, Removed
 
 MOST_PARTS = 6
 """Things told of one document before the rest is only counted."""
+LONGEST_VALUE = 80
+"""Characters of a value that is told within a sentence; of longer ones only that they changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,8 @@ def _part(field: str, item: str | None, own: list[Change]) -> Words:
         if isinstance(change.before, dict | list) or isinstance(change.after, dict | list):
             return (_field(field), _became(change))
         said = ["nothing" if each is None else str(each) for each in (change.before, change.after)]
+        if max(map(len, said)) > LONGEST_VALUE:
+            return (_field(field), _became(change))
         return (f"{_field(field)} ", Name(said[0]), " -> ", Name(said[1]))
     return (_field(field),)
 

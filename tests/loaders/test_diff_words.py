@@ -57,6 +57,14 @@ def test_a_changed_screen_is_told_by_its_parts_in_the_order_of_the_document():
     )
 
 
+def test_of_a_long_text_it_is_told_that_it_changed():
+    before, after = named(), named()
+    before[0]["description"] = "long " * 40
+    after[0]["description"] = "long " * 40 + "and longer"
+    (words,) = told(assembled(before), assembled(after)).told
+    assert plain(words.words) == "old (shop): description changed"
+
+
 def test_the_same_two_always_give_the_same_words_and_none_where_nothing_differs():
     before, after = assembled(named()), assembled(documents_of(version="new", screens=3))
     assert to_markdown(told(before, after), "shop") == to_markdown(told(before, after), "shop")

@@ -110,7 +110,7 @@ def test_a_difference_is_shown_whole_and_from_where_it_begins(periplus, mongodb,
     (folder / "tasks/order.yaml").write_text(file.read_text() + f"description: {long}slow\n")
     periplus("kb", "load", folder)
     (folder / "tasks/order.yaml").write_text(file.read_text().replace("slow", "quick"))
-    (line,) = [each for each in periplus("kb", "diff", folder)[1].splitlines() if "description" in each]
+    (line,) = [each for each in periplus("kb", "diff", folder)[1].splitlines() if "$.description" in each]
     assert 'slow" -> …' in line
     assert line.endswith('quick"')
 
