@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from kb_schema.verification import Requirement, VerdictReport
 from kb_store import Stores
 from kb_store.runs import RunStore
 from mcp_server.addresses import LOOPBACK
+from mcp_server.errors import DeskError
 from mcp_server.security.door import Door, FirstOf, http_app
 from mcp_server.security.tokens import OwnTokens, TokensUnusable
 from mcp_server.server import create_server
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from periplus.verifying.verifier import Verifier as BrowserVerifier  # brings LangGraph
 
 
+READ_AHEAD = 20
+"""Websites that are read when the service starts; more would hold memory that perhaps nobody needs."""
 SESSION_KEY = "console-session.key"
 """Beside the tokens: what sessions of the console are signed with."""
 
@@ -105,6 +109,7 @@ async def open_service(
         engines = path_engines(stores, None)
         source = StoreSource(stores.documents, stores.graph)
         views = await stack.enter_async_context(Views(source, engines.compiled).following())
+        await stack.enter_async_context(_read_ahead(views))
         server = create_server(
             views,
             base_urls=wanted.base_urls,
@@ -131,6 +136,25 @@ async def open_service(
             max_body_bytes=wanted.settings.serve_max_body_bytes,
         )
         yield Service(parts), queue
+
+
+@asynccontextmanager
+async def _read_ahead(views: Views) -> AsyncIterator[None]:
+    """The first who asks about a website need not wait until it is read and compiled: that begins now."""
+    task = asyncio.create_task(_read(views))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _read(views: Views) -> None:
+    with suppress(DeskError):  # whoever asks is told
+        for website in (await views.websites())[:READ_AHEAD]:
+            with suppress(DeskError):
+                await views.current(website)
 
 
 def _door(wanted: Wanted, access: Access) -> Door:

@@ -13,7 +13,10 @@ from axe_playwright_python.async_playwright import Axe
 from benchmarks.large_site import large_site
 from kb_schema import Sourced, assemble, parse_document
 from mcp_server.errors import SourceDown
+from mcp_server.source import MemorySource
+from mcp_server.views import Views
 from periplus.console.chart import MOST_WAYS
+from periplus.service import opening
 from tests.periplus.console.console_site import SITE, Console, console, seed_knowledge
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
@@ -312,6 +315,19 @@ async def test_an_unknown_name_says_what_was_probably_meant_and_where_to_look(si
     assert answer.status_code == 404
     assert "did you mean" in answer.text
     assert f"/sites/{SITE}/search?q=dashbord" in answer.text
+
+
+async def test_what_is_known_of_a_website_is_read_before_anybody_asks():
+    source = MemorySource(seed_knowledge())
+    views = Views(source)
+    await opening._read(views)
+    assert [*views._held] == [SITE]
+
+    async def down():
+        raise SourceDown("the store does not answer")
+
+    source.websites = down
+    await opening._read(Views(source))  # the service starts all the same
 
 
 async def test_a_store_that_is_down_leaves_pages_that_say_so(site, monkeypatch):

@@ -137,7 +137,7 @@ class Served:
     quick: Quick
     folder: Path
     server: uvicorn.Server
-    console: ConsoleParts
+    console: ConsoleParts | None = None
 
     async def submit(self, req_id: str, steps=STEPS, **more) -> httpx.Response:
         body = {"req_id": req_id, "url": "https://shop.example.com/login?token=abc", "steps": steps, **more}
