@@ -83,7 +83,11 @@ def small_site(pages: Mapping[str, Page]) -> Iterator[SmallSite]:
 
         do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _answer  # noqa: N815 - the handler's names
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A browser may hang up."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     site.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

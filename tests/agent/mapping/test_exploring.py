@@ -309,6 +309,6 @@ async def test_a_page_that_goes_away_while_it_is_looked_at_does_not_end_it(
         "/fine": html("Fine", "ok"),
     }
     with small_site(pages) as site:
-        done = await explore(browser, site.wanted(page_s=2.0), tmp_path)
+        done = await explore(browser, site.wanted(), tmp_path)
         assert done.ended_by == "done"
         assert "/fine" in paths(ExplorationFolder(tmp_path), site)
