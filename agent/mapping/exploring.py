@@ -28,6 +28,7 @@ from agent.mapping.frontier import Step, next_step, not_permitted, unexplored
 from agent.mapping.guarding import Guard
 from agent.mapping.looking import Look, clean, is_anchor, leads_elsewhere, offers_of
 from agent.mapping.pacing import Pace
+from agent.mapping.parting import leave
 from agent.mapping.permitting import Permission
 from agent.mapping.places import address_of, path_of_place
 from agent.mapping.returning import LONGEST_WAY, same_page, way_to
@@ -257,6 +258,8 @@ class _Explorer:
             yield context
         finally:
             if self.browser.is_connected():
+                for page in context.pages:
+                    await leave(page)
                 with suppress(DriverError):
                     await context.close()
 

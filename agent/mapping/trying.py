@@ -18,6 +18,7 @@ from playwright.async_api import Error as DriverError
 
 from agent.mapping.guarding import Guard
 from agent.mapping.looking import Look, clean, look_at
+from agent.mapping.parting import leave
 from agent.mapping.settling import Settling
 from agent.page.acting import perform
 from agent.page.errors import GateFailed, PageError, PageGone, Point
@@ -138,6 +139,7 @@ class Tab:
         """Leave the page; the next thing is done in a new one."""
         page, self._page = self._page, None
         if page is not None:
+            await leave(page)
             with suppress(DriverError, TimeoutError):
                 async with asyncio.timeout(SPARE_S):
                     await page.close()
@@ -145,6 +147,7 @@ class Tab:
     async def drop(self, page: Page) -> None:
         """Close another tab than its own."""
         if page is not self._page:
+            await leave(page)
             with suppress(DriverError, TimeoutError):
                 async with asyncio.timeout(SPARE_S):
                     await page.close()
