@@ -43,16 +43,27 @@ class Drawing:
         self.pages[page_id] = page
         return page
 
-    def went(self, from_page: str, name: str, to_page: str | None, outcome: str = "arrived", ms: float = 100) -> None:
+    def went(
+        self, from_page: str, name: str, to_page: str | None, outcome: str = "arrived", ms: float = 100
+    ) -> None:
         """A control of that name was used."""
         offer = next(each for each in self.pages[from_page].offers if each.name == name)
         self.tried(from_page, to_page, outcome, ms, offer_id=offer.offer_id)
 
-    def tried(self, from_page: str, to_page: str | None, outcome: str = "arrived", ms: float = 100, **more: Any) -> None:
+    def tried(
+        self, from_page: str, to_page: str | None, outcome: str = "arrived", ms: float = 100, **more: Any
+    ) -> None:
         """Anything was."""
         self.folder.add_passage(
             Passage.model_validate(
-                {"from_page": from_page, "to_page": to_page, "outcome": outcome, "duration_ms": ms, "at": WHEN, **more}
+                {
+                    "from_page": from_page,
+                    "to_page": to_page,
+                    "outcome": outcome,
+                    "duration_ms": ms,
+                    "at": WHEN,
+                    **more,
+                }
             )
         )
 
@@ -81,7 +92,11 @@ def _offer(number: int, element: Element, selectors: PageSelectors) -> Offer:
     roles = [role for each in element.ancestors() if (role := role_of(each)) in _LANDMARKS]
     options = [each for each in element.root.elements if each.tag == "option" and element in each.ancestors()]
     kind = element.get("type") or "" if element.tag == "input" else ""
-    fields = {"select": "select_option", "textarea": "fill", "input": "check" if kind == "checkbox" else "fill"}
+    fields = {
+        "select": "select_option",
+        "textarea": "fill",
+        "input": "check" if kind == "checkbox" else "fill",
+    }
     return Offer(
         offer_id=f"o{number}",
         action_type=fields.get(element.tag, "click"),
