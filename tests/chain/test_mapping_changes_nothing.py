@@ -93,7 +93,6 @@ async def test_no_part_of_the_trap_site_is_changed(browser: Browser, untouched: 
     starts = [
         "/preferences",
         "/items",
-        "/automatic",
         "/search",
         "/popups",
         "/account",
