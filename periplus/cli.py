@@ -27,7 +27,9 @@ COMMANDS: dict[str, Lazy] = {
     "demo": Lazy("periplus.commands.demo", "Watch a narrated demo in a real browser."),
     "rooms": Lazy("periplus.commands.rooms", "Give demos in LiveKit rooms, to visitors who may interrupt."),
     "run": Lazy("periplus.commands.run", "Do a task in a real browser."),
-    "collect": Lazy("periplus.commands.collect", "Do a task once for each row of a file; a trace of each run."),
+    "collect": Lazy(
+        "periplus.commands.collect", "Do a task once for each row of a file; a trace of each run."
+    ),
     "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
     "map": Lazy("periplus.commands.map", "Explore a website: its knowledge base, drawn from what is seen."),
     "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
