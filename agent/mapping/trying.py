@@ -20,8 +20,9 @@ from agent.mapping.guarding import Guard
 from agent.mapping.looking import Look, clean, look_at
 from agent.mapping.parting import leave
 from agent.mapping.settling import Settling
+from agent.page import library
 from agent.page.acting import perform
-from agent.page.errors import GateFailed, PageError, PageGone, Point
+from agent.page.errors import GateFailed, NavigationFailed, PageError, PageGone, Point
 from agent.page.gate import judge
 from agent.page.happenings import Expected, Happenings, watch
 from kb_schema.mapping import Offer, Outcome
@@ -56,6 +57,22 @@ class Arrival:
         return self.outcome in ("arrived", "stayed", "popup", "dialog") and self.look is not None
 
 
+RELOADED_WITHIN_MS = 30_000
+
+
+async def _reload(page: Page) -> None:
+    """Not by the action `refresh`: it takes a route of its own away again when the document is there, and what is
+    asked for just then goes past the guard. Raises `PageGone`, `NavigationFailed`.
+    """
+    try:
+        await page.reload(wait_until="domcontentloaded", timeout=RELOADED_WITHIN_MS)
+    except DriverError as error:
+        known = library.mapped(page, error)
+        if isinstance(known, PageGone):
+            raise known from error
+        raise NavigationFailed(page.url, error.message.splitlines()[0]) from error
+
+
 class Arrived(Protocol):
     """Makes an arrival of what is known of it already."""
 
@@ -88,9 +105,9 @@ class Tab:
         return await self._attempt(before, lambda: perform(page, "navigate_back"))
 
     async def reload(self, before: Look) -> Arrival:
-        """Load the page again."""
+        """Load the page again; the guard does not let a form be sent again."""
         page = await self.page()
-        return await self._attempt(before, lambda: perform(page, "refresh"))
+        return await self._attempt(before, lambda: _reload(page))
 
     async def escape(self, before: Look) -> Arrival:
         """Press Escape."""

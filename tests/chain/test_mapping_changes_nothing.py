@@ -87,6 +87,14 @@ async def test_what_pages_send_by_themselves_on_loading_and_leaving_is_not_sent(
     assert done.pages >= 3
 
 
+async def test_nor_is_it_when_the_page_is_loaded_again(browser: Browser, untouched: TrapSite, tmp_path: Path):
+    for number in range(2):  # what slipped by did so now and then
+        asked = wanted(untouched.url, ["/automatic/led"], seconds=30, states=4, depth=1)
+        folder = tmp_path / f"map{number}"
+        await explore(browser, asked, folder, storage_state=untouched.short_session)
+        assert "reload" in {passage.way for passage in ExplorationFolder(folder).passages()}
+
+
 @pytest.mark.nightly
 @pytest.mark.timeout(400)
 async def test_no_part_of_the_trap_site_is_changed(browser: Browser, untouched: TrapSite, tmp_path: Path):
@@ -99,6 +107,7 @@ async def test_no_part_of_the_trap_site_is_changed(browser: Browser, untouched: 
         "/hidden",
         "/items/new",
         "/elsewhere",
+        "/automatic",
     ]
     asked = wanted(untouched.url, starts, seconds=300, states=80)
     await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)

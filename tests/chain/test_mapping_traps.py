@@ -38,7 +38,7 @@ SECTIONS = {
          "Item", "Item history", "Edit item", "New item", "Hidden links", "Open offers", "Preferences", "Errors"},
     ),
     "outward": (
-        ["/many", "/downloads", "/elsewhere", "/account", "/search", "/private/plans"],
+        ["/many", "/downloads", "/elsewhere", "/account", "/search", "/private/plans", "/automatic"],
         {"Many links", "Entry", "Downloads", "Elsewhere", "Account", "Account orders", "Account profile",
          "Results", "Search"},
     ),

@@ -108,8 +108,8 @@ def test_what_is_new_is_proposed_for_a_loaded_knowledge_base(periplus, pages, tm
     assert code == 0, told
     assert "proposed screen goods_detail" in told
     assert "goods_list (" not in told
-    code, told, _ = periplus("kb", "proposals", "list")
-    assert "screen goods_detail" in told
+    code, told, _ = periplus("kb", "proposals", "list", "--json")
+    assert "goods_detail" in [each["change"]["screen"]["screen_id"] for each in json.loads(told)]
 
 
 @pytest.mark.parametrize(

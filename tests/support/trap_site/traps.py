@@ -392,6 +392,7 @@ STATIC: dict[str, str] = {
     "/items/new": pages.item_form("New item"), "/preferences": pages.PREFERENCES, "/innocent": pages.INNOCENT,
     "/errors": pages.ERRORS, "/downloads": pages.DOWNLOADS, "/frames": pages.FRAMES, "/frames/inner": pages.FRAME_INNER,
     "/frames/target": page("Out of the frame", "<p>Out.</p>"), "/automatic": pages.AUTOMATIC,
+    "/automatic/led": page("Led", pages.links(("/automatic/loading", "Counts you"))),
     "/automatic/post": pages.AUTO_POST, "/automatic/get": pages.AUTO_GET, "/automatic/refresh": pages.AUTO_REFRESH,
     "/automatic/arrived": page("Moved on", "<p>Arrived.</p>"), "/automatic/loading": pages.AUTO_LOADING,
     "/automatic/worker": pages.AUTO_WORKER, "/automatic/closing": page("Closes itself", "<p>Bye.</p>", script="window.close()"),
