@@ -29,7 +29,7 @@ BROAD = (1.0, 1.2, 1.45, 1.75, 2.1, 2.5)
 """Breadths of the whole that are tried, as shares of the side of a square as large as all areas."""
 MOST_WAYS = 1_200
 """Drawn; what is beyond makes no picture anybody can read."""
-LONGEST_NAME = 25
+LONGEST_NAME = 21
 """Characters of a name that fit a node."""
 RELIABLE, FAIR = 0.95, 0.8
 
