@@ -10,6 +10,19 @@ from pydantic import Field, JsonValue
 
 from kb_schema.base import Model
 
+ROLES = frozenset({
+    "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell",
+    "checkbox", "code", "columnheader", "combobox", "complementary", "contentinfo", "definition", "deletion",
+    "dialog", "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell",
+    "group", "heading", "img", "insertion", "link", "list", "listbox", "listitem", "log", "main", "marquee",
+    "math", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "meter", "navigation", "none",
+    "note", "option", "paragraph", "presentation", "progressbar", "radio", "radiogroup", "region", "row",
+    "rowgroup", "rowheader", "scrollbar", "search", "searchbox", "separator", "slider", "spinbutton", "status",
+    "strong", "subscript", "superscript", "switch", "tab", "table", "tablist", "tabpanel", "term", "textbox",
+    "time", "timer", "toolbar", "tooltip", "tree", "treegrid", "treeitem",
+})  # fmt: skip
+"""Those that Playwright's `get_by_role` is typed with."""
+
 
 class Span(Model):
     """A stretch of a source file, as Python counts: lines from 1, columns from 0 in characters."""

@@ -59,6 +59,18 @@ class Shown(ABC):
     def _render(self) -> RenderableType:
         """What there is to see now."""
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The terminal for somebody else meanwhile."""
+        live = self._live
+        if live is not None:
+            live.stop()
+        try:
+            yield
+        finally:
+            if live is not None:
+                live.start()
+
 
 class LiveView(Shown):
     """Listens to a session's bus."""
@@ -74,18 +86,6 @@ class LiveView(Shown):
     def __enter__(self) -> Self:
         self._began = time.monotonic()
         return super().__enter__()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """The terminal for somebody else meanwhile."""
-        live = self._live
-        if live is not None:
-            live.stop()
-        try:
-            yield
-        finally:
-            if live is not None:
-                live.start()
 
     def __call__(self, event: Event) -> None:
         """The bus's listener."""

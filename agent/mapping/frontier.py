@@ -24,8 +24,9 @@ MORE_OF_THE_SAME = 3
 """So often a kind of address may show another page like those that are kept; then it is left."""
 MOST_UNEXPLORED = 2_000
 
-URGENT, ELSEWHERE, NEW, REPEATED, WAY_OUT, CHANGING = range(6)
-"""In this order things are done."""
+URGENT, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(6)
+"""In this order things are done: what changes something when all that is new was looked at, but before what is only
+done once more, for which there may be no time."""
 
 SAME = "others like it are known"
 TRIED = "tried on other pages"
@@ -161,7 +162,7 @@ def _has_like_siblings(book: Book, offer: Offer, href: str) -> bool:
 
 
 def _class(book: Book, page: SeenPage, offer: Offer) -> int:
-    """What leads to other paths first, then what is new otherwise, what changes something last."""
+    """What leads to other paths first, then what is new otherwise, then what was allowed to change something."""
     if offer.allowed_by:
         return CHANGING
     if leads_elsewhere(offer, page.url) and offer.href:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from agent.playwright_python.writing import to_source
 from kb_schema.fingerprints import TEST_IDS, Fingerprint
 from kb_schema.pages.selecting.made_up import looks_made_up
-from kb_schema.playwright_calls import Expression, LocatorLink
+from kb_schema.playwright_calls import ROLES, Expression, LocatorLink
 from kb_schema.selectors import NameStrategy, Selector, ValueStrategy
 from kb_schema.templates import css_string
 
@@ -32,18 +32,6 @@ _LANDMARKS = ("navigation", "main", "complementary", "search", "banner", "conten
 _GROUPS = ("group", "radiogroup", "tabpanel", "toolbar", "article", "menu")
 _TOLD_BY_TEXT = {"row": ("row",), "item": ("listitem", "article")}
 _NEVER_BY_TEXT = FIELD_ROLES | {"button", "link", "checkbox", "radio", "switch", "tab", "menuitem", "option"}
-_WRITABLE_ROLES = frozenset({
-    "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell",
-    "checkbox", "code", "columnheader", "combobox", "complementary", "contentinfo", "definition", "deletion",
-    "dialog", "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell",
-    "group", "heading", "img", "insertion", "link", "list", "listbox", "listitem", "log", "main", "marquee",
-    "math", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "meter", "navigation", "none",
-    "note", "option", "paragraph", "presentation", "progressbar", "radio", "radiogroup", "region", "row",
-    "rowgroup", "rowheader", "scrollbar", "search", "searchbox", "separator", "slider", "spinbutton", "status",
-    "strong", "subscript", "superscript", "switch", "tab", "table", "tablist", "tabpanel", "term", "textbox",
-    "time", "timer", "toolbar", "tooltip", "tree", "treegrid", "treeitem",
-})  # fmt: skip
-"""Those that Playwright's `get_by_role` is typed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +133,7 @@ def _as_people_see_it(known: _Known) -> Iterator[Expression]:
 
 
 def _by_role(known: _Known) -> Iterator[Expression]:
-    if known.role in _WRITABLE_ROLES and known.name:
+    if known.role in ROLES and known.name:
         short, whole = _short(known.name)
         counted = _COUNTED.match(short)
         if counted:  # tomorrow it is another number
@@ -172,7 +160,7 @@ def _by_words(known: _Known) -> Iterator[Expression]:
 
 
 def _by_role_alone(known: _Known) -> Iterator[Expression]:
-    if known.role in _WRITABLE_ROLES and known.role not in ("generic", "none", "presentation"):
+    if known.role in ROLES and known.role not in ("generic", "none", "presentation"):
         yield (_call("get_by_role", known.role),)
 
 

@@ -10,22 +10,9 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from kb_schema.playwright_calls import Expression, LocatorLink
+from kb_schema.playwright_calls import ROLES, Expression, LocatorLink
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, Strategy, ValueStrategy
 from kb_schema.templates import css_string
-
-ROLES = frozenset({
-    "alert", "alertdialog", "application", "article", "banner", "blockquote", "button", "caption", "cell",
-    "checkbox", "code", "columnheader", "combobox", "complementary", "contentinfo", "definition", "deletion",
-    "dialog", "directory", "document", "emphasis", "feed", "figure", "form", "generic", "grid", "gridcell",
-    "group", "heading", "img", "insertion", "link", "list", "listbox", "listitem", "log", "main", "marquee",
-    "math", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio", "meter", "navigation", "none",
-    "note", "option", "paragraph", "presentation", "progressbar", "radio", "radiogroup", "region", "row",
-    "rowgroup", "rowheader", "scrollbar", "search", "searchbox", "separator", "slider", "spinbutton", "status",
-    "strong", "subscript", "superscript", "switch", "tab", "table", "tablist", "tabpanel", "term", "textbox",
-    "time", "timer", "toolbar", "tooltip", "tree", "treegrid", "treeitem",
-})  # fmt: skip
-"""Those that Playwright's `get_by_role` is typed with."""
 
 _CSS = ("css", "relational_css", "shadow_pierce", "fallback_css")
 _NAMED = {"get_by_label": "label", "get_by_placeholder": "placeholder"}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -52,18 +50,6 @@ class MapView(Shown):
         self._titles: dict[str, str] = {}
         self._pages = self._passages = self._left = self._skipped = 0
         self._here = self._note = ""
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """The terminal for somebody else meanwhile."""
-        live = self._live
-        if live is not None:
-            live.stop()
-        try:
-            yield
-        finally:
-            if live is not None:
-                live.start()
 
     def __call__(self, event: MapEvent) -> None:
         """One thing that happened."""
