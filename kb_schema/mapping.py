@@ -7,6 +7,7 @@ An exploration is a folder, written as it goes on so that it can be resumed afte
     pages/NAME.jpg        its picture
     pages.jsonl           a `SeenPage` a line
     passages.jsonl        a `Passage` a line
+    begun.jsonl           a `Begun` a line, written before what may change something is done
 
 Who writes it is `agent/mapping`; `loaders/cartography` makes a knowledge base of it. What groups pages into
 screens is `loaders/signatures`. Not here: reading and writing the folder (`mapping_folder`).
@@ -128,6 +129,13 @@ class Passage(Model):
     message: Line = ""
     """A dialog's words, an error, the address of another origin."""
     at: AwareDatetime
+
+
+class Begun(Model):
+    """Something that was allowed by name, and may have changed something: it is done once, whatever happens."""
+
+    page_id: LocalId
+    offer_id: LocalId
 
 
 class Unexplored(Model):

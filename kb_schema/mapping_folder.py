@@ -17,11 +17,12 @@ from pydantic import BaseModel, ValidationError
 
 from kb_schema.documents import problems_of
 from kb_schema.errors import KnowledgeError, Problem
-from kb_schema.mapping import Exploration, Passage, SeenPage
+from kb_schema.mapping import Begun, Exploration, Passage, SeenPage
 from kb_schema.pages.folder import FACTS_SUFFIX, PAGE_SUFFIX, write_snapshot
 from kb_schema.snapshots import PageSnapshot
 
 EXPLORATION_FILE, PAGES_FILE, PASSAGES_FILE = "exploration.json", "pages.jsonl", "passages.jsonl"
+BEGUN_FILE = "begun.jsonl"
 PAGES_FOLDER, PICTURE_SUFFIX = "pages", ".jpg"
 
 M = TypeVar("M", bound=BaseModel)
@@ -58,6 +59,10 @@ class ExplorationFolder:
     def passages(self) -> list[Passage]:
         """What was tried, in that order."""
         return list(self._lines(PASSAGES_FILE, Passage))
+
+    def begun(self) -> list[tuple[str, str]]:
+        """Page and offer of what was allowed to change something and was begun, in that order."""
+        return [(each.page_id, each.offer_id) for each in self._lines(BEGUN_FILE, Begun)]
 
     def snapshot(self, page_id: str) -> PageSnapshot:
         """A page as it was seen."""
@@ -99,6 +104,10 @@ class ExplorationFolder:
     def add_passage(self, passage: Passage) -> None:
         """Write what came of something that was tried."""
         self._append(PASSAGES_FILE, passage)
+
+    def add_begun(self, page_id: str, offer_id: str) -> None:
+        """Write that something is done now which may change something on the site."""
+        self._append(BEGUN_FILE, Begun(page_id=page_id, offer_id=offer_id))
 
     def end(self, exploration: Exploration) -> None:
         """Write how it ended."""
