@@ -92,6 +92,11 @@ class Said(Model):
     max: float | None = None
 
     @property
+    def sent_by(self) -> str | None:
+        """`METHOD action` of its form, as an `Offer` says it."""
+        return clean(f"{self.form.facts.method} {self.form.action}") if self.form else None
+
+    @property
     def mark(self) -> str:
         """Which of several states the control itself is in."""
         return ",".join(each or "-" for each in (self.expanded, self.selected, self.current))
@@ -286,7 +291,6 @@ def _offer(
 ) -> Offer:
     said = look.said[element.at]
     kind = element.attributes.get("type", "") if element.tag in ("input", "button") else ""
-    form = said.form
     why = ""
     if not element.enabled or said.readonly:
         why = "it is disabled" if not element.enabled else "it can only be read"
@@ -307,7 +311,7 @@ def _offer(
         region=_region(look.index, element),
         in_row=in_row,
         href=clean(said.href, LONGEST_ADDRESS) if said.href and len(said.href) < LONGEST_ADDRESS else None,
-        form=clean(f"{form.facts.method} {form.action}") if form else None,
+        form=said.sent_by,
         required=element.required,
         options=tuple(Option(value=clean(v, 500), label=clean(label, 500)) for v, label in said.options),
         validation=_validation(said),

@@ -258,7 +258,7 @@ async def test_tasks_written_by_hand_run_on_the_map_of_the_seed_site(
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
-async def test_with_its_buttons_allowed_by_name_the_next_step_of_the_wizard_is_found_too(
+async def test_with_its_buttons_allowed_by_name_the_wizard_is_found_to_its_last_step(
     browser, spadeworks_live, tmp_path
 ):
     base = spadeworks_live.base
@@ -273,7 +273,8 @@ async def test_with_its_buttons_allowed_by_name_the_next_step_of_the_wizard_is_f
     )
     by_hand, _ = read_knowledge_folder(SEED / "kb")
     truth = identified(by_hand, found.snapshots, found.base)
-    assert {"campaign_create_details", "campaign_create_audience"} <= set(truth.values())
+    steps = ("campaign_create_details", "campaign_create_audience", "campaign_create_review")
+    assert set(steps) <= set(truth.values())
     rates = pairwise(found.labels, truth)
     sys.stdout.write(f"seed site with its wizard: {rates}" + "\n")
     assert rates.f1 >= 0.95
@@ -281,7 +282,10 @@ async def test_with_its_buttons_allowed_by_name_the_next_step_of_the_wizard_is_f
         (truth.get(found.chart.screens[e.from_screen][0]), truth.get(found.chart.screens[e.to_screen][0]))
         for e in found.knowledge.transitions.values()
     }
-    assert ("campaign_create_details", "campaign_create_audience") in ends
+    assert {(steps[0], steps[1]), (steps[1], steps[2])} <= ends
+    for visitor in spadeworks_live.state()["visitors"]:
+        kept = spadeworks_live.ask(f"state?visitor={visitor['id']}")
+        assert kept["counts"]["campaigns_created"] == 0
 
 
 # -- Django's admin --------------------------------------------------------------------------------------
