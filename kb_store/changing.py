@@ -7,6 +7,7 @@ reads, exports or queries sees one truth. What files loaded later do not have wo
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from kb_schema.proposals import (
 )
 from kb_schema.screens import Screen, Signature, StateSignature, UIElement
 from kb_schema.websites import Website
-from kb_store.errors import GenerationMoved, StoreError
+from kb_store.errors import GenerationMoved, LoadConflict, StoreError
 from kb_store.load import LoadReport, load_knowledge
 from kb_store.ports import DocumentStore, GraphStore
 from kb_store.proposals import ProposalStore
@@ -33,7 +34,8 @@ from kb_store.read import read_knowledge
 
 ATTEMPTS = 5
 """How often a change is made anew because somebody else changed the website meanwhile."""
-
+WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Between attempts while somebody else is at it: a load takes no longer, unless it is a very large one."""
 
 SHOWN = 160
 """Characters of a value in a message."""
@@ -238,18 +240,25 @@ async def change_stored(
     website_id: str,
     make: Callable[[KnowledgeBase], KnowledgeBase],
 ) -> LoadReport:
-    """Make a change of a website's knowledge its next generation; anew where a load came between.
+    """Make a change of a website's knowledge its next generation; anew where a load came between, or is under way.
 
     Raises whatever `make` does, and as `read_knowledge` and `load_knowledge` do.
     """
-    for attempt in range(1, ATTEMPTS + 1):
+    waits = iter(WAITS_S)
+    moved = 0
+    while True:
         knowledge, generation = await read_knowledge(documents, graph, website_id)
         try:
             return await load_knowledge(documents, graph, make(knowledge), replacing=generation)
         except GenerationMoved:
-            if attempt == ATTEMPTS:
+            moved += 1
+            if moved == ATTEMPTS:
                 raise
-    raise AssertionError("unreachable")  # pragma: no cover
+        except LoadConflict:
+            wait = next(waits, None)
+            if wait is None:
+                raise
+            await asyncio.sleep(wait)
 
 
 class Keeping:

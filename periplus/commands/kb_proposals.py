@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from kb_schema import KnowledgeBase
 from kb_schema.documents import did_you_mean
 from kb_schema.proposals import CONFIRMED_BY, Proposal, Seen
 from kb_store import NoSuchWebsite, Stores, deciding, read_knowledge
 from kb_store.changing import NothingToChange, ScreenMissing
-from kb_store.deciding import AlreadyAccepted, ScreenFirst, in_order_of_need
+from kb_store.deciding import AlreadyAccepted, ChangedSince, ScreenFirst, check_base, in_order_of_need
 from loaders import read_knowledge_folder
 from loaders.applying import Applied, apply_changes
 from loaders.diff import changes_between
@@ -49,6 +51,10 @@ Into = Annotated[
         help="Write into the files of this knowledge base, and not into the store.",
         show_default=False,
     ),
+]
+Anyway = Annotated[
+    bool,
+    typer.Option("--anyway", help="Also where the knowledge has changed there since it was proposed."),
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="As [bold]list[/] shows it.", show_default=False)]
 Ids = Annotated[
@@ -106,9 +112,10 @@ def show(
 
     Example: [cyan]periplus kb proposals show 9ab69ec7052b[/]
     """
-    (proposal,) = asyncio.run(_named([proposal_id], mongodb_url, arangodb_url))
+    proposal, since = asyncio.run(_shown(proposal_id, mongodb_url, arangodb_url))
     if as_json:
-        print_json(out, _json(proposal))
+        told = {} if since is None else {"changed_since": True, "now": since.now}
+        print_json(out, _json(proposal) | told)
         return
     about = f"[bold]{escape(proposal.change.about)}[/] of {escape(proposal.website_id)}"
     out.print(f"{proposal.proposal_id}  {about}  {_state(proposal)}", soft_wrap=True, highlight=False)
@@ -116,6 +123,10 @@ def show(
     what = proposal.change.type
     for change in changes_between({what: proposal.before}, {what: proposal.change.said}):
         out.print(f"  {change_line(change)}", soft_wrap=True, highlight=False)
+    if since is not None:
+        out.print(f"[yellow]{escape(str(since))}[/]; accepted now, it would do this:", highlight=False)
+        for change in changes_between({what: since.now}, {what: proposal.change.said}):
+            out.print(f"  {change_line(change)}", soft_wrap=True, highlight=False)
     for support in proposal.supports:
         mark = "[green]for[/]    " if support.succeeded else "[red]against[/]"
         score = "" if support.score is None else f", score {support.score:.2f}"
@@ -137,6 +148,7 @@ def accept(
     ] = False,
     website: Website = None,
     into: Into = None,
+    anyway: Anyway = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
@@ -151,20 +163,14 @@ def accept(
         raise UserError("name proposals, or say --confirmed", fix="`periplus kb proposals list` shows them")
     if into is not None:
         chosen = asyncio.run(_chosen_only(proposal_ids or [], website, mongodb_url, arangodb_url))
-        _tell_applied(into, chosen, _written_into(into, chosen), as_json=as_json)
+        _tell_applied(into, chosen, _written_into(into, chosen, anyway=anyway), as_json=as_json)
         return
-    done = asyncio.run(_accept(proposal_ids or [], website, mongodb_url, arangodb_url))
-    if as_json:
-        print_json(out, [{"generation": generation, **_json(each)} for each, generation in done])
-        return
-    for each, generation in done:
-        how = "was so already" if generation is None else f"generation {generation}"
-        out.print(
-            f"[green]accepted[/] {each.proposal_id} {escape(each.change.about)}: {how}",
-            soft_wrap=True,
-            highlight=False,
-        )
-    if not done:
+    done: list[_Done] = []
+    try:
+        asyncio.run(_accept(done, proposal_ids or [], website, mongodb_url, arangodb_url, anyway=anyway))
+    finally:  # what is done before one is refused stays done, and is told
+        _tell_done(done, as_json=as_json)
+    if not done and not as_json:
         out.print("no confirmed proposals wait for a decision")
 
 
@@ -200,6 +206,7 @@ def apply(
     ],
     *,
     into: Into = None,
+    anyway: Anyway = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
@@ -213,22 +220,16 @@ def apply(
     decided = read_proposals(folder)
     accepted = [each.said.proposal for each in decided if each.said.decision == "accept"]
     if into is not None:
-        _tell_applied(into, accepted, _written_into(into, accepted), as_json=as_json)
+        _tell_applied(into, accepted, _written_into(into, accepted, anyway=anyway), as_json=as_json)
         return
     rejected = [each.said.proposal for each in decided if each.said.decision == "reject"]
-    done = asyncio.run(_apply(accepted, rejected, mongodb_url, arangodb_url))
-    if as_json:
-        print_json(out, [_json(each) for each in done])
-        return
-    for each in done:
-        colour = "green" if each.status == "accepted" else "yellow"
-        out.print(
-            f"[{colour}]{each.status}[/] {each.proposal_id} {escape(one_line(each.change.about))}",
-            soft_wrap=True,
-            highlight=False,
-        )
+    done: list[_Done] = []
+    try:
+        asyncio.run(_apply(done, accepted, rejected, mongodb_url, arangodb_url, anyway=anyway))
+    finally:
+        _tell_done(done, as_json=as_json)
     left = len(decided) - len(accepted) - len(rejected)
-    if left or not done:
+    if not as_json and (left or not done):
         out.print(f"{left} undecided", highlight=False)
 
 
@@ -248,15 +249,7 @@ def reject(
     Example: [cyan]periplus kb proposals reject 9ab69ec7052b[/]
     """
     done = asyncio.run(_reject(proposal_ids, mongodb_url, arangodb_url))
-    if as_json:
-        print_json(out, [_json(each) for each in done])
-        return
-    for each in done:
-        out.print(
-            f"[yellow]rejected[/] {each.proposal_id} {escape(each.change.about)}",
-            soft_wrap=True,
-            highlight=False,
-        )
+    _tell_done([_Done(each) for each in done], as_json=as_json)
 
 
 # -- the stores ----------------------------------------------------------------------------------
@@ -267,9 +260,22 @@ async def _all(website: str | None, mongodb_url: str | None, arangodb_url: str |
         return await stores.proposals.proposals(website)
 
 
-async def _named(ids: Sequence[str], mongodb_url: str | None, arangodb_url: str | None) -> list[Proposal]:
+async def _shown(
+    name: str, mongodb_url: str | None, arangodb_url: str | None
+) -> tuple[Proposal, ChangedSince | None]:
+    """A proposal, and what the knowledge says there now if that is not what it said then."""
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        return await _found(stores, ids)
+        (proposal,) = await _found(stores, [name])
+        if proposal.status != "proposed":
+            return proposal, None
+        try:
+            knowledge, _ = await read_knowledge(stores.documents, stores.graph, proposal.website_id)
+            check_base(knowledge, proposal)
+        except NoSuchWebsite:
+            return proposal, None
+        except ChangedSince as exc:
+            return proposal, exc
+        return proposal, None
 
 
 async def _found(stores: Stores, ids: Sequence[str]) -> list[Proposal]:
@@ -287,12 +293,22 @@ async def _found(stores: Stores, ids: Sequence[str]) -> list[Proposal]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A proposal that was decided."""
+
+    proposal: Proposal
+    generation: int | None = None
+    """The first that has it; None where it was so already, and of those that are rejected."""
+
+
 async def _accept(
-    ids: Sequence[str], website: str | None, mongodb_url: str | None, arangodb_url: str | None
-) -> list[tuple[Proposal, int | None]]:
+    done: list[_Done], ids: Sequence[str], website: str | None, mongodb_url: str | None,
+    arangodb_url: str | None, *, anyway: bool,
+) -> None:  # fmt: skip
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        chosen = await _chosen(stores, ids, website)
-        return [await _accepted(stores, each) for each in in_order_of_need(chosen)]
+        for each in in_order_of_need(await _chosen(stores, ids, website)):
+            done.append(await _accepted(stores, each, anyway=anyway))  # noqa: PERF401 - kept where the next is refused
 
 
 async def _chosen(stores: Stores, ids: Sequence[str], website: str | None) -> list[Proposal]:
@@ -333,29 +349,37 @@ async def _export(
 
 
 async def _apply(
-    accepted: Sequence[Proposal],
-    rejected: Sequence[Proposal],
-    mongodb_url: str | None,
-    arangodb_url: str | None,
-) -> list[Proposal]:
+    done: list[_Done], accepted: Sequence[Proposal], rejected: Sequence[Proposal], mongodb_url: str | None,
+    arangodb_url: str | None, *, anyway: bool,
+) -> None:  # fmt: skip
     async with open_chosen(mongodb_url, arangodb_url) as stores:
         for each in (*accepted, *rejected):
             await stores.proposals.support(each, None)
             for support in each.supports:
                 await stores.proposals.support(each, support)
-        done = [(await _accepted(stores, each))[0] for each in in_order_of_need(accepted)]
-        return [*done, *await _rejected(stores, rejected)]
+        done += [_Done(each) for each in await _rejected(stores, rejected)]  # all of them or none, so first
+        for each in in_order_of_need(accepted):
+            done.append(await _accepted(stores, each, anyway=anyway))
 
 
-def _written_into(folder: Path, proposals: Sequence[Proposal]) -> Applied:
+def _written_into(folder: Path, proposals: Sequence[Proposal], *, anyway: bool) -> Applied:
     """The changes made in the files of a knowledge base's folder."""
-    website_id = read_knowledge_folder(folder)[0].website.website_id
+    knowledge, _ = read_knowledge_folder(folder)
+    first: dict[str, Proposal] = {}
     for each in proposals:
-        if each.website_id != website_id:
+        if each.website_id != knowledge.website.website_id:
             raise UserError(
-                f"{each.proposal_id} is of {each.website_id!r}, {folder} of {website_id!r}",
+                f"{each.proposal_id} is of {each.website_id!r}, {folder} of {knowledge.website.website_id!r}",
                 fix="name the folder of that website",
             )
+        other = first.setdefault(each.change.about, each)
+        if other.proposal_id != each.proposal_id:
+            raise UserError(
+                f"{other.proposal_id} and {each.proposal_id} are both about the {each.change.about}",
+                fix="accept one of them",
+            )
+        if not anyway:
+            _check_base(knowledge, each)
     try:
         return apply_changes(folder, [each.change for each in in_order_of_need(proposals)])
     except ScreenMissing as exc:
@@ -364,12 +388,30 @@ def _written_into(folder: Path, proposals: Sequence[Proposal]) -> Applied:
     except NothingToChange as exc:
         raise UserError(str(exc), fix="leave that proposal out, or reject it") from exc
     except OSError as exc:
-        raise UserError(f"{folder} cannot be written: {exc.strerror or exc}") from exc
+        raise UserError(
+            f"{folder} cannot be written: {exc.strerror or exc}",
+            fix="make room or rights, and do it again: what is written already stays as it is",
+        ) from exc
 
 
-async def _accepted(stores: Stores, proposal: Proposal) -> tuple[Proposal, int | None]:
+def _check_base(knowledge: KnowledgeBase, proposal: Proposal) -> None:
     try:
-        return await deciding.accept(stores, proposal)
+        check_base(knowledge, proposal)
+    except ChangedSince as exc:
+        raise _changed_since(exc) from exc
+
+
+def _changed_since(exc: ChangedSince) -> UserError:
+    name = exc.proposal.proposal_id
+    return UserError(
+        f"{name}: {exc}",
+        fix=f"compare with `periplus kb proposals show {name}`, then reject it, or accept it with --anyway",
+    )
+
+
+async def _accepted(stores: Stores, proposal: Proposal, *, anyway: bool) -> _Done:
+    try:
+        return _Done(*await deciding.accept(stores, proposal, anyway=anyway))
     except ScreenFirst as exc:
         fix = f"accept the screen too: `periplus kb proposals accept {exc.screen.proposal_id}`"
         raise UserError(str(exc), fix=fix) from exc
@@ -379,6 +421,8 @@ async def _accepted(stores: Stores, proposal: Proposal) -> tuple[Proposal, int |
             f"`periplus kb proposals reject {proposal.proposal_id}`"
         )
         raise UserError(str(exc), fix=fix) from exc
+    except ChangedSince as exc:
+        raise _changed_since(exc) from exc
     except NothingToChange as exc:
         fix = f"reject it: `periplus kb proposals reject {proposal.proposal_id}`"
         raise UserError(str(exc), fix=fix) from exc
@@ -390,15 +434,29 @@ async def _reject(ids: Sequence[str], mongodb_url: str | None, arangodb_url: str
 
 
 async def _rejected(stores: Stores, proposals: Sequence[Proposal]) -> list[Proposal]:
-    now = [await stores.proposals.proposal(each.website_id, each.proposal_id) or each for each in proposals]
     try:
-        return await deciding.reject(stores, now)
+        return await deciding.reject(stores, proposals)
     except AlreadyAccepted as exc:
         fix = "load files without it: `periplus kb load DIR --replace-learned`"
         raise UserError(str(exc), fix=fix) from exc
 
 
 # -- showing -------------------------------------------------------------------------------------
+
+
+def _tell_done(done: Sequence[_Done], *, as_json: bool) -> None:
+    if as_json:
+        print_json(out, [{"generation": each.generation, **_json(each.proposal)} for each in done])
+        return
+    for each in done:
+        status, colour = each.proposal.status, "green" if each.proposal.status == "accepted" else "yellow"
+        how = "was so already" if each.generation is None else f"generation {each.generation}"
+        out.print(
+            f"[{colour}]{status}[/] {each.proposal.proposal_id} {escape(one_line(each.proposal.change.about))}"
+            f"{f': {how}' if status == 'accepted' else ''}",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 def _tell_applied(folder: Path, chosen: Sequence[Proposal], done: Applied, *, as_json: bool) -> None:
@@ -440,7 +498,8 @@ def _state(proposal: Proposal) -> str:
         return f"[{style}]{proposal.status}[/]"
     if proposal.confirmed:
         return "[green]confirmed[/]"
-    return f"proposed ({max(0, CONFIRMED_BY - proposal.succeeded + proposal.failed)} more runs to confirm)"
+    left = max(0, CONFIRMED_BY - proposal.succeeded + proposal.failed)
+    return f"proposed ({left} more run{'' if left == 1 else 's'} to confirm)"
 
 
 def _json(proposal: Proposal) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def test_proposals_are_decided_in_files_and_what_was_decided_is_done(periplus, f
     code, out, _ = periplus("kb", "proposals", "apply", branch)
     assert code == 0
     assert [line.split()[:2] for line in out.splitlines()] == [
-        ["accepted", screen], ["accepted", way], ["rejected", healed],
+        ["rejected", healed], ["accepted", screen], ["accepted", way],
     ]  # fmt: skip
     assert "no proposals wait" in periplus("kb", "proposals", "list")[1]
 
@@ -237,3 +237,59 @@ def test_a_file_that_is_no_proposal_any_more_is_refused_with_its_place(periplus,
     code, _, err = periplus("kb", "proposals", "apply", tmp_path / "nothing")
     assert code == 2
     assert "there is no such folder" in err
+
+
+def test_what_was_changed_meanwhile_is_not_gone_over_unless_asked(periplus, folder, data_dir):
+    first, second = propose(data_dir, "#a"), propose(data_dir, "#b")
+    assert periplus("kb", "proposals", "accept", first)[0] == 0
+    code, _, err = periplus("kb", "proposals", "accept", second)
+    assert (code, "selector of screen_0.go changed since it was proposed" in err) == (2, True)
+    assert "--anyway" in err
+    out = periplus("kb", "proposals", "show", second)[1]
+    for told in ('"#go" -> "#b"', "changed since it was proposed", '"#a" -> "#b"'):
+        assert told in out
+    shown = json.loads(periplus("kb", "proposals", "show", second, "--json")[1])
+    assert (shown["changed_since"], shown["now"]["strategies"][0]["value"]) == (True, "#a")
+    assert "generation 3" in periplus("kb", "proposals", "accept", second, "--anyway")[1]
+
+
+def test_a_screen_that_somebody_added_meanwhile_is_not_replaced_in_files_either(periplus, folder, data_dir):
+    name = kept(data_dir, REPORTS)
+    mine = folder / "screens/reports.yaml"
+    mine.write_text("screen_id: reports\nname: Mine\nurl_patterns: ['^/mine$']\n")
+    code, _, err = periplus("kb", "proposals", "accept", name, "--into", folder)
+    assert (code, "screen reports is there now since it was proposed" in err) == (2, True)
+    assert "Mine" in mine.read_text()
+    assert periplus("kb", "proposals", "accept", name, "--into", folder, "--anyway")[0] == 0
+    assert "name: Reports" in mine.read_text()
+
+
+def test_two_about_the_same_are_not_written_into_files_together(periplus, folder, data_dir):
+    first, second = propose(data_dir, "#a"), propose(data_dir, "#b")
+    before = {each: each.read_bytes() for each in folder.rglob("*.yaml")}
+    code, _, err = periplus("kb", "proposals", "accept", first, second, "--into", folder)
+    assert (code, "are both about the selector of screen_0.go" in err) == (2, True)
+    assert {each: each.read_bytes() for each in folder.rglob("*.yaml")} == before
+
+
+def test_what_was_accepted_before_one_is_refused_is_told(periplus, folder, data_dir):
+    first, second = propose(data_dir, "#a"), propose(data_dir, "#gone", element="gone")
+    code, out, err = periplus("kb", "proposals", "accept", first, second)
+    assert (code, out) == (2, f"accepted {first} selector of screen_0.go: generation 2\n")
+    assert "selector of screen_0.gone" in err
+    code, out, _ = periplus("kb", "proposals", "accept", first, second, "--json")
+    assert (code, [each["proposal_id"] for each in json.loads(out)]) == (2, [first])
+
+
+def test_nothing_is_accepted_where_a_file_rejects_what_is_knowledge(periplus, folder, data_dir, tmp_path):
+    known, other = propose(data_dir, "#a"), kept(data_dir, REPORTS)
+    branch = tmp_path / "proposals"
+    assert periplus("kb", "proposals", "export", branch)[0] == 0
+    for file in branch.iterdir():
+        decision = "reject" if known in file.name else "accept"
+        file.write_text(file.read_text().replace("undecided", decision, 1))
+    assert periplus("kb", "proposals", "accept", known)[0] == 0
+    code, out, err = periplus("kb", "proposals", "apply", branch)
+    assert (code, out, known in err) == (2, "", True)
+    (left,) = json.loads(periplus("kb", "proposals", "list", "--json")[1])
+    assert left["proposal_id"] == other
