@@ -8,13 +8,13 @@ the same person (`csrf_field()` in the form, checked here for every page). Not h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -23,7 +23,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from kb_store import Stores
 from kb_store.errors import StoreError
@@ -33,7 +33,7 @@ from mcp_server.errors import BadRequest, Busy, DeskError, SourceDown, TookTooLo
 from periplus import __version__
 from periplus.console import telling
 from periplus.console.pictures import Pictures
-from periplus.service.access import ASSETS, is_page, person_of
+from periplus.service.access import ASSETS, SIGN_IN, is_page, person_of
 from periplus.service.health import HealthReport
 from periplus.service.problems import ApiProblem, request_id_of
 from periplus.service.queue import RunQueue
@@ -187,10 +187,11 @@ def _given(request: Request, context: dict[str, Any]) -> dict[str, Any]:
     query = f"?{request.url.query}" if request.url.query else ""
     return {
         "person": looks,
+        "known": person_of(request.scope) is not None,
         "csrf_field": csrf_field,
         "theme": theme if theme in THEMES else "auto",
         "version": __version__,
-        "here": f"{path}{query}",
+        "here": f"{path}{query}" if request.method in _READS else _before(request),
         "menu": _menu(mounted.paths, path),
         "site": None,
         "site_menu": [] if site is None else _site_menu(mounted.paths, str(site), path),
@@ -324,32 +325,59 @@ def _on_pages(elsewhere: _Handler | None) -> _Handler:
 def error_page(request: Request, error: Exception) -> HTMLResponse:
     """What went wrong, in words, with what to do about it and where else to look."""
     told = _told(request, error)
+    site = request.path_params.get("site")
+    no_such_site = isinstance(error, UnknownName) and error.kind == "website"
     answer = render(
         request,
         "error.html.j2",
         told.status,
+        site=site if isinstance(site, str) and not no_such_site and told.status != 422 else None,
         problem=told,
-        phrase=HTTPStatus(told.status).phrase,
-        suggestions=_suggestions(request, error),
+        title=_TITLES.get(told.status) or HTTPStatus(told.status).phrase.capitalize(),
+        suggestions=_suggestions(request, error, told),
         request_id=request_id_of(request),
     )
     answer.headers.update(told.headers)
+    if (
+        told.status == 401
+    ):  # a browser asked for `Basic` would open a dialog of its own, which does not help here
+        answer.headers["WWW-Authenticate"] = 'Bearer realm="Periplus"'
     return answer
+
+
+_TITLES = {
+    400: "This cannot be read",
+    401: "Sign in first",
+    403: "Not for you to do",
+    404: "There is no such page",
+    408: "That took too long",
+    409: "Not as things are",
+    413: "Too large",
+    422: "This cannot be read",
+    429: "Too much at once",
+    500: "Something went wrong here",
+    503: "Not at the moment",
+}
+"""Of pages that say what went wrong."""
 
 
 def refusal_page(app: FastAPI) -> Callable[[ApiProblem, Scope], ASGIApp]:
     """How who is let in (`service.access`) refuses pages."""
 
     def refuse(problem: ApiProblem, scope: Scope) -> ASGIApp:
-        async def answer(_: Scope, receive: Receive, send: Send) -> None:
-            await error_page(Request({**scope, "app": app}), problem)(scope, receive, send)
-
-        return answer
+        return error_page(Request({**scope, "app": app}), problem)
 
     return refuse
 
 
 def _told(request: Request, error: Exception) -> ApiProblem:
+    if isinstance(error, ApiProblem) and error.status == 401:
+        said = "you are not signed in, or not any more: nothing was done of what you asked"
+        return ApiProblem(401, error.code, said, headers=error.headers)
+    if isinstance(error, ApiProblem) and error.code == "defect":
+        said = "this should not have happened: it is a fault of this service, and none of yours"
+        fix = "try it again; where it comes back, tell whoever runs the service the request below"
+        return ApiProblem(500, error.code, said, fix=fix)
     if isinstance(error, ApiProblem):
         return error
     if isinstance(error, DeskError):
@@ -361,8 +389,11 @@ def _told(request: Request, error: Exception) -> ApiProblem:
         fix = "it is asked again when you open the page again; the health page says when it is back"
         return ApiProblem(503, "store_unavailable", "the store does not answer", fix=fix)
     if isinstance(error, RequestValidationError):
-        said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:5])
-        return ApiProblem(422, "invalid_request", said or "something about this request cannot be read")
+        said = "; ".join(_invalid(each) for each in error.errors()[:5])
+        fix = "open the page that led here again, and go on from there"
+        return ApiProblem(
+            422, "invalid_request", said or "something about this request cannot be read", fix=fix
+        )
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: f"there is no page at {request.url.path}", 405: f"{request.method} is not for this page"}
     return ApiProblem(status, "refused", words.get(status, HTTPStatus(status).phrase.lower()))
@@ -373,10 +404,32 @@ _STATUS: dict[type[DeskError], int] = {
 }  # fmt: skip
 
 
-def _suggestions(request: Request, error: Exception) -> list[Link]:
+def _invalid(error: Mapping[str, Any]) -> str:
+    """One field that cannot be accepted, for whoever typed or followed it."""
+    place, *rest = error.get("loc") or ("request",)
+    name = str(rest[-1] if rest else place)
+    where = {"path": "in the address", "query": "in the address", "body": "of the form"}.get(str(place), "")
+    kind, more = str(error.get("type", "")), error.get("ctx") or {}
+    said = {
+        "missing": "is missing",
+        "int_parsing": "has to be a number",
+        "string_pattern_mismatch": "is none",
+        "string_too_long": f"is longer than {more.get('max_length')} characters",
+        "literal_error": f"has to be {more.get('expected')}",
+    }.get(kind) or f"cannot be accepted: {error.get('msg', '')}"
+    return f"“{name}” {where} {said}".replace("  ", " ")
+
+
+def _suggestions(request: Request, error: Exception, told: ApiProblem) -> list[Link]:
     """Where one may have wanted to go."""
+    if told.status == 401:
+        return [Link("Sign in", f"{SIGN_IN}?{urlencode({'next': _before(request)})}")]
     site = request.path_params.get("site")
     found = [Link("All websites", "/")]
+    if request.url.path.startswith("/runs/"):
+        found.insert(0, Link("All runs", "/runs"))
+    if told.status == 500:
+        found.append(Link("Health of the service", "/health"))
     if isinstance(error, UnknownName) and error.kind == "website":
         return found
     if isinstance(site, str):
@@ -385,3 +438,14 @@ def _suggestions(request: Request, error: Exception) -> list[Link]:
             wanted = quote(error.name.replace("_", " "))
             found.insert(0, Link(f"Search {site} for “{error.name}”", f"{site_path(site)}/search?q={wanted}"))
     return found
+
+
+def _before(request: Request) -> str:
+    """The page of ours that led here, to come back to."""
+    try:
+        parts = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return "/"
+    if parts.netloc.lower() != request.headers.get("host", "").lower() or not parts.path:
+        return "/"
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path

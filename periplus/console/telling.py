@@ -98,7 +98,18 @@ def sentence(text: object) -> str:
     return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '?', '!')) else '.'}" if said else ""
 
 
+def coded(text: object) -> Markup:
+    """A message whose `commands` are set as code."""
+    parts = str(text).split("`")
+    if len(parts) % 2 == 0:  # one is left over
+        return escape(text)
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part)
+        for number, part in enumerate(parts)
+    )
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
-    "ago": ago, "duration": duration, "kind_of": kind_of, "mark": mark, "moment": moment, "plural": plural, "sentence": sentence,
+    "ago": ago, "coded": coded, "duration": duration, "kind_of": kind_of, "mark": mark, "moment": moment, "plural": plural, "sentence": sentence,
     "share": share, "spaced": spaced,
 }  # fmt: skip

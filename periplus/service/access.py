@@ -79,6 +79,13 @@ def is_page(path: str) -> bool:
     return not path.startswith((f"{API}/", WITH_LINK))
 
 
+def wants_page(scope: Scope) -> bool:
+    """Whether a browser asks for a page of the console, which then is also how it is told of what went wrong."""
+    path = scope["path"]
+    asked = is_page(path) and not path.startswith(ASSETS)
+    return asked and "text/html" in Headers(scope=scope).get("accept", "")
+
+
 def person_of(scope: Scope) -> Person | None:
     """Who asks, where that is known."""
     found: Person | None = scope.get("state", {}).get("person")
@@ -106,12 +113,11 @@ class Guarded:
         await self._app(scope, receive, send)
 
     def _refused(self, problem: ApiProblem, scope: Scope) -> ASGIApp:
-        path, page = scope["path"], is_page(scope["path"])
-        wants_page = page and "text/html" in Headers(scope=scope).get("accept", "")
-        if problem.status == 401 and wants_page and scope["method"] in _READS:
+        path, page = scope["path"], wants_page(scope)
+        if problem.status == 401 and page and scope["method"] in _READS:
             there = f"{path}?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else path
             return RedirectResponse(f"{SIGN_IN}?{urlencode({'next': there})}", 303)
-        if wants_page and self._refusal is not None:
+        if page and self._refusal is not None:
             return self._refusal(problem, scope)
         return problem.response(scope.get("state", {}).get("request_id", ""))
 

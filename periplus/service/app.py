@@ -119,9 +119,9 @@ def _api(parts: Parts) -> FastAPI:
                 allow_headers=[HEADER, "Authorization", "Content-Type", "Last-Event-ID", REQUEST_ID],
                 expose_headers=["Location", "Retry-After", REQUEST_ID],
             ),
-            Middleware(Requests),
+            Middleware(Requests, refusal=_refusal),
             Middleware(Guarded, access=parts.access, runs=parts.desk.runs, refusal=_refusal),
-            Middleware(Sized, most=parts.max_body_bytes),
+            Middleware(Sized, most=parts.max_body_bytes, refusal=_refusal),
         ],
     )
     app.state.desk, app.state.health = parts.desk, parts.health

@@ -9,6 +9,7 @@ import anyio
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from periplus.service.access import Refusal, wants_page
 from periplus.service.problems import ApiProblem
 
 HEARD_OUT = 10
@@ -20,8 +21,8 @@ SECONDS = 30.0
 class Sized:
     """Reads the body, then lets the request through."""
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app, self._most = app, most
+    def __init__(self, app: ASGIApp, most: int, refusal: Refusal | None = None) -> None:
+        self._app, self._most, self._refusal = app, most, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -31,8 +32,11 @@ class Sized:
         try:
             body = await self._body(scope, receive)
         except ApiProblem as problem:
-            request_id = scope.get("state", {}).get("request_id", "")
-            await problem.response(request_id)(scope, receive, send)
+            if self._refusal is not None and wants_page(scope):
+                answer = self._refusal(problem, scope)
+            else:
+                answer = problem.response(scope.get("state", {}).get("request_id", ""))
+            await answer(scope, receive, send)
             return
         if body is not None:
             await self._app(scope, _replayed(body, receive), send)
@@ -56,7 +60,7 @@ class Sized:
             if max(read, size) > self._most:
                 raise ApiProblem(
                     413, "too_large", f"the request is larger than {self._most:,} bytes",
-                    fix="send fewer steps in one request, or raise PERIPLUS_SERVE_MAX_BODY_BYTES",
+                    fix="send fewer steps in one request, or a smaller page, or raise PERIPLUS_SERVE_MAX_BODY_BYTES",
                     headers={"Connection": "close"},
                 )  # fmt: skip
             return bytes(body)

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from periplus.errors import write_traceback
+from periplus.service.access import Refusal, wants_page
 from periplus.service.problems import ApiProblem
 
 HEADER = "x-request-id"
@@ -24,8 +25,8 @@ _log = structlog.get_logger(__name__)
 class Requests:
     """The outermost part of the app but CORS."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, refusal: Refusal | None = None) -> None:
+        self._app, self._refusal = app, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -52,18 +53,27 @@ class Requests:
         try:
             await self._app(scope, receive, told)
         except Exception as exc:  # noqa: BLE001 - the outermost boundary of a request
-            path = write_traceback(exc)
-            _log.error("request_failed", error=type(exc).__name__, traceback=str(path))
+            _log_defect(exc)
             if not status:
-                problem = ApiProblem(
-                    500,
-                    "defect",
-                    "this should not have happened",
-                    fix="the service's log has it by this request_id",
-                )
-                await problem.response(request_id)(scope, receive, told)
+                await self._defect(request_id, scope)(scope, receive, told)
         finally:
             _log.info(
                 "request", method=scope["method"], path=_LINK.sub("***", scope["path"]), status=status,
                 ms=round((time.monotonic() - began) * 1_000, 1),
             )  # fmt: skip
+
+    def _defect(self, request_id: str, scope: Scope) -> ASGIApp:
+        """What is answered: a page where a browser asks for one, unless pages are what has the defect."""
+        problem = ApiProblem(
+            500, "defect", "this should not have happened", fix="the service's log has it by this request_id"
+        )
+        if self._refusal is not None and wants_page(scope):
+            try:
+                return self._refusal(problem, scope)
+            except Exception as exc:  # noqa: BLE001 - the same boundary: somebody waits for an answer
+                _log_defect(exc)
+        return problem.response(request_id)
+
+
+def _log_defect(error: Exception) -> None:
+    _log.error("request_failed", error=type(error).__name__, traceback=str(write_traceback(error)))
