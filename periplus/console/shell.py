@@ -371,15 +371,8 @@ def refusal_page(app: FastAPI) -> Callable[[ApiProblem, Scope], ASGIApp]:
 
 
 def _told(request: Request, error: Exception) -> ApiProblem:
-    if isinstance(error, ApiProblem) and error.status == 401:
-        said = "you are not signed in, or not any more: nothing was done of what you asked"
-        return ApiProblem(401, error.code, said, headers=error.headers)
-    if isinstance(error, ApiProblem) and error.code == "defect":
-        said = "this should not have happened: it is a fault of this service, and none of yours"
-        fix = "try it again; where it comes back, tell whoever runs the service the request below"
-        return ApiProblem(500, error.code, said, fix=fix)
     if isinstance(error, ApiProblem):
-        return error
+        return _of_ours(error)
     if isinstance(error, DeskError):
         status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 400)
         return ApiProblem(
@@ -397,6 +390,18 @@ def _told(request: Request, error: Exception) -> ApiProblem:
     status = error.status_code if isinstance(error, HTTPException) else 500
     words = {404: f"there is no page at {request.url.path}", 405: f"{request.method} is not for this page"}
     return ApiProblem(status, "refused", words.get(status, HTTPStatus(status).phrase.lower()))
+
+
+def _of_ours(error: ApiProblem) -> ApiProblem:
+    """As it says to programs, but for what a person has no use for."""
+    if error.status == 401:
+        said = "you are not signed in, or not any more: nothing was done of what you asked"
+        return ApiProblem(401, error.code, said, headers=error.headers)
+    if error.code == "defect":
+        said = "this should not have happened: it is a fault of this service, and none of yours"
+        fix = "try it again; where it comes back, tell whoever runs the service the request below"
+        return ApiProblem(500, error.code, said, fix=fix)
+    return error
 
 
 _STATUS: dict[type[DeskError], int] = {
