@@ -80,7 +80,7 @@ def _edit(
     name, index = found["file"], found["index"]
     path = folder / name
     text = texts.get(name) or path.read_text(encoding="utf-8-sig")
-    data = _data(text, path, name)
+    data = _data(text, path, name, again=name in texts)
     raw = data if index is None else data[int(index)]
     merged = _merged(raw, canonical(before, old), canonical(after, new))
     if not _says(merged, after, name, new):
@@ -92,9 +92,11 @@ def _edit(
         texts[name] = edited(text, data, whole)
 
 
-def _data(text: str, path: Path, name: str) -> Any:
-    """The file's data; where it was edited already, that of the new text."""
-    return read_file(path, name) if path.suffix == ".json" else from_yaml(text, name)
+def _data(text: str, path: Path, name: str, *, again: bool) -> Any:
+    """The file's data; where it was edited already (`again`), that of the new text."""
+    if path.suffix != ".json":
+        return from_yaml(text, name)
+    return json.loads(text) if again else read_file(path, name)
 
 
 def _merged(raw: Any, before: Any, after: Any) -> Any:

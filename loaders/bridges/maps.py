@@ -61,14 +61,12 @@ def to_dot(knowledge: KnowledgeBase) -> str:
     lines = [f"digraph {dot_string(knowledge.website.website_id)} {{", "  rankdir=LR;", "  node [shape=box];"]
     for number, group in enumerate(drawn.groups):
         lines += [f"  subgraph cluster_{number} {{", f"    label={dot_string(group.name)};"]
-        lines += [
-            f"    {dot_string(each.screen_id)} [label={dot_string(each.name)}];" for each in group.screens
-        ]
+        lines += [f"    {_dot_id(each.screen_id)} [label={dot_string(each.name)}];" for each in group.screens]
         lines.append("  }")
-    lines += [f"  {dot_string(each.screen_id)} [label={dot_string(each.name)}];" for each in drawn.alone]
+    lines += [f"  {_dot_id(each.screen_id)} [label={dot_string(each.name)}];" for each in drawn.alone]
     for way, words in drawn.ways:
         style = "" if way.reliability >= UNSURE_BELOW else ", style=dashed"
-        ends = f"{dot_string(way.from_screen)} -> {dot_string(way.to_screen)}"
+        ends = f"{_dot_id(way.from_screen)} -> {_dot_id(way.to_screen)}"
         lines.append(f"  {ends} [label={dot_string(words)}{style}];")
     return "\n".join([*lines, "}", ""])
 
@@ -99,6 +97,11 @@ def to_graphml(knowledge: KnowledgeBase) -> str:
     written = BytesIO()
     nx.write_graphml(graph, written, named_key_ids=True)
     return written.getvalue().decode("utf-8") + "\n"
+
+
+def _dot_id(screen_id: str) -> str:
+    """Whole: two that are cut may be the same."""
+    return dot_string(screen_id, len(screen_id))
 
 
 def _mermaid(screen: Screen) -> str:

@@ -6,6 +6,7 @@ said in the class's docstring: elements and ways that plain Playwright cannot be
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from loaders.bridges.playwright_locators import expressions
 
 MOST_SCREENS = 5_000
 _PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-_OWN = frozenset({"page", "base_url", "url_pattern", "open", "expect_here", "expect"})
+_OWN = frozenset({"page", "base_url", "url_pattern", "open", "expect_here", "expect_address", "expect"})
 """What every page object has already."""
 _NO_REPLAY = frozenset({"\\z", "\\C", "\\Q", "\\p", "\\P", "[[:"})
 """What RE2 takes and Python's `re` does not, or otherwise."""
@@ -97,10 +98,17 @@ def _named_classes(named: Iterable[str], suffix: str, otherwise: str, taken: set
         plain = class_name(local_id, otherwise)
         name = untaken(plain if plain.endswith(suffix) else plain + suffix, taken)
         taken.add(name)
-        module = untaken(identifier(local_id, otherwise).rstrip("_"), modules)
+        module = untaken(_module_name(local_id, otherwise), modules)
         modules.add(module)
         found[local_id] = _Class(name, module, "")
     return found
+
+
+def _module_name(local_id: str, otherwise: str) -> str:
+    """`list` may be a module, `class` may not: its name could not be imported."""
+    name = identifier(local_id, otherwise)
+    plain = name.rstrip("_")
+    return name if keyword.iskeyword(plain) else plain
 
 
 # -- elements ------------------------------------------------------------------------------------------
@@ -133,10 +141,10 @@ def _method(into: _Class, attribute: str, element: UIElement) -> str | None:
     template = next((each for each in element.selector.ordered if isinstance(each, TemplateStrategy)), None)
     if template is None:
         return None
-    names = {name: identifier(name, "value") for name in dict.fromkeys(_PARAMETER.findall(template.template))}
-    if len(set(names.values())) < len(names):
-        return None
     helper = f"{template.language}_text"
+    names: dict[str, str] = {}
+    for name in dict.fromkeys(_PARAMETER.findall(template.template)):
+        names[name] = untaken(identifier(name, "value"), {helper, *names.values()})
     into.imports.add(f"from .values import {helper}")
     parts: list[str] = []
     position = 0

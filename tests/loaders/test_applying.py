@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -131,3 +132,17 @@ def test_documents_of_lists_and_of_json_are_edited_where_they_are(tmp_path):
         "- screen_id: two\n  name: New\n  url_patterns: ['^/two$']\n"
     )
     assert '"name": "New"' in (folder / "screens/three.json").read_text()
+
+
+def test_of_several_changes_in_one_json_file_none_is_lost(tmp_path):
+    folder = tmp_path / "kb"
+    (folder / "screens").mkdir(parents=True)
+    (folder / "website.yaml").write_text("website_id: shop\nname: Shop\nbase_url: https://shop.example\n")
+    screens = [{"screen_id": each, "name": "Old", "url_patterns": [f"^/{each}$"]} for each in ("one", "two")]
+    (folder / "screens/both.json").write_text(json.dumps(screens))
+    changes = [
+        ScreenChange(type="screen", screen=parse_document({"type": "screen", **each, "name": "New"}))
+        for each in screens
+    ]
+    apply_changes(folder, changes)
+    assert [each.name for each in read_knowledge_folder(folder)[0].screens.values()] == ["New", "New"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kb_schema import Sourced, assemble, parse_document
 from loaders import read_knowledge_folder
 from loaders.bridges.digest import SIZES, digest
 from loaders.bridges.maps import to_dot, to_graphml, to_mermaid
@@ -102,3 +103,15 @@ def test_a_digest_of_any_names_keeps_to_any_bound_and_names_are_code(name, longe
 
 def test_a_digest_says_how_much_it_left_out():
     assert "… and" in digest(knowledge_of(screens=200), "brief")
+
+
+def test_two_screens_whose_long_ids_end_differently_stay_two_in_dot():
+    long = "x" * 199
+    documents = [
+        {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example"},
+        *({"type": "screen", "screen_id": long + end, "name": end, "url_patterns": [f"^/{end}$"]} for end in "ab"),
+    ]  # fmt: skip
+    (drawn,) = pydot.graph_from_dot_data(
+        to_dot(assemble([Sourced(parse_document(each)) for each in documents])[0])
+    )
+    assert {f"{long}a", f"{long}b"} <= {undotted(each.get_name()) for each in drawn.get_nodes()}

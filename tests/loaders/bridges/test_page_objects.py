@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.verifying.generating.formatting import formatted
+from kb_schema import Sourced, assemble, parse_document
 from kb_schema.playwright_calls import LocatorLink
 from kb_schema.selectors import Selector
 from loaders import read_knowledge_folder
@@ -102,6 +103,71 @@ def test_every_screen_is_a_class_and_what_cannot_be_said_is_told(spadeworks):
         "AgentListPage: the way to agent_detail by click is not a plain click",
         "CampaignListPage: the way to campaign_detail by click is not a plain click",
     )
+
+
+def awkward():
+    """Screens and elements called like words of Python and like what page objects have themselves."""
+    names = (
+        "class",
+        "None",
+        "async",
+        "match",
+        "list",
+        "base",
+        "values",
+        "layouts",
+        "page",
+        "re",
+        "a.b",
+        "a-b",
+        "A_b",
+    )
+    own = (
+        "expect_address",
+        "expect_here",
+        "open",
+        "page",
+        "property",
+        "url_pattern",
+        "class",
+        "to_class",
+        "str",
+    )
+    elements = [{"element_id": each, "type": "button", "selector": "#x"} for each in own]
+    template = {
+        "type": "parameterized_css",
+        "template": "#{{css_text}} .{{Css_Text}} .{{class}} .{{self}}",
+        "parameters": ["css_text", "Css_Text", "class", "self"],
+    }
+    elements.append({"element_id": "row", "type": "row", "selector": {"strategies": [template]}})
+    documents = [
+        {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example"},
+        *({"type": "screen", "screen_id": each, "name": each, "url_patterns": [f"^/{each}$"],
+           "ui_elements": elements} for each in names),
+        *({"type": "transition", "_from": "class", "_to": each,
+           "triggered_by": {"action_type": "click", "element_id": "class"}} for each in names[1:]),
+    ]  # fmt: skip
+    return assemble([Sourced(parse_document(each)) for each in documents])[0]
+
+
+def test_what_is_called_like_a_word_of_python_can_be_imported(tmp_path):
+    made = page_objects(awkward())
+    written(made, tmp_path)
+    asked = "import pages; print(len(pages.__all__), pages.ClassPage.expect_address)"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("13 <function BasePage.expect_address"), done.stderr
+    assert (
+        "def row(self, css_text_2: str, css_text_3: str, class_: str, self_: str)"
+        in made.files["pages/class_.py"]
+    )
+
+
+@pytest.mark.nightly
+def test_what_is_called_like_a_word_of_python_is_typed(tmp_path):
+    written(page_objects(awkward()), tmp_path)
+    tool(tmp_path, "mypy", "--strict", "--cache-dir", str(tmp_path / ".cache"))
 
 
 def names_called(source):
