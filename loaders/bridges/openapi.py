@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
@@ -27,6 +28,8 @@ MOST_OPERATIONS = 5_000
 MOST_FIELDS = 300
 MOST_OPTIONS = 200
 _DEEPEST = 12
+_MOST_PARTS = 50
+_JOINING = frozenset({"allOf", "anyOf", "oneOf"})
 _CHANGING = ("post", "put", "patch", "delete")
 _FORMS = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 _FORMATS = {
@@ -49,7 +52,6 @@ class Field:
     required: bool = False
     validation: FieldValidation | None = None
     options: tuple[Option, ...] = ()
-    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def _server(data: Mapping[str, Any]) -> str | None:
 
 
 def _forms(data: Mapping[str, Any]) -> Iterator[Form]:
+    description = _Description(data)
     paths = data["paths"] if isinstance(data["paths"], Mapping) else {}
     number = 0
     for path, item in paths.items():
@@ -176,7 +179,7 @@ def _forms(data: Mapping[str, Any]) -> Iterator[Form]:
                 return
             resource = _resource(str(path))
             title = operation.get("summary") or operation.get("operationId") or f"{_VERBS[method]} {resource}"
-            fields = tuple(_fields(data, operation))[:MOST_FIELDS]
+            fields = tuple(_fields(description, operation))[:MOST_FIELDS]
             yield Form(resource, method, str(path), one_line(str(title)), fields)
 
 
@@ -186,32 +189,30 @@ def _resource(path: str) -> str:
     return parts[-1] if parts else "root"
 
 
-def _fields(data: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[Field]:
-    schema = _body(data, operation)
+def _fields(description: _Description, operation: Mapping[str, Any]) -> Iterator[Field]:
+    schema = _body(description, operation)
     required = schema.get("required")
     names = set(map(str, required)) if isinstance(required, list) else set()
     properties = schema.get("properties")
     for name, raw in properties.items() if isinstance(properties, Mapping) else ():
-        field = _followed(data, raw)
-        if (
-            field.get("readOnly") is not True
-            and field.get("type") != "object"
-            and not field.get("properties")
-        ):
+        field = description.followed(raw)
+        if field.get("readOnly") is not True and _type(field) != "object" and not field.get("properties"):
             yield _field(str(name), field, required=str(name) in names)
 
 
-def _body(data: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str, Any]:
+def _body(description: _Description, operation: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema of what an operation is sent."""
-    content = _followed(data, operation.get("requestBody")).get("content")
+    content = description.followed(operation.get("requestBody")).get("content")
     if isinstance(content, Mapping):
-        media = next((content[kind] for kind in _FORMS if kind in content), None)
-        return _followed(data, media.get("schema") if isinstance(media, Mapping) else None)
+        plain = {str(kind).partition(";")[0].strip().lower(): each for kind, each in content.items()}
+        others = [kind for kind in plain if kind.endswith("json")]
+        media = next((plain[kind] for kind in (*_FORMS, *others) if kind in plain), None)
+        return description.followed(media.get("schema") if isinstance(media, Mapping) else None)
     parameters = operation.get("parameters")
-    given = [_followed(data, each) for each in parameters] if isinstance(parameters, list) else []
+    given = [description.followed(each) for each in parameters] if isinstance(parameters, list) else []
     for each in given:
         if each.get("in") == "body":
-            return _followed(data, each.get("schema"))
+            return description.followed(each.get("schema"))
     forms = [each for each in given if each.get("in") == "formData"]
     return {
         "properties": {str(each.get("name")): each for each in forms},
@@ -219,26 +220,71 @@ def _body(data: Mapping[str, Any], operation: Mapping[str, Any]) -> Mapping[str,
     }
 
 
-def _followed(data: Mapping[str, Any], node: Any, depth: int = 0) -> Mapping[str, Any]:
-    """A part of the description with references within the file and `allOf` resolved."""
-    if not isinstance(node, Mapping) or depth > _DEEPEST:
-        return {}
-    reference = node.get("$ref")
-    if isinstance(reference, str):
-        target: Any = data if reference.startswith("#/") else None
-        for part in reference.removeprefix("#/").split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
-            target = target.get(name) if isinstance(target, Mapping) else None
-        return _followed(data, target, depth + 1)
-    parts = node.get("allOf")
-    if not isinstance(parts, list):
-        return node
-    merged: dict[str, Any] = {"properties": {}, "required": []}
-    for part in (*parts[:50], {key: value for key, value in node.items() if key != "allOf"}):
-        own = _followed(data, part, depth + 1)
-        merged["properties"] |= own["properties"] if isinstance(own.get("properties"), Mapping) else {}
-        merged["required"] += own["required"] if isinstance(own.get("required"), list) else []
-    return merged
+class _Description:
+    """The file's data, whose parts refer to each other: each is looked up once, however often it is named."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self._found: dict[str, Mapping[str, Any]] = {}
+
+    def followed(self, node: Any, depth: int = 0) -> Mapping[str, Any]:
+        """A part with references within the file, `allOf`, and what may also be null resolved."""
+        if not isinstance(node, Mapping) or depth > _DEEPEST:
+            return {}
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            return self._referred(reference, depth) | {
+                key: node[key] for key in ("title", "readOnly") if key in node
+            }
+        parts = [*_listed(node, "allOf"), *_only(node)]
+        if not parts:
+            return node
+        merged: dict[str, Any] = {"properties": {}, "required": []}
+        for part in (*parts[:_MOST_PARTS], {key: node[key] for key in node if key not in _JOINING}):
+            own = self.followed(part, depth + 1)
+            properties = merged["properties"] | (_mapping(own.get("properties")))
+            required = [*merged["required"], *_listed(own, "required")]
+            merged |= {**own, "properties": properties, "required": required}
+        return merged
+
+    def _referred(self, reference: str, depth: int) -> dict[str, Any]:
+        if reference not in self._found:
+            self._found[reference] = {}  # what it says of itself, while it is looked up
+            target: Any = self._data if reference.startswith("#/") else None
+            for part in reference.removeprefix("#/").split("/"):
+                name = unquote(part).replace("~1", "/").replace("~0", "~")
+                target = target.get(name) if isinstance(target, Mapping) else None
+            self._found[reference] = self.followed(target, depth + 1)
+        return dict(self._found[reference])
+
+
+def _only(node: Mapping[str, Any]) -> list[Any]:
+    """The one thing it is where it may also be null, as optional fields are written; else nothing."""
+    for key in ("anyOf", "oneOf"):
+        real = [
+            each
+            for each in _listed(node, key)
+            if not (isinstance(each, Mapping) and each.get("type") == "null")
+        ]
+        if len(real) == 1:
+            return real
+    return []
+
+
+def _listed(node: Mapping[str, Any], key: str) -> list[Any]:
+    value = node.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _type(schema: Mapping[str, Any]) -> Any:
+    """What it is; OpenAPI 3.1 may list `null` beside it."""
+    said = schema.get("type")
+    real = [each for each in said if each != "null"] if isinstance(said, list) else [said]
+    return real[0] if len(real) == 1 else None
 
 
 def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
@@ -253,9 +299,8 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
         if isinstance(title, str) and title.strip()
         else re.sub(r"[_-]+", " ", name).strip().capitalize()
     )
-    kind = "checkbox" if schema.get("type") == "boolean" else "dropdown" if options else "input"
-    secret = schema.get("format") == "password"
-    return Field(name, one_line(label) or name, kind, required, _validation(schema), options, secret)
+    kind = "checkbox" if _type(schema) == "boolean" else "dropdown" if options else "input"
+    return Field(name, one_line(label) or name, kind, required, _validation(schema), options)
 
 
 def _validation(schema: Mapping[str, Any]) -> FieldValidation | None:

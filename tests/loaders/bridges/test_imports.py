@@ -141,6 +141,64 @@ def test_a_form_of_an_api_is_a_screen_with_what_its_fields_accept(api):
     assert made.knowledge.website.base_url == "https://app.example.com"
 
 
+OPTIONAL = """
+openapi: 3.1.0
+info: {title: Shop}
+paths:
+  /goods:
+    post:
+      requestBody:
+        content:
+          application/json; charset=utf-8:
+            schema: {allOf: [{$ref: "#/components/schemas/Goods"}], description: As generators write it}
+      responses:
+        200: {description: ok}
+components:
+  schemas:
+    Colour: {type: string, enum: [red, blue]}
+    Goods:
+      type: object
+      required: [colour]
+      properties:
+        colour: {allOf: [{$ref: "#/components/schemas/Colour"}], title: Colour}
+        other: {anyOf: [{$ref: "#/components/schemas/Colour"}, {type: "null"}]}
+        size: {anyOf: [{type: string, maxLength: 5}, {type: "null"}], title: How large}
+        sold: {type: [boolean, "null"]}
+        either: {oneOf: [{type: string}, {type: integer}]}
+"""
+
+
+def test_fields_that_may_be_null_are_what_they_else_are(tmp_path):
+    (tmp_path / "api.yaml").write_text(OPTIONAL)
+    (form,) = read_openapi(tmp_path / "api.yaml").forms
+    fields = {each.title: each for each in form.fields}
+    assert {title: each.kind for title, each in fields.items()} == {
+        "Colour": "dropdown", "Other": "dropdown", "How large": "input", "Sold": "checkbox", "Either": "input",
+    }  # fmt: skip
+    assert fields["Colour"].required
+    assert [each.value for each in fields["Other"].options] == ["red", "blue"]
+    assert fields["How large"].validation.max_length == 5
+
+
+@pytest.mark.timeout(20)
+def test_parts_of_an_api_that_name_each_other_without_end_are_read_once(tmp_path):
+    names = [f"S{number}" for number in range(8)]
+    schemas = {
+        name: {"allOf": [{"$ref": f"#/components/schemas/{each}"} for each in names] * 6,
+               "properties": {name: {"type": "string"}}}
+        for name in names
+    }  # fmt: skip
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+    data = {
+        "openapi": "3.0.0",
+        "paths": {"/a": {"post": {"requestBody": body}}},
+        "components": {"schemas": schemas},
+    }
+    (tmp_path / "api.json").write_text(json.dumps(data))
+    (form,) = read_openapi(tmp_path / "api.json").forms
+    assert {"S0", "S1"} <= {each.name for each in form.fields} <= set(names)
+
+
 def bare(element):
     """The element without anything said of what it takes."""
     return element.model_copy(
