@@ -47,6 +47,8 @@ class Place:
     height: float
     depth: int | None
     """Steps from where one begins; None: no way leads there."""
+    number: int
+    """By which lines name it in the drawing."""
 
     @property
     def short(self) -> str:
@@ -198,7 +200,7 @@ def lay_out(view: View, height: float = NODE_HEIGHT) -> Layout:
         areas.append(Area(group, names[group], x, y, width, tall))
         for screen, (dx, dy) in offsets.items():
             named = view.knowledge.screens[screen].name or screen
-            places[screen] = Place(screen, named, x + dx, y + dy, height, depths.get(screen))
+            places[screen] = Place(screen, named, x + dx, y + dy, height, depths.get(screen), len(places))
     return Layout(places, tuple(areas), max(corners[1], NODE_WIDTH), max(corners[2], height))
 
 

@@ -14,7 +14,9 @@ from fastapi.responses import Response
 from kb_schema.runs import StoredRun
 from kb_store import StoreError
 from mcp_server.errors import DeskError
+from mcp_server.views import Current
 from periplus.console.runs_listing import RunRow, row_of
+from periplus.console.runs_views import subject_name
 from periplus.console.runs_words import MARKS, outcome_of
 from periplus.console.shell import ConsoleParts, TheParts, render
 
@@ -24,6 +26,8 @@ LOOKED_AT = 500
 FAILED_FOR = timedelta(days=2)
 """How long a failed run needs a person's eye."""
 FEW_FAILED = 6
+MOST_SITES = 60
+"""Shown with what is known of them; further ones are named."""
 
 router = APIRouter()
 
@@ -70,16 +74,22 @@ async def front(
         for run in runs
         if outcome_of(run) in ("failed", "needs_person") and run.started_at >= now - FAILED_FOR
     ]
-    found = [await _site(parts, site, runs, failed, now) for site in sites]
+    known = {site: await _current(parts, site) for site in sites[:MOST_SITES]}
+    found = [await _site(parts, site, each, runs, failed, now) for site, each in known.items()]
+
+    def row(run: StoredRun) -> RunRow:
+        return _row(known.get(run.website_id), run, now)
+
     return render(
         request,
         "front.html.j2",
         note=without_sites or without_runs,
         sites=found,
+        more_sites=sites[MOST_SITES:],
         waiting=[each for each in found if each.proposals],
-        failed=[row_of(run, now.date()) for run in failed[:FEW_FAILED]],
+        failed=[row(run) for run in failed[:FEW_FAILED]],
         more_failed=max(0, len(failed) - FEW_FAILED),
-        runs=[row_of(run, now.date()) for run in runs[:FEW_RUNS]],
+        runs=[row(run) for run in runs[:FEW_RUNS]],
         marks=MARKS,
         health=health,
         every=every,
@@ -100,21 +110,39 @@ async def _ids(parts: ConsoleParts) -> tuple[list[str], str | None]:
         return [], f"the store of knowledge does not answer ({exc.message}): websites are missing"
 
 
+async def _current(parts: ConsoleParts, site: str) -> Current | DeskError:
+    """What is known of a website, or why that cannot be told."""
+    try:
+        current: Current = await parts.desk.views.current(site)
+    except DeskError as exc:
+        return exc
+    return current
+
+
+def _row(known: Current | DeskError | None, run: StoredRun, now: datetime) -> RunRow:
+    """A run, by the name that people have for what was run."""
+    knowledge = None if known is None or isinstance(known, DeskError) else known.view.knowledge
+    return row_of(run, now.date(), name=subject_name(knowledge, run))
+
+
 async def _site(
-    parts: ConsoleParts, site: str, runs: Sequence[StoredRun], failed: Sequence[StoredRun], now: datetime
+    parts: ConsoleParts,
+    site: str,
+    known: Current | DeskError,
+    runs: Sequence[StoredRun],
+    failed: Sequence[StoredRun],
+    now: datetime,
 ) -> Site:
     own = next((run for run in runs if run.website_id == site), None)
-    last = None if own is None else row_of(own, now.date())
+    last = None if own is None else _row(known, own, now)
     many = sum(run.website_id == site for run in failed)
     try:
         waiting = (await parts.stores.proposals.counts(site)).get("proposed", 0)
     except StoreError:
         waiting = 0
-    try:
-        current = await parts.desk.views.current(site)
-    except DeskError as exc:
-        return Site(site, site, "", 0, 0, 0, waiting, last, many, exc.message)
-    knowledge = current.view.knowledge
+    if isinstance(known, DeskError):
+        return Site(site, site, "", 0, 0, 0, waiting, last, many, known.message)
+    knowledge = known.view.knowledge
     return Site(
         site=site,
         name=knowledge.website.name,
@@ -125,5 +153,5 @@ async def _site(
         proposals=waiting,
         last=last,
         failed=many,
-        note=current.note,
+        note=known.note,
     )

@@ -60,8 +60,9 @@ async def where(
     except DeskError as exc:
         problem = str(exc)
     return _page(
-        request, site, visit.view, note, 422 if problem else 200, url, html, found, possible, problem
-    )
+        request, site, visit.view, note, 422 if problem else 200, url, html, found, possible, problem,
+        runs_there=runs_there,
+    )  # fmt: skip
 
 
 def _read(url: str, pasted: str) -> PageSnapshot:

@@ -77,6 +77,29 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
     { passive: false },
   );
 
+  // The ways of the screen that is pointed at, or has the focus, stand out from the others.
+  const lines = new Map();
+  for (const path of svg.querySelectorAll(".lines path")) {
+    for (const end of path.dataset.ends.split(" ")) {
+      lines.set(end, [...(lines.get(end) || []), path]);
+    }
+  }
+  let told = [];
+  const tell = (place) => {
+    for (const path of told) {
+      path.classList.remove("told");
+    }
+    told = (place && lines.get(place.dataset.nr)) || [];
+    for (const path of told) {
+      path.classList.add("told");
+    }
+    svg.classList.toggle("telling", told.length > 0);
+  };
+  for (const [begin, end] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
+    svg.addEventListener(begin, (event) => tell(event.target.closest("[data-nr]")));
+    svg.addEventListener(end, () => tell(svg.contains(document.activeElement) ? document.activeElement : null));
+  }
+
   const held = new Map();
   let moved = 0;
   svg.addEventListener("pointerdown", (event) => {

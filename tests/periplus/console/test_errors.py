@@ -96,7 +96,9 @@ async def test_whoever_is_no_longer_signed_in_is_told_so_and_led_back_to_where_t
     assert "this machine" not in over.text
     assert "operate" not in over.text
     elsewhere = {**ANON, "Referer": "https://evil.example/runs"}
-    assert 'href="/sign-in?next=%2F"' in (await keyed.client.post("/theme", data=sent, headers=elsewhere)).text
+    assert (
+        'href="/sign-in?next=%2F"' in (await keyed.client.post("/theme", data=sent, headers=elsewhere)).text
+    )
 
 
 async def test_a_page_that_is_pasted_and_too_large_is_refused_by_a_page(keyed):
@@ -119,5 +121,3 @@ async def test_an_address_that_cannot_be_read_is_told_in_words(keyed, path, said
     assert answer.status_code == 422
     assert said in answer.text
     assert "pattern" not in answer.text
-
-

@@ -206,7 +206,7 @@ async def test_why_yesterdays_run_failed_stands_on_the_front_page(site, browser)
         await page.goto(site.at("/"))
         needs = page.get_by_role("region", name="Needs a person")
         assert "covered by a dialog" in await needs.inner_text()
-        await needs.get_by_role("link", name="create agent").first.click()
+        await needs.get_by_role("link", name="Create AI Voice Agent").first.click()
         await page.wait_for_url("**/runs/*")
         assert "covered by a dialog" in await page.locator("main").inner_text()
 
