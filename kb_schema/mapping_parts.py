@@ -80,4 +80,4 @@ class Findings(Model):
     signed_out: Address | None = None
     """Where the site no longer knew us; the rest of the part is not done."""
     suspect: PartStep | None = None
-    """What may have signed us out."""
+    """What was done just before that."""

@@ -20,9 +20,10 @@ from playwright.async_api import Browser, StorageState
 from agent.mapping import events
 from agent.mapping.book import Book
 from agent.mapping.events import MapEvent
-from agent.mapping.frontier import next_step, unexplored
+from agent.mapping.frontier import next_step, not_permitted, unexplored
 from agent.mapping.hands import Hands, Rules, SignedInCheck, SignedOut
 from agent.mapping.ledger import Ledger
+from agent.mapping.looking import leads_elsewhere
 from agent.mapping.pacing import Pace
 from agent.mapping.permitting import Permission
 from agent.mapping.sharing import Sharing, Workers
@@ -151,16 +152,20 @@ class _Explorer:
                     ended = await self._explore()
                 break
             except SignedOut as out:
-                if out.step is not None and out.step.offer is not None:
-                    by = out.step
-                    self.ledger.mark(
-                        by.page.page_id, out.step.offer.offer_id, "signs_out", f"led to {out.url}"
-                    )
+                self._blame(out)
                 if not await self._sign_in_again(out.url):
                     if not self.book.pages:
                         raise NotSignedIn(out.url) from out
                     break
         return self._end(ended)
+
+    def _blame(self, out: SignedOut) -> None:
+        """A control signed out: no other like it is tried. Of a link, its address says enough."""
+        offer = out.step.offer if out.step is not None else None
+        if out.step is None or offer is None or leads_elsewhere(offer, out.step.page.url):
+            return
+        if not_permitted(offer, self.permission.may_open) is None:
+            self.ledger.mark(out.step.page.page_id, offer.offer_id, "signs_out", f"led to {out.url}")
 
     async def _explore(self) -> EndedBy:
         await self.hands.open_starts(self.wanted.starts)

@@ -46,7 +46,7 @@ class SignedOut(Exception):
 
     def __init__(self, url: str, step: Step | None = None) -> None:
         self.url, self.step = url, step
-        """`step`: what was being done, where it may have been what signed out."""
+        """`step`: what was done just before, if anything was; it is written down."""
         super().__init__(url)
 
 
@@ -283,10 +283,7 @@ class Hands:
             self.ledger.write(
                 step.page, offer, "offer", arrival, to=None, message="it signed out", filled=filled
             )
-            blamed = not_permitted(offer, self.rules.permission.may_open) is None
-            if blamed and not leads_elsewhere(offer, before.url):
-                raise SignedOut(out.url, step) from out
-            raise
+            raise SignedOut(out.url, step) from out
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self.ledger.mark(step.page.page_id, offer.offer_id, "unknown_method", arrival.message)
         self.ledger.put_away(step.page, arrival.put_away_by)

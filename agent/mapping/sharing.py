@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol, cast
 
 from playwright.async_api import StorageState
@@ -122,17 +122,18 @@ class Sharing:
         if findings.passages or findings.lost:
             self._lost_in_a_row = 0
         out = self._signed_out(findings, taken, alone=alone)
-        take_in(self._ledger, findings)
+        take_in(self._ledger, findings, again=self.alone)
         return out
 
     def _signed_out(self, findings: Findings, taken: list[Step], *, alone: bool) -> SignedOut | None:
+        """Where others were at it, anyone may have signed out: what they did last is done again, alone."""
         if findings.signed_out is None:
             return None
         suspect = next((step for step in taken if told(step) == findings.suspect), None)
-        if suspect is None or alone:
-            return SignedOut(findings.signed_out, suspect)
-        self.alone.add(_key(suspect))  # somebody else may have done it
-        return SignedOut(findings.signed_out)
+        if suspect is not None and not alone:
+            self.alone.add(_key(suspect))
+            suspect = None
+        return SignedOut(findings.signed_out, suspect)
 
     # -- what is next
 
@@ -184,8 +185,11 @@ class Sharing:
         )
 
 
-def take_in(ledger: Ledger, findings: Findings) -> None:
-    """Write what came of a part, as if it had been found here: who found the same page before was first."""
+def take_in(ledger: Ledger, findings: Findings, *, again: Collection[_Key]) -> None:
+    """Write what came of a part, as if it had been found here: who found the same page before was first.
+
+    `again` is what will be done once more, and is not told now.
+    """
     book, ids = ledger.book, dict[str, str | None]()
     for found in findings.pages:
         page = found.page
@@ -198,7 +202,8 @@ def take_in(ledger: Ledger, findings: Findings) -> None:
     for page_id, openable in findings.openable.items():
         ledger.amend(page_id, openable=openable)
     for passage in findings.passages:
-        _pass_on(ledger, passage, ids, findings)
+        if (passage.from_page, passage.offer_id) not in again:
+            _pass_on(ledger, passage, ids)
     for marked in findings.marked:
         if marked.step.offer_id is not None:
             ledger.mark(marked.step.page_id, marked.step.offer_id, marked.danger, marked.why)
@@ -213,11 +218,8 @@ def take_in(ledger: Ledger, findings: Findings) -> None:
     book.sticky.update(findings.remembered)
 
 
-def _pass_on(ledger: Ledger, passage: Passage, ids: dict[str, str | None], findings: Findings) -> None:
+def _pass_on(ledger: Ledger, passage: Passage, ids: dict[str, str | None]) -> None:
     """A passage with the ids that are known here. What somebody else found out before is not written twice."""
-    suspect = findings.suspect
-    if suspect is not None and (passage.from_page, passage.offer_id) == (suspect.page_id, suspect.offer_id):
-        return  # it is tried again, alone
     start = ids.get(passage.from_page, passage.from_page)
     end = ids.get(passage.to_page, passage.to_page) if passage.to_page is not None else None
     if start is None:

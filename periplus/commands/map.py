@@ -24,6 +24,7 @@ from loaders.cartography import Chart
 from periplus.commands.on_a_site import Headed, read_inputs
 from periplus.commands.wording import print_json
 from periplus.errors import EXIT_INTERRUPTED, UserError
+from periplus.fleet.workers import Workers, WorkersOption, read_workers
 from periplus.logbook import open_logbook
 from periplus.mapping.composing import Plan, SigningIn, mapped
 from periplus.mapping.drawing import drawn
@@ -99,6 +100,7 @@ def map_(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the values that fields are filled with.")] = 0,
+    workers: WorkersOption = "1",
     headed: Headed = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
@@ -118,6 +120,10 @@ def map_(
 
     Draws the knowledge base anew from what was seen, without a browser.
 
+    [bold]periplus map https://app.example.com --workers 4[/]
+
+    Four look around at the same time. What was allowed with --allow is still done by one, once.
+
     Exit code 0 done, 2 something to put right, 130 stopped (what is there was drawn).
     """
     console = Console(stderr=as_json)
@@ -133,7 +139,13 @@ def map_(
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
         plan = _bounded(plan, given, resume=resume)
         folder = plan.folder
-        journey = _Journey(plan, asked, opening, open_logbook(mongodb_url), headed=headed)
+        who = read_workers(workers)
+        alone = who.kind == "contexts" and who.count == 1
+        if headed and not alone:
+            raise UserError("workers have no window", fix="leave out --headed, or --workers")
+        journey = _Journey(
+            plan, asked, opening, open_logbook(mongodb_url), None if alone else who, headed=headed
+        )
         chart, stopped = asyncio.run(journey.go(console))
         opening = open_chosen(mongodb_url, arangodb_url) if load else None
     if load and opening is not None:
@@ -178,6 +190,8 @@ class _Journey:
     sign_in: _SignIn
     opening: Opening | None
     logbook: AbstractAsyncContextManager[RunStore]
+    workers: Workers | None
+    """Who helps; None: nobody."""
     headed: bool | None
 
     async def go(self, console: Console) -> tuple[Chart, bool]:
@@ -189,8 +203,14 @@ class _Journey:
                 stores = await stack.enter_async_context(self.opening)
                 runs = await stack.enter_async_context(self.logbook)
             browser = await stack.enter_async_context(started_browser(headed=self.headed))
+            parts = None
+            if self.workers is not None:
+                from periplus.fleet.mapping import FleetParts  # noqa: PLC0415 - only where it is asked for
+                from periplus.fleet.opening import open_fleet  # noqa: PLC0415
+
+                parts = FleetParts(await stack.enter_async_context(open_fleet(self.workers)))
             with MapView(console, f"map of {self.plan.website_id}") as view:
-                return await mapped(browser, self.plan, self._signing_in(stores, runs, view), view)
+                return await mapped(browser, self.plan, self._signing_in(stores, runs, view), view, parts)
 
     def _signing_in(self, stores: Stores | None, runs: RunStore | None, view: MapView) -> SigningIn | None:
         asked, plan = self.sign_in, self.plan

@@ -21,6 +21,7 @@ from periplus.fleet.lives import LetGo
 from periplus.fleet.ports import Job, JobEnded, Tell, Trouble
 
 KINDS = {
+    "map": "periplus.fleet.mapping",
     "run": "periplus.fleet.running",
     "verify": "periplus.fleet.verifying",
     "walk": "periplus.fleet.walking",

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from playwright.async_api import Browser
 
 from agent.mapping.exploring import KeepSignedIn, NotSignedIn, OtherExploration, explore
+from agent.mapping.sharing import Workers
 from kb_schema.mapping import Exploration, MapLimits
 from kb_schema.urls import origin_of
 from loaders.cartography import Chart
@@ -60,9 +61,11 @@ class Plan:
 
 
 async def mapped(
-    browser: Browser, plan: Plan, sign_in: SigningIn | None, view: MapView
+    browser: Browser, plan: Plan, sign_in: SigningIn | None, view: MapView, workers: Workers | None = None
 ) -> tuple[Chart, bool]:
     """Explore and draw; whether it was stopped. Ctrl-C ends exploring, what is there is drawn all the same.
+
+    `workers` do the part of it that is done signed in, or all of it where nobody signs in.
 
     Raises `UserError` and `KnowledgeError`.
     """
@@ -72,7 +75,7 @@ async def mapped(
         view.say("signing in")
         signed = await sign_in(browser)
     with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
-        await _explored(browser, plan, signed, view, stop)
+        await _explored(browser, plan, signed, view, stop, workers)
         if signed is not None and not stop.is_set():
             view.say("looking at what those see who are not signed in")
             await _outside(browser, plan, view, stop)
@@ -81,7 +84,12 @@ async def mapped(
 
 
 async def _explored(
-    browser: Browser, plan: Plan, signed: SignedIn | None, view: MapView, stop: asyncio.Event
+    browser: Browser,
+    plan: Plan,
+    signed: SignedIn | None,
+    view: MapView,
+    stop: asyncio.Event,
+    workers: Workers | None,
 ) -> None:
     wanted = plan.exploration(signed.by if signed is not None else "", plan.limits)
     keep = (
@@ -96,6 +104,7 @@ async def _explored(
             storage_state=None if signed is None else signed.state,
             keep_signed_in=keep,
             stop=stop,
+            workers=workers,
         )
     except NotSignedIn as exc:
         raise UserError(

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from agent.mapping.exploring import explore
+from kb_schema.mapping_folder import ExplorationFolder
 from kb_schema.runs import RunStatus
 from kb_store import load_knowledge, open_stores
 from kb_store.run_leases import live_holder
@@ -23,12 +25,14 @@ from periplus.fleet.collecting import Collection, CollectSettings, collect
 from periplus.fleet.home import Home, Shelf
 from periplus.fleet.kinds import attempted
 from periplus.fleet.lives import lease_of
+from periplus.fleet.mapping import FleetParts
 from periplus.fleet.opening import marked, open_fleet
 from periplus.fleet.ports import Job
 from periplus.fleet.running import RunBody
 from periplus.fleet.workers import read_workers
 from periplus.rehearsing import TABLE, RehearsalSettings, rehearse, run_rehearsal
 from periplus.seeds import find_seed
+from tests.agent.mapping.small_site import html, small_site
 from tests.chain.conftest import HARBOUR
 from tests.periplus.fleet.test_lives import CutOff
 from tests.support import warm
@@ -147,6 +151,41 @@ async def test_workers_are_killed_at_every_kind_of_moment_and_everything_is_done
             found = await collect(again, rows, fleet, settings, tell=lambda _: None)
         assert [each.ran.how for each in found] == ["found"] * 8
         assert created(live, *names) == [1] * 8
+
+
+@pytest.mark.sampled(0.5)
+@pytest.mark.timeout(600)
+async def test_a_site_is_mapped_by_two_processes_of_which_one_is_killed(browser, tmp_path):
+    pages = {
+        "/": html(
+            "Home", "<a href=/list>List</a><a href=/help>Help</a><a href=/about>About</a><a href=/new>New</a>"
+        ),
+        "/list": html("List", "<ul><li><a href=/item/1>One</a><li><a href=/item/2>Two</a></ul>"),
+        "/new": html(
+            "New", "<form method=post action=/save><input name=n required><button>Save</button></form>"
+        ),
+        "*": html("Page", "<p>Text</p>"),
+    }
+    killed = []
+    with small_site(pages) as site:
+        async with open_fleet(read_workers("processes:2")) as fleet:
+
+            def kill_one(_path, _cookies):
+                if not killed:
+                    killed.append(pids[0])
+                    os.kill(pids[0], signal.SIGKILL)
+                return html("Help", "<a href=/deep>Read on</a>")
+
+            site.pages["/help"] = kill_one
+            pids = list((await fleet._client.run(os.getpid)).values())
+            done = await explore(browser, site.wanted(allowed=("Save",)), tmp_path, workers=FleetParts(fleet))
+        found = {page.url.removeprefix(site.url) for page in ExplorationFolder(tmp_path).pages()}
+        assert killed
+        assert os.getpid() not in killed
+        assert done.ended_by == "done"
+        assert {"/", "/list", "/help", "/deep", "/about", "/new", "/item/1", "/save"} <= found
+        assert site.asked["POST /save"] == 1
+        assert {each for each in site.asked if not each.startswith("GET")} == {"POST /save"}
 
 
 @pytest.mark.nightly
