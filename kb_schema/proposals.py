@@ -155,6 +155,8 @@ WithinRun = Annotated[
 ]
 """A file in the folder of a run, a recording or an exploration: it leads nowhere else."""
 
+MOST_URL = 8_000
+"""Characters of an address that is shown."""
 MAX_SEEN = 8
 """Pages a run shows for what it says."""
 
@@ -162,7 +164,7 @@ MAX_SEEN = 8
 class Seen(Model):
     """A page that shows what a run says: references only, the files stay with the run."""
 
-    url: Annotated[str, Field(max_length=8_000)] = ""
+    url: Annotated[str, Field(max_length=MOST_URL)] = ""
     snapshot: WithinRun | None = None
     """Without its ending, as in `kb_schema.storage`."""
     picture: WithinRun | None = None
@@ -233,9 +235,12 @@ class Proposal(Model):
 def proposal_id(website_id: str, change: Change) -> str:
     """Twelve characters that stand for what is proposed, wherever and whenever it is.
 
-    How sure a strategy's finder was and its notes do not make it another one.
+    How sure a strategy's finder was and its notes do not make it another one, nor does how long a way took.
     """
-    said = json.dumps([website_id, _essence(change.to_json() | {"type": change.type})], sort_keys=True)
+    proposed = change.to_json() | {"type": change.type}
+    if isinstance(change, TransitionChange):
+        proposed["transition"].pop("duration", None)
+    said = json.dumps([website_id, _essence(proposed)], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 

@@ -44,10 +44,11 @@ from periplus.voyage import browser_context, open_session
 
 
 def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
-    """The traces of session folders, and of all below them; one that cannot be read is a trace that failed.
-    Raises `UserError` for a folder in which there is none.
+    """The traces of session folders, and of all below them, each once however often its folder is named; one that
+    cannot be read is a trace that failed. Raises `UserError` for a folder in which there is none.
     """
     found: dict[str, ExecutionTrace] = {}
+    seen: set[Path] = set()
     for folder in folders:
         sessions = list(_sessions(folder))
         if not sessions:
@@ -55,6 +56,9 @@ def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
                 f"{folder} holds no trace", fix="`periplus record` and `periplus import` make them"
             )
         for each in sessions:
+            if each.resolve() in seen:
+                continue
+            seen.add(each.resolve())
             try:
                 trace = read_session(each)
             except SessionUnreadable as exc:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,12 +20,13 @@ from kb_schema.urls import is_web_address
 from kb_store import read_knowledge
 from loaders.export import FolderInTheWay, write_folder
 from loaders.signatures.atlas import Learned, LearnedScreens, learn_all
+from periplus.commands.wording import counted, print_json
 from periplus.desk import desk_client
 from periplus.errors import UserError
 from periplus.learning.drawing import Mistaken, drawn, mistaken, website_id_of
 from periplus.learning.from_sessions import FoundInSessions, found_in_sessions
 from periplus.learning.proposing import Answered, changes, propose
-from periplus.learning.sorted_pages import SortedPage, read_sorted, site_of
+from periplus.learning.sorted_pages import SortedPage, fingerprint, read_sorted, site_of
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
 from periplus.synthesizing import read_traces
 from periplus.websites import which_website
@@ -112,10 +112,10 @@ def learn(
     if out_folder is not None:
         _write(knowledge, out_folder)
     elif proposing:
-        answered = asyncio.run(_propose(opening, website, found, pages, snapshots.name))
+        answered = asyncio.run(_propose(opening, website, found, pages))
     told = _Told(found, refused, pages, wrong, answered, out_folder)
     if as_json:
-        typer.echo(json.dumps(told.as_json(), ensure_ascii=False, indent=2))
+        print_json(out, told.as_json())
     else:
         told.show()
     if not knowledge.screens:
@@ -134,7 +134,7 @@ def _write(knowledge: KnowledgeBase, folder: Path) -> None:
 
 
 async def _propose(
-    opening: Any, website: str | None, found: LearnedScreens, pages: Sequence[SortedPage], run_id: str
+    opening: Any, website: str | None, found: LearnedScreens, pages: Sequence[SortedPage]
 ) -> list[Answered]:
     async with opening as stores:
         known = sorted(active.website_id for active in await stores.documents.websites())
@@ -142,7 +142,7 @@ async def _propose(
         knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
         known_pages = [page for page in pages if page.screen is None or page.screen in knowledge.screens]
         wrong = mistaken(knowledge, known_pages, ())
-        wanted = changes(knowledge, found.learned, pages, wrong, f"learn-{website_id_of(run_id)}")
+        wanted = changes(knowledge, found.learned, pages, wrong, f"learn-{fingerprint(pages)}")
         async with desk_client(stores) as client:
             return await propose(client, website_id, wanted)
 
@@ -164,15 +164,15 @@ def _from_sessions(
 
     found, answered = asyncio.run(learned())
     if as_json:
-        told = {"pages": found.pages, "known": found.known, "proposed": [_answer(each) for each in answered],
+        told = {"pages": found.pages, "known": found.known, "proposed": _answers(answered),
                 "refused": [list(each) for each in found.refused]}  # fmt: skip
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        print_json(out, told)
     else:
         _say(f"{len(traces)} sessions, {found.pages} pages: {found.known} of known screens")
         for name, reason in found.refused:
             _say(f"  [yellow]no screen[/] for {escape(name)}: {escape(reason)}")
         _show_answers(answered)
-    if not answered:
+    if not any(each.counted for each in answered):
         raise typer.Exit(EXIT_NOTHING)
 
 
@@ -205,7 +205,7 @@ class _Told:
                 }
                 for each in self._wrong
             ],
-            "proposed": [_answer(each) for each in self._answered],
+            "proposed": _answers(self._answered),
         }
 
     def show(self) -> None:
@@ -231,7 +231,8 @@ class _Told:
             _say(
                 f"  [red]x[/] {escape(page.name)}: {escape(page.screen or 'no screen')}, taken for {escape(taken)}"
             )
-        _show_answers(self._answered)
+        if self._answered:
+            _show_answers(self._answered)
         if self._folder is not None:
             _say(
                 f"[green]written[/]: {escape(str(self._folder))}; next: periplus kb load {escape(str(self._folder))}"
@@ -252,18 +253,36 @@ def _as_json(learned: Learned) -> dict[str, Any]:
     }
 
 
-def _answer(answered: Answered) -> dict[str, str]:
-    return {"change": answered.about, "proposal_id": answered.proposal_id, "reason": answered.reason}
+def _answers(answered: Sequence[Answered]) -> list[dict[str, Any]]:
+    return [
+        {"change": each.about, "proposal_id": each.proposal_id, "runs": runs, "reason": each.reason}
+        for each, runs in _each_once(answered)
+    ]
+
+
+def _each_once(answered: Sequence[Answered]) -> list[tuple[Answered, int]]:
+    """Each change once, and for how many runs it was taken; where it was for none, with the first reason."""
+    found: dict[tuple[str, str], list[Answered]] = {}
+    for each in answered:
+        found.setdefault((each.about, each.proposal_id), []).append(each)
+    return [
+        (next((each for each in own if each.counted), own[0]), sum(each.counted for each in own))
+        for own in found.values()
+    ]
 
 
 def _show_answers(answered: Sequence[Answered]) -> None:
-    for each in answered:
-        if each.proposal_id and not each.reason:
-            _say(f"  [green]proposed[/] {escape(each.about)} ({each.proposal_id})")
+    for each, runs in _each_once(answered):
+        if each.counted:
+            _say(
+                f"  [green]proposed[/] {escape(each.about)} ({each.proposal_id}), {counted(runs, 'run')} for it"
+            )
         else:
             _say(f"  [yellow]not proposed[/] {escape(each.about)}: {escape(each.reason)}")
-    if any(each.proposal_id for each in answered):
+    if any(each.counted for each in answered):
         _say("next: periplus kb proposals list")
+    elif not answered:
+        _say("nothing to propose: the knowledge has what was seen")
 
 
 def _say(line: str) -> None:

@@ -27,7 +27,7 @@ from mcp_server.compiled import compile_view
 from mcp_server.identify import identify
 from periplus.desk import desk_client
 from periplus.learning.drawing import screen_of
-from periplus.learning.proposing import Wanted
+from periplus.learning.proposing import Wanted, run_id_of, seen_at
 from periplus.learning.ways import ways_taken
 
 MOST_PAGES = 3_000
@@ -78,7 +78,7 @@ async def found_in_sessions(
         ObservedPage(
             look.drawn,
             relative_path(look.page.url, base),
-            traces[look.trace].trace_id,
+            run_id_of(traces[look.trace].trace_id),
             answers[look.page.url, look.page.html],
         )
         for look in looks
@@ -232,5 +232,5 @@ class _Learning:
         found: dict[str, Seen] = {}
         for look, page in zip(self.looks, self.labelled, strict=True):
             if page.screen == screen_id:
-                found.setdefault(page.run, Seen(url=look.page.url))
+                found.setdefault(page.run, seen_at(look.page.url))
         return found

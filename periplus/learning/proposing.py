@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from mcp import Client, MCPError
+from pydantic import TypeAdapter, ValidationError
 
 from kb_schema import KnowledgeBase
-from kb_schema.proposals import ReportedSupport, ScreenChange, SignatureChange, TransitionChange
+from kb_schema.learned import OutcomeId
+from kb_schema.proposals import (
+    MOST_URL,
+    ReportedSupport,
+    ScreenChange,
+    Seen,
+    SignatureChange,
+    TransitionChange,
+)
 from kb_schema.urls import matches
 from loaders.signatures.atlas import Learned
 from periplus.learning.drawing import Mistaken, screen_of
 from periplus.learning.sorted_pages import SortedPage
+
+_RUN_ID = TypeAdapter(OutcomeId)
+_NO_LONGER = {"rejected": "a person rejected it", "accepted": "it was accepted before"}
+"""What became of proposals that are not open, as an answer to whoever proposes them again."""
 
 Learnable = ScreenChange | SignatureChange | TransitionChange
 
@@ -33,6 +49,29 @@ class Answered:
     proposal_id: str = ""
     reason: str = ""
     """Why it was not taken, or did not count."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether it waits for a decision now, with one run more that speaks for it."""
+        return bool(self.proposal_id) and not self.reason
+
+
+def run_id_of(name: str) -> str:
+    """A session's name as runs are named; another one for every other name.
+
+    >>> run_id_of("run-1"), run_id_of("my traces/1")
+    ('run-1', 'my-traces-1-5a3e00ab')
+    """
+    try:
+        return _RUN_ID.validate_python(name)
+    except ValidationError:
+        plain = re.sub(r"[^A-Za-z0-9_.:]+", "-", name).strip("-_.:")[:100] or "session"
+        return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def seen_at(url: str, when: Literal["", "before", "after"] = "") -> Seen:
+    """A page by its address; of one that is too long to be kept, without what is asked there."""
+    return Seen(url=url if len(url) <= MOST_URL else url.partition("?")[0][:MOST_URL], when=when)
 
 
 def changes(
@@ -98,5 +137,6 @@ async def propose(client: Client, website_id: str, wanted: Sequence[Wanted]) -> 
             found.append(Answered(each.change.about, reason=text))
         else:
             reason = "" if said.get("counted") else str(said.get("reason", ""))
+            reason = reason or _NO_LONGER.get(str(said.get("status")), "")
             found.append(Answered(each.change.about, str(said.get("proposal_id", "")), reason))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -70,6 +71,12 @@ def site_of(pages: Sequence[SortedPage], base_url: str | None) -> str:
     if not seen:
         raise UserError("the pages do not say which site they are of", fix="name it: --base-url URL")
     return min(seen, key=lambda base: (-seen[base], base))
+
+
+def fingerprint(pages: Sequence[SortedPage]) -> str:
+    """The same for the same pages sorted alike, wherever they lie; another one for any others."""
+    said = sorted([page.stored.name, page.stored.facts.url, page.screen] for page in pages)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 
 def _base(stored: StoredSnapshot, base_url: str | None) -> str:

@@ -14,11 +14,11 @@ from agent.synthesis.normalising import TraceNormalizer
 from kb_schema import KnowledgeBase, vocabulary
 from kb_schema.calls import ActionCall
 from kb_schema.graph import Transition
-from kb_schema.proposals import ReportedSupport, Seen, TransitionChange
+from kb_schema.proposals import ReportedSupport, TransitionChange
 from kb_schema.selectors import Selector, SessionStrategy
 from kb_schema.sessions import SessionUnreadable, read_manifest
 from kb_schema.traces import ExecutionTrace, TraceStep
-from periplus.learning.proposing import Wanted
+from periplus.learning.proposing import Wanted, run_id_of, seen_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def ways_taken(
             if (start, end, call.canonical_type) not in have:
                 after = trace.steps[at + 1].source_url or ""
                 taken[start, end, call.canonical_type][json.dumps(call.to_json(), sort_keys=True)].append(
-                    _Taken(trace.trace_id, durations.get(at), step.source_url or "", after)
+                    _Taken(run_id_of(trace.trace_id), durations.get(at), step.source_url or "", after)
                 )
     for (start, end, _), by_call in sorted(taken.items()):
         # Of several controls that led there, the one used most; where it was another one each time, they are rows.
@@ -60,7 +60,7 @@ def ways_taken(
         change = TransitionChange(type="transition", transition=_transition(start, end, said, times))
         for each in {one.run: one for one in reversed(times)}.values():
             note = f"led from {start} to {end}" + (f" in {each.ms:.0f} ms" if each.ms is not None else "")
-            seen = (Seen(url=each.before, when="before"), Seen(url=each.after, when="after"))
+            seen = (seen_at(each.before, "before"), seen_at(each.after, "after"))
             yield Wanted(change, ReportedSupport(run_id=each.run, note=note, seen=seen))
 
 

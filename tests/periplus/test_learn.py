@@ -172,7 +172,9 @@ def session(folder: Path, name: str, number: int) -> None:
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def test_sessions_show_screens_and_measured_ways_that_the_knowledge_does_not_have(periplus, pages, tmp_path):
+@pytest.fixture
+def loaded(periplus, pages, tmp_path):
+    """A shop whose list and goods are known, and sessions that also removed something."""
     known = {f"list/{n}": "goods_list" for n in (1, 2)} | {f"one{n}": "goods_detail" for n in (1, 2, 3)}
     (tmp_path / "known.json").write_text(json.dumps(known))
     assert periplus(
@@ -182,15 +184,95 @@ def test_sessions_show_screens_and_measured_ways_that_the_knowledge_does_not_hav
     assert periplus("kb", "load", tmp_path / "kb")[0] == 0
     for number in (1, 2, 3):
         session(tmp_path / "sessions", f"run-{number}", number)
-    code, told, _ = periplus("learn", tmp_path / "sessions", "--json")
+    return tmp_path / "sessions"
+
+
+def test_sessions_show_screens_and_measured_ways_that_the_knowledge_does_not_have(periplus, loaded):
+    code, told, _ = periplus("learn", loaded, "--json")
     found = json.loads(told)
     assert code == 0, told
     assert (found["pages"], found["known"], found["refused"]) == (9, 6, [])
-    about = {each["change"] for each in found["proposed"]}
+    about = [each["change"] for each in found["proposed"]]
     assert len(about) == 2
     assert any(each.startswith("screen ") and "remove" in each for each in about)
     assert all(each["proposal_id"] and not each["reason"] for each in found["proposed"])
+    assert {each["runs"] for each in found["proposed"]} == {3}
     code, told, _ = periplus("kb", "proposals", "list", "--json")
     ways = [each for each in json.loads(told) if each["change"]["type"] == "transition"]
     measured = {each["change"]["transition"]["duration"]["avg_duration_ms"] for each in ways}
     assert measured == {201.0}, "that of the rows is another control each time"
+
+
+def test_what_was_proposed_is_told_once_and_again_only_with_why_not(periplus, loaded):
+    code, told, _ = periplus("learn", loaded)
+    assert (code, told.count("proposed screen"), told.count("3 runs for it")) == (0, 1, 2)
+    code, told, _ = periplus("learn", loaded)
+    assert (code, told.count("not proposed screen"), "had its say" in told) == (1, 1, True)
+    listed = json.loads(periplus("kb", "proposals", "list", "--json")[1])
+    (screen,) = [each["proposal_id"] for each in listed if each["change"]["type"] == "screen"]
+    assert periplus("kb", "proposals", "reject", screen)[0] == 0
+    (loaded / "run-1").rename(loaded / "again-1")  # another session that shows the same
+    manifest = loaded / "again-1/manifest.json"
+    manifest.write_text(manifest.read_text().replace("run-1", "again-1"))
+    told = periplus("learn", loaded)[1]
+    assert "not proposed screen" in told
+    assert "a person rejected it" in told
+
+
+def test_a_way_that_took_another_time_is_the_same_way(periplus, loaded):
+    for number in (1, 2):
+        session(loaded.parent / "later", f"later-{number}", number)
+    assert periplus("learn", loaded)[0] == 0
+    periplus("learn", loaded, loaded.parent / "later")
+    listed = json.loads(periplus("kb", "proposals", "list", "--json")[1])
+    ways = [len(each["runs"]) for each in listed if each["change"]["type"] == "transition"]
+    assert 5 in ways, "those that removed something"
+
+
+def test_a_session_that_is_named_twice_speaks_once(periplus, loaded):
+    code, told, _ = periplus("learn", loaded, loaded / "run-1", "--json")
+    assert code == 0
+    assert {each["runs"] for each in json.loads(told)["proposed"]} == {3}
+
+
+def test_sessions_of_any_name_and_pages_of_any_address_are_learned_from(periplus, loaded):
+    session(loaded, "my session (1)", 1)
+    for log in loaded.rglob("session.jsonl"):
+        log.write_text(log.read_text().replace("/remove", f"/remove?token={'x' * 9_000}"))
+    code, told, _ = periplus("learn", loaded, "--json")
+    assert code == 0, told
+    listed = json.loads(periplus("kb", "proposals", "list", "--json")[1])
+    runs = [run for each in listed for run in each["runs"] if run["run_id"].startswith("my-session")]
+    assert runs
+    assert all(len(seen["url"]) < 100 for run in runs for seen in run["seen"])
+
+
+def test_sessions_that_show_nothing_new_say_so(periplus, pages, tmp_path):
+    known = json.loads((pages / "labels.json").read_text())
+    for number in (1, 2, 3):
+        known[f"ask{number}"] = "goods_removal"
+    (tmp_path / "known.json").write_text(json.dumps(known))
+    periplus("learn", "--snapshots", pages, "--labels", tmp_path / "known.json", "--website", "shop",
+             "--out", tmp_path / "kb")  # fmt: skip
+    assert periplus("kb", "load", tmp_path / "kb")[0] == 0
+    step = TraceStep(action_type="click", html_before=shown(1), source_url=f"{BASE}/goods/1")
+    write_session(ExecutionTrace(trace_id="one", steps=(step,)), tmp_path / "sessions/one")
+    code, told, _ = periplus("learn", tmp_path / "sessions")
+    assert (code, "nothing to propose" in told) == (1, True)
+
+
+def test_the_same_pages_speak_once_and_others_speak_again(periplus, pages, tmp_path):
+    (tmp_path / "small.json").write_text(json.dumps({"list/1": "goods_list", "list/2": "goods_list"}))
+    asked_for = ("learn", "--snapshots", pages, "--website", "shop", "--labels")
+    periplus(*asked_for, tmp_path / "small.json", "--out", tmp_path / "kb")
+    assert periplus("kb", "load", tmp_path / "kb")[0] == 0
+    for _ in range(2):
+        assert periplus(*asked_for, pages / "labels.json", "--propose")[0] == 0
+    fewer = {
+        key: each for key, each in json.loads((pages / "labels.json").read_text()).items() if key != "ask3"
+    }
+    (tmp_path / "fewer.json").write_text(json.dumps(fewer))
+    assert periplus(*asked_for, tmp_path / "fewer.json", "--propose")[0] == 0
+    listed = json.loads(periplus("kb", "proposals", "list", "--json")[1])
+    runs = [run["run_id"] for each in listed for run in each["runs"]]
+    assert len(runs) == len(set(runs)) == 2
