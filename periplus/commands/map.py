@@ -68,6 +68,10 @@ def map_(
     sign_in_form: Annotated[
         bool, typer.Option("--sign-in-form", help="Sign in by the form that the site shows.")
     ] = False,
+    sign_in_url: Annotated[
+        str | None,
+        typer.Option("--sign-in-url", metavar="URL", help="Where that form is, if not at the beginning."),
+    ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option("--input", "-i", metavar="NAME=VALUE", help="What to sign in with; may be repeated."),
@@ -134,7 +138,7 @@ def map_(
         folder = map_folder(redraw)
         chart, stopped = drawn(folder, name=name), False
     else:
-        asked = _SignIn(storage_state, sign_in, sign_in_form, read_inputs(inputs or []))
+        asked = _SignIn(storage_state, sign_in, sign_in_form, sign_in_url, read_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
         plan = _bounded(plan, given, resume=resume)
@@ -165,6 +169,8 @@ class _SignIn:
     storage_state: Path | None
     task: str | None
     form: bool
+    at: str | None
+    """The address of the form; None: where the map begins."""
     inputs: dict[str, str]
 
     def check(self) -> None:
@@ -176,6 +182,10 @@ class _SignIn:
             )
         if self.inputs and not (self.task or self.form):
             raise UserError("--input is for signing in", fix="give --sign-in TASK or --sign-in-form, too")
+        if self.at is not None and not self.form:
+            raise UserError("--sign-in-url is the address of a form", fix="give --sign-in-form, too")
+        if self.at is not None and not is_web_address(self.at):
+            raise UserError(f"{self.at} is no address of a website", fix="--sign-in-url https://...")
         if self.form and not self.inputs:
             raise UserError(
                 "--sign-in-form needs what to fill in", fix="--input email=... --input password=..."
@@ -222,7 +232,7 @@ class _Journey:
 
             return kept
         if asked.form:
-            return lambda browser: by_form(browser, plan.url, asked.inputs)
+            return lambda browser: by_form(browser, asked.at or plan.url, asked.inputs)
         if asked.task is not None and stores is not None and runs is not None:
             task = TaskSignIn(asked.task, plan.website_id, origin_of(plan.url), asked.inputs)
             folder = plan.folder.path / "signing-in"

@@ -50,7 +50,7 @@ async def _one_form(tab: Tab, look: Look, left: dict[str, str]) -> Arrival:
         told = ", ".join(sorted(left)) or "a name and a password"
         raise UserError(
             f"no form to sign in was found for {told}",
-            fix="give --input for each field as the page calls it, and the address of the page with the form as URL",
+            fix="give --input for each field as the page calls it, and the address of the form with --sign-in-url",
         )
     for name, field in filled:
         if not await tab.put(field, left.pop(name)):
@@ -64,9 +64,14 @@ async def _one_form(tab: Tab, look: Look, left: dict[str, str]) -> Arrival:
 
 
 def field_for(name: str, offers: Sequence[Offer]) -> Offer | None:
-    """The field that is meant by an input's name: one for passwords, one called so, or the one for who it is."""
+    """The field that is meant by an input's name: the one called so, one for passwords, one that has it in its name,
+    or the one for who it is.
+    """
     fields = [offer for offer in offers if offer.action_type == "fill" and offer.selector is not None]
-    wanted = name.casefold().replace("_", " ")
+    wanted = _plain(name)
+    exact = [field for field in fields if wanted in _said(field)]
+    if exact:
+        return exact[0]
     secret = [field for field in fields if field.kind == "password"]
     if "pass" in wanted and secret:
         return secret[0]
@@ -101,7 +106,11 @@ def _said(field: Offer) -> list[str]:
     strategies = () if field.selector is None else field.selector.strategies
     ids = [each.value for each in strategies if isinstance(each, ValueStrategy) and each.type == "id"]
     said = (field.label, field.name, attributes.get("name", ""), *ids)
-    return [each.casefold().replace("_", " ").replace("-", " ") for each in said if each]
+    return [_plain(each) for each in said if each]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().replace("_", " ").replace("-", " ").split()).rstrip(":* ")
 
 
 def _seen(arrival: Arrival, url: str) -> Look:

@@ -52,6 +52,10 @@ def refused(*args: str) -> UserError:
         ((SITE, "--origin", "elsewhere"), "elsewhere"),
         ((SITE, "--input", "email=a@b.example"), "--input is for signing in"),
         ((SITE, "--sign-in-form"), "needs what to fill in"),
+        ((SITE, "--sign-in-url", "https://quay.example/in"), "address of a form"),
+        ((SITE, "--sign-in-form", "-i", "a=b", "--sign-in-url", "in"), "no address of a website"),
+        ((SITE, "--workers", "many"), "neither how many nor where"),
+        ((SITE, "--workers", "4", "--headed"), "workers have no window"),
         ((SITE, "--sign-in-form", "--storage-state", "x.json", "-i", "a=b"), "several ways"),
         ((SITE, "--resume"), "no map to go on with"),
         ((SITE, "--website", "not an id"), "website_id"),
@@ -177,6 +181,16 @@ def test_inputs_find_their_fields_by_what_they_are() -> None:
     assert field_for("password", page) == word
     assert field_for("otp", [search]) is None
     assert button_of(word, page) == button
+
+
+def test_of_two_forms_the_fields_that_are_named_are_meant() -> None:
+    register = offer(1, "Password", "password", selector={"type": "id", "value": "registration-password1"})
+    user = offer(2, "Email address", "text", selector={"type": "id", "value": "login-username"})
+    word = offer(3, "Password", "password", selector={"type": "id", "value": "login-password"})
+    page = [register, user, word]
+    assert field_for("login-username", page) == user
+    assert field_for("login_password", page) == word
+    assert field_for("password", page) == register
 
 
 def test_what_is_gone_on_with_is_asked_as_it_was_where_nothing_else_is_given(tmp_path: Path) -> None:
