@@ -6,52 +6,49 @@ What a decision does is `kb_store.deciding`, as on the command line.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path as FilePath
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from kb_schema import KnowledgeError
-from kb_schema.proposals import Proposal, Seen
+from kb_schema.proposals import Proposal
 from kb_store import deciding
 from kb_store.changing import NothingToChange, ScreenMissing
 from kb_store.deciding import AlreadyAccepted, ScreenFirst
-from periplus.console import proposals_views, runs_left
-from periplus.console.runs import knowledge_of, today
+from periplus.console import proposals_seen, proposals_views
+from periplus.console.runs import FRAMED, knowledge_of, today
 from periplus.console.shell import ConsoleParts, TheParts, person, render, requires, site_path
 from periplus.service.problems import ApiProblem
 
-MOST_PICTURES = 12
-"""Of one proposal."""
+PER_PAGE = 50
+"""Of the list."""
 
 router = APIRouter()
 Site = Annotated[str, Path(max_length=200)]
 Id = Annotated[str, Path(pattern=r"^[0-9a-f]{1,64}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class Shot:
-    """A picture that a run shows for what it says."""
-
-    number: int
-    words: str
-
-
 @router.get("/sites/{site}/proposals")
 async def proposals(
-    request: Request, parts: TheParts, site: Site, show: Annotated[str, Query(max_length=20)] = ""
+    request: Request,
+    parts: TheParts,
+    site: Site,
+    show: Annotated[str, Query(max_length=20)] = "",
+    page: Annotated[int, Query(ge=1, le=10_000)] = 1,
 ) -> Response:
     """Those that wait for a decision; `?show=all`: those decided, too."""
     await parts.desk.visit(site)  # a website there is not is no page
-    found = proposals_views.rows(await parts.stores.proposals.proposals(site), today())
-    waiting = [each for each in found if each.status in ("proposed", "confirmed")]
-    shown = found if show == "all" else waiting
+    knowledge = await knowledge_of(parts, site)
+    every = await parts.stores.proposals.proposals(site)
+    waiting = [each for each in every if each.status == "proposed"]
+    listed = proposals_views.in_order(every if show == "all" else waiting)
+    pages = max(1, -(-len(listed) // PER_PAGE))
+    page = min(page, pages)
+    shown = listed[(page - 1) * PER_PAGE : page * PER_PAGE]
     return render(
-        request, "proposals.html.j2", site=site, rows=shown, waiting=len(waiting), all=len(found),
-        everything=show == "all",
+        request, "proposals.html.j2", site=site, rows=[proposals_views.row(each, today(), knowledge) for each in shown],
+        waiting=len(waiting), all=len(every), everything=show == "all", page=page, pages=pages,
     )  # fmt: skip
 
 
@@ -66,34 +63,32 @@ async def proposal(
     """What it would change, what speaks for it, and the buttons for whoever may decide."""
     found = await _find(parts, site, proposal_id)
     ahead = None
-    knowledge = await knowledge_of(parts, site) if found.status == "proposed" else None
-    if knowledge is not None:
+    knowledge = await knowledge_of(parts, site)
+    if knowledge is not None and found.status == "proposed":
         ahead = await asyncio.to_thread(proposals_views.foreseen, knowledge, found)
-    shots = [
-        Shot(number, f"{seen.when or 'seen'} in run {run_id}")
-        for number, (run_id, seen) in enumerate(_pictured(found))
-    ]
-    return render(
-        request, "proposal.html.j2", site=site, page=proposals_views.page(found, today()), shots=shots, done=done, ahead=ahead,
+    page = proposals_views.page(found, today(), knowledge, await _runs_there_are(parts, found))
+    looks = await proposals_seen.looks(parts, found, knowledge)
+    response = render(
+        request, "proposal.html.j2", site=site, page=page, looks=looks, done=done, ahead=ahead,
         may_decide=person(request).may("review"),
     )  # fmt: skip
+    response.headers["Content-Security-Policy"] = FRAMED
+    return response
 
 
 @router.get("/sites/{site}/proposals/{proposal_id}/pictures/{number}")
 async def picture(
-    parts: TheParts, site: Site, proposal_id: Id, number: Annotated[int, Path(ge=0, lt=MOST_PICTURES)]
+    parts: TheParts,
+    site: Site,
+    proposal_id: Id,
+    number: Annotated[int, Path(ge=0, lt=proposals_seen.MOST_SEEN)],
 ) -> Response:
     """A picture that a run shows for it: out of the run's own folder, or not at all."""
-    pictured = _pictured(await _find(parts, site, proposal_id))
-    if number < len(pictured):
-        run_id, seen = pictured[number]
-        for folder in await _folders(parts, run_id):
-            shot = await asyncio.to_thread(runs_left.picture, folder, seen.picture)
-            if shot is not None:
-                return Response(
-                    shot.content, media_type=shot.media_type, headers={"X-Content-Type-Options": "nosniff"}
-                )
-    raise ApiProblem(404, "not_found", "there is no such picture (any more)")
+    shot = await proposals_seen.picture(parts, await _find(parts, site, proposal_id), number)
+    if shot is None:
+        raise ApiProblem(404, "not_found", "there is no such picture (any more)")
+    headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'"}
+    return Response(shot.content, media_type=shot.media_type, headers=headers)
 
 
 @router.post("/sites/{site}/proposals/{proposal_id}", dependencies=[Depends(requires("review"))])
@@ -156,19 +151,8 @@ def _refused(message: str, fix: str) -> ApiProblem:
     return ApiProblem(409, "not_decided", message, fix=fix)
 
 
-def _pictured(proposal: Proposal) -> list[tuple[str, Seen]]:
-    """Runs and the pictures they show, the first few."""
-    found = [(support.run_id, seen) for support in proposal.supports for seen in support.seen if seen.picture]
-    return found[:MOST_PICTURES]
-
-
-async def _folders(parts: ConsoleParts, run_id: str) -> Sequence[FilePath]:
-    """Where files of a run may lie: its own folder among the runs, and the one its trace was left in."""
-    root = parts.folder.resolve()
-    own = (root / run_id).resolve()
-    found = [own] if own.is_relative_to(root) and own != root else []
-    for artifact in await parts.runs.artifacts(run_id):
-        if artifact.artifact_type == runs_left.TRACE:
-            trace = await asyncio.to_thread(runs_left.found, artifact)
-            found += [trace.parent] if trace is not None else []
-    return found
+async def _runs_there_are(parts: ConsoleParts, proposal: Proposal) -> frozenset[str]:
+    """Of those that speak for or against it, the ones that have a page: recordings have none."""
+    asked = [each.run_id for each in proposal.supports[: proposals_views.MOST_SPOKEN]]
+    found = await asyncio.gather(*(parts.runs.run(each) for each in asked))
+    return frozenset(each.run_id for each in found if each is not None)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from kb_schema import KnowledgeBase, KnowledgeError
-from kb_schema.proposals import CONFIRMED_BY, Proposal, SelectorChange, SignatureChange
+from kb_schema import KnowledgeBase, KnowledgeError, Severity
+from kb_schema.proposals import (
+    CONFIRMED_BY,
+    Proposal,
+    ScreenChange,
+    SelectorChange,
+    SignatureChange,
+    TransitionChange,
+    WorkflowChange,
+)
 from kb_store.changing import NothingToChange, changed
-from loaders.diff import changes_between, diff
+from loaders.diff import Change, changes_between, diff
 from loaders.diff_words import in_words, plain
 from periplus.console.runs_views import selector_text
 from periplus.console.runs_words import When, short, when
@@ -20,6 +28,10 @@ from periplus.console.telling import plural
 LONGEST = 400
 MOST_CHANGES = 200
 """Values of one proposal that are shown; `periplus kb proposals show` has all."""
+MOST_SPOKEN = 50
+"""Runs of one proposal that are shown."""
+FEW = 6
+"""Values that are told in one line."""
 MOST_TOLD = 50
 """Documents of one proposal that are told in words."""
 _WHAT = {
@@ -36,6 +48,8 @@ class ProposalRow:
     """One proposal in a list."""
 
     proposal_id: str
+    title: str
+    """In the names that people have."""
     about: str
     what: str
     status: str
@@ -62,6 +76,8 @@ class Spoken:
     """What one run says."""
 
     run_id: str
+    known: bool
+    """Whether the run has a page."""
     worked: bool
     score: float | None
     note: str
@@ -82,6 +98,8 @@ class ProposalPage:
     values: tuple[Value, ...]
     left_out: int
     supports: tuple[Spoken, ...]
+    more_supports: int
+    """Runs that are not shown."""
     decided: When | None
     screen_id: str | None
     open: bool
@@ -106,7 +124,8 @@ def foreseen(knowledge: KnowledgeBase, proposal: Proposal) -> Foreseen:
     except NothingToChange as exc:
         return Foreseen(refused=str(exc))
     except KnowledgeError as exc:
-        return Foreseen(refused=short(str(exc).splitlines()[0], LONGEST))
+        errors = [each.message for each in exc.problems if each.severity is Severity.ERROR]
+        return Foreseen(refused=short("; ".join(errors[:3]) or str(exc).splitlines()[0], LONGEST))
     words = in_words(diff(knowledge, new), knowledge, new)
     told = tuple(
         f"{each.what}: {each.kind.replace('_', ' ')} {plain(each.words)}" for each in words.told[:MOST_TOLD]
@@ -118,17 +137,18 @@ def foreseen(knowledge: KnowledgeBase, proposal: Proposal) -> Foreseen:
     return Foreseen(told or ("nothing: the knowledge says so already",), known[:5])
 
 
-def rows(proposals: Sequence[Proposal], today: date) -> list[ProposalRow]:
+def in_order(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Those that wait first, confirmed ones before others, then the newest."""
     ordered = sorted(proposals, key=lambda each: each.proposed_at, reverse=True)
     ordered.sort(key=lambda each: (each.status != "proposed", not each.confirmed))
-    return [row(each, today) for each in ordered]
+    return ordered
 
 
-def row(proposal: Proposal, today: date) -> ProposalRow:
+def row(proposal: Proposal, today: date, knowledge: KnowledgeBase | None = None) -> ProposalRow:
     """One proposal in a list."""
     return ProposalRow(
         proposal_id=proposal.proposal_id,
+        title=title_of(proposal, knowledge),
         about=proposal.change.about,
         what=_WHAT.get(proposal.change.type, proposal.change.type),
         status="confirmed" if proposal.status == "proposed" and proposal.confirmed else proposal.status,
@@ -140,28 +160,61 @@ def row(proposal: Proposal, today: date) -> ProposalRow:
     )
 
 
-def page(proposal: Proposal, today: date) -> ProposalPage:
-    """All of one proposal."""
+def title_of(proposal: Proposal, knowledge: KnowledgeBase | None) -> str:
+    """What it is about, by the names that people have for screens and elements."""
+    screens = {} if knowledge is None else knowledge.screens
+
+    def name(screen_id: str) -> str:
+        screen = screens.get(screen_id)
+        return f"“{screen.name if screen is not None and screen.name else screen_id}”"
+
+    match proposal.change:
+        case SelectorChange() as change:
+            elements = {} if knowledge is None else knowledge.elements(change.screen_id)
+            found = elements.get(change.element_id)
+            label = change.element_id if found is None else found.label
+            return f"How “{label}” on {name(change.screen_id)} is found"
+        case SignatureChange() as change:
+            return f"How {name(change.screen_id)} is recognised"
+        case ScreenChange() as change:
+            new = "New screen" if change.screen.screen_id not in screens else "Screen"
+            return f"{new} “{change.screen.name or change.screen.screen_id}”"
+        case TransitionChange() as change:
+            return f"Way from {name(change.transition.from_screen)} to {name(change.transition.to_screen)}"
+        case WorkflowChange() as change:
+            return f"Workflow “{change.workflow.name or change.workflow.workflow_id}”"
+
+
+def page(
+    proposal: Proposal,
+    today: date,
+    knowledge: KnowledgeBase | None = None,
+    known_runs: Collection[str] = (),
+) -> ProposalPage:
+    """All of one proposal. `known_runs`: those that have a page."""
     kind = proposal.change.type
-    changes = list(changes_between({kind: proposal.before}, {kind: proposal.change.said}))
+    changes = list(_values(kind, changes_between({kind: proposal.before}, {kind: proposal.change.said})))
     short_before, short_after = _in_short(proposal)
     return ProposalPage(
-        row=row(proposal, today),
+        row=row(proposal, today, knowledge),
         site=proposal.website_id,
         sentence=_sentence(proposal),
         before=short_before,
         after=short_after,
-        values=tuple(
-            Value(
-                each.path.removeprefix(f"$.{kind}").lstrip(".") or kind, _json(each.before), _json(each.after)
-            )
-            for each in changes[:MOST_CHANGES]
-        ),
+        values=tuple(changes[:MOST_CHANGES]),
         left_out=max(0, len(changes) - MOST_CHANGES),
         supports=tuple(
-            Spoken(each.run_id, each.succeeded, each.score, each.note, when(each.at, today))
-            for each in proposal.supports
+            Spoken(
+                each.run_id,
+                each.run_id in known_runs,
+                each.succeeded,
+                each.score,
+                each.note,
+                when(each.at, today),
+            )
+            for each in proposal.supports[:MOST_SPOKEN]
         ),
+        more_supports=max(0, len(proposal.supports) - MOST_SPOKEN),
         decided=None if proposal.decided_at is None else when(proposal.decided_at, today),
         screen_id=proposal.change.screen_id
         if isinstance(proposal.change, SelectorChange | SignatureChange)
@@ -193,5 +246,40 @@ def _in_short(proposal: Proposal) -> tuple[str, str]:
     return selector_text(proposal.before), selector_text(proposal.change.said)
 
 
-def _json(value: Any) -> str:
-    return "" if value is None else short(json.dumps(value, ensure_ascii=False), LONGEST)
+def _values(kind: str, changes: Iterable[Change]) -> Iterator[Value]:
+    """Every value by itself: what is new or gone as a whole is taken apart, so that nobody has to read JSON."""
+    for each in changes:
+        path = each.path.removeprefix(f"$.{kind}").lstrip(".")
+        if each.before is None or each.after is None:
+            for place, said in _apart(path, each.after if each.before is None else each.before):
+                before, after = ("", said) if each.before is None else (said, "")
+                yield Value(place or kind, before, after)
+        else:
+            yield Value(path or kind, _said_as(each.before), _said_as(each.after))
+
+
+def _apart(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    if _is_short(value):
+        yield path, _said_as(value)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _apart(f"{path}.{key}" if path else str(key), each)
+    else:
+        for number, each in enumerate(value):
+            yield from _apart(f"{path}[{number}]", each)
+
+
+def _is_short(value: Any) -> bool:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return len(inner) <= FEW and not any(isinstance(each, Mapping | list) for each in inner)
+
+
+def _said_as(value: Any) -> str:
+    """A value in words: `type: title contains, value: Orders`."""
+    if isinstance(value, Mapping) and _is_short(value):
+        return short(", ".join(f"{key}: {_said_as(each)}" for key, each in value.items()), LONGEST)
+    if isinstance(value, list) and value and _is_short(value):
+        return short(", ".join(map(_said_as, value)), LONGEST)
+    if isinstance(value, str) and value:
+        return short(value, LONGEST)
+    return short(json.dumps(value, ensure_ascii=False), LONGEST)

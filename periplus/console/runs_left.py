@@ -133,18 +133,24 @@ def verdict_of(artifacts: Sequence[Artifact], run_id: str) -> tuple[VerdictRepor
     return None
 
 
-def picture(folder: Path, name: str | None) -> Picture | None:
-    """A picture that a report in this folder names; None where there is none, or it leads elsewhere."""
-    if name is None:
-        return None
+def picture_file(folder: Path, name: str) -> Path | None:
+    """The file that a report in this folder names; None where there is none, or it leads elsewhere."""
     try:
         path = (folder / name).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file():
-            return None
-        if path.stat().st_size > MOST_PICTURE_BYTES:
-            return None
-        content = path.read_bytes()
+        fits = path.is_relative_to(folder.resolve()) and path.is_file()
+        return path if fits and path.stat().st_size <= MOST_PICTURE_BYTES else None
     except (OSError, ValueError):
+        return None
+
+
+def picture(folder: Path, name: str | None) -> Picture | None:
+    """A picture that a report in this folder names; None where there is none, or it leads elsewhere."""
+    path = None if name is None else picture_file(folder, name)
+    if path is None:
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError:
         return None
     kind = next((kind for first, kind in _PICTURES.items() if content.startswith(first)), None)
     return None if kind is None else Picture(content, kind)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from agent.run_log import digest_of
 from agent.verifying.reporting.verdicts import write_verdict
 from kb_schema.answers import Cause, Explanation
-from kb_schema.proposals import Proposal, SelectorChange, Support
+from kb_schema.proposals import Proposal, ScreenChange, SelectorChange, Support
 from kb_schema.runs import Artifact, RunStatus, StoredRun, StoredStep
+from kb_schema.screens import Screen
 from kb_schema.selectors import Selector
 from kb_schema.storage import StoredEvent
 from kb_schema.traces import ExecutionTrace, TraceActionResult, TraceStep
@@ -408,9 +409,10 @@ def _proposal(number, **more):
 
 def test_proposals_that_can_be_accepted_at_once_come_first_and_decided_ones_last():
     three = tuple(Support(run_id=f"r{number}", at=NOON) for number in range(3))
-    found = proposals_views.rows(
-        [_proposal(1, status="rejected"), _proposal(2), _proposal(3, supports=three), _proposal(4)], TODAY
+    ordered = proposals_views.in_order(
+        [_proposal(1, status="rejected"), _proposal(2), _proposal(3, supports=three), _proposal(4)]
     )
+    found = [proposals_views.row(each, TODAY) for each in ordered]
     assert [each.proposal_id for each in found] == ["p3", "p4", "p2", "p1"]
     assert [each.status for each in found] == ["confirmed", "proposed", "proposed", "rejected"]
     assert found[1].said == "waits for a decision; 3 more runs would confirm it"
@@ -420,10 +422,30 @@ def test_a_proposal_shows_every_value_that_would_change():
     page = proposals_views.page(_proposal(1, before={"strategies": [{"type": "id", "value": "old"}]}), TODAY)
     assert (page.before, page.after) == ("id old", "id new")
     assert [(each.path, each.before, each.after) for each in page.values] == [
-        ("strategies[0].value", '"old"', '"new"')
+        ("strategies[0].value", "old", "new")
     ]
     assert page.sentence == "It would change the selector of cart.e1: 0 runs worked with it, none failed."
-    assert "would add" in proposals_views.page(_proposal(1), TODAY).sentence
+    assert page.row.title == "How “e1” on “cart” is found"
+    added = proposals_views.page(_proposal(1), TODAY)
+    assert "would add" in added.sentence
+    assert [(each.path, each.after) for each in added.values] == [("strategies[0]", "type: id, value: new")]
+
+
+def test_what_is_proposed_as_a_whole_is_taken_apart_instead_of_being_shown_as_json():
+    screen = Screen.model_validate({
+        "type": "screen", "screen_id": "history", "name": "Change history", "url_patterns": ["^/history$"],
+        "state_signature": {"primary_indicators": [{"type": "title_contains", "value": "History"}]},
+        "ui_elements": [{"element_id": "save", "type": "button", "selector": "#save"}],
+    })  # fmt: skip
+    change = ScreenChange(type="screen", screen=screen)
+    page = proposals_views.page(_proposal(1, change=change), TODAY)
+    assert page.row.title == "New screen “Change history”"
+    said = {each.path: each.after for each in page.values}
+    assert said["name"] == "Change history"
+    assert said["url_patterns"] == "^/history$"
+    indicator = said["state_signature.primary_indicators[0]"]
+    assert indicator.startswith("type: title_contains, value: History")
+    assert not any(each.startswith(("{", "[")) for each in said.values())
 
 
 def test_requirements_stand_as_their_newest_run_says_and_failing_ones_come_first():
