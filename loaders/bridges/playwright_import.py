@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,15 +18,8 @@ from kb_schema.values import InputSpec, IoSpec
 from kb_schema.websites import Website
 from loaders.bridges.imported import Draft, Unreadable, draft, local_id, web_address
 from loaders.bridges.playwright_locators import CannotSay, selector_of
-from loaders.bridges.playwright_source import (
-    PageClass,
-    Source,
-    Step,
-    Test,
-    read_source,
-    returned,
-    steps_of_method,
-)
+from loaders.bridges.playwright_source import PageClass, Source, Step, Test
+from loaders.bridges.playwright_steps import read_source, returned, steps_of_method
 from loaders.bridges.sitemaps import pattern_of
 from loaders.escaping import one_line
 from loaders.recordings.imported import names_a_secret
@@ -68,8 +61,11 @@ def looks_like_playwright(raw: bytes) -> bool:
 
 def read_playwright(place: Path, website_id: str, base_url: str | None = None) -> Draft:
     """What a file or folder says of a website. Raises `Unreadable`, `KnowledgeError`."""
-    source = read_source(python_files(place))
-    return _Making(source, website_id, base_url).draft(place)
+    try:
+        source = read_source(python_files(place))
+        return _Making(source, website_id, base_url).draft(place)
+    except RecursionError as exc:
+        raise Unreadable(place, "nests expressions too deeply to be read") from exc
 
 
 class _Making:
@@ -81,8 +77,8 @@ class _Making:
             self._notes.append("no absolute address is in it: correct `base_url` in website.yaml")
         self._screens: dict[str, str] = {}
         """Class -> screen id."""
-        self._elements: dict[str, set[str]] = {}
-        """Screen id -> element ids."""
+        self._elements: dict[str, dict[str, str]] = {}
+        """Class -> what its source calls an element -> the element's id."""
 
     def draft(self, place: Path) -> Draft:
         documents: list[Document] = []
@@ -119,13 +115,13 @@ class _Making:
 
     def _screen(self, own: PageClass) -> Screen | None:
         elements = tuple(self._ui_elements(own))
-        is_base = any(own.name in each.bases for each in self._source.classes.values())
-        if own.address is None and (is_base or not elements):
+        others = self._source.classes.values()
+        is_shared = any(own.name in (*each.bases, *each.parts.values()) for each in others)
+        if own.address is None and (is_shared or not elements):
             return None
         plain = own.name.removesuffix("Page").removesuffix("PageObject") or own.name
         screen_id = local_id(plain, "screen", self._screens.values())
         self._screens[own.name] = screen_id
-        self._elements[screen_id] = {each.element_id for each in elements}
         url = None if own.address is None else self._address(own.address)
         return Screen(
             screen_id=screen_id,
@@ -138,16 +134,18 @@ class _Making:
         )
 
     def _ui_elements(self, own: PageClass) -> Iterator[UIElement]:
-        for name, expression in self._source.elements(own).items():
+        named = self._elements[own.name] = {}
+        for name, (_, expression) in self._source.all_elements(own).items():
             try:
                 selector = selector_of(expression)
             except CannotSay as exc:
                 self._notes.append(f"{own.file.name}, {own.name}.{name}: {exc.reason}; left out")
                 continue
+            named[name] = _element_id(name, named.values())
             kind = _kind(expression)
             action = _ACTIONS.get(kind, "get_screen_content")
             yield UIElement(
-                element_id=name.strip("_") or "element",
+                element_id=named[name],
                 type=kind,
                 selector=selector,
                 affordances=(Affordance(action_type=action),),
@@ -157,16 +155,16 @@ class _Making:
     def _ways(self, own: PageClass) -> Iterator[Transition]:
         """Methods that end on another screen by a last click on a known element."""
         screen_id = self._screens[own.name]
-        known = self._source.elements(own)
+        known = self._source.all_elements(own)
         for name, method in own.methods.items():
             target = returned(self._source, own, method)
             to_screen = None if target is None else self._screens.get(target.name)
             if to_screen is None or to_screen == screen_id:
                 continue
             acts = [step for step in steps_of_method(self._source, own, name) if step.action != "goto"]
-            last = next((each for each in known if acts and known[each] == acts[-1].target), None)
-            element_id = None if last is None else last.strip("_")
-            if acts and acts[-1].action == "click" and element_id in self._elements[screen_id]:
+            last = next((each for each in known if acts and known[each][1] == acts[-1].target), None)
+            element_id = None if last is None else self._elements[own.name].get(last)
+            if acts and acts[-1].action == "click" and element_id is not None:
                 yield Transition(
                     transition_id=local_id(f"{screen_id} {name}", "way"),
                     from_screen=screen_id,
@@ -230,6 +228,12 @@ class _Making:
         name = name if name[0].isalpha() else f"value_{name}"
         inputs.setdefault(name, InputSpec(name=name, secret=secret))
         return f"{{{name}}}"
+
+
+def _element_id(name: str, taken: Collection[str]) -> str:
+    """What the source calls it, where that can be an id; else as near as can be."""
+    plain = name.strip("_").replace(".", "_")
+    return plain if plain.isascii() and plain and plain not in taken else local_id(plain, "element", taken)
 
 
 def _kind(expression: Expression) -> str:

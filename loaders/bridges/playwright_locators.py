@@ -19,6 +19,8 @@ _NAMED = {"get_by_label": "label", "get_by_placeholder": "placeholder"}
 _ATTRIBUTES = {"get_by_title": "title", "get_by_alt_text": "alt"}
 _XPATH = re.compile(r"^(?:xpath=|\(*//|\.\.)")
 _ENGINE = re.compile(r"^[a-z_:-]+=")
+_SPECIAL = re.compile(r"[\\^$.|?*+(){}\[\]]")
+"""What makes a pattern more than a text."""
 
 
 # -- selectors as locators -----------------------------------------------------------------------------
@@ -102,7 +104,7 @@ def selector_of(expression: Expression) -> Selector:
 
     Raises `CannotSay` where too little would be left to find one element by.
     """
-    frame, links = _frame(expression)
+    frame, links = _frame(tuple(map(_without_patterns, expression)))
     if not links:
         raise CannotSay("it names no element")
     css = _joined_css(links)
@@ -111,6 +113,8 @@ def selector_of(expression: Expression) -> Selector:
             return Selector(strategies=(ValueStrategy(type="css", value=css),), frame=frame)
         strategy = _strategy(links[-1])
         if len(links) > 1:
+            if links[-1].method == "get_by_role" and isinstance(strategy, SemanticStrategy):
+                raise CannotSay("it is told from others of its role by what it is in only")
             within = [f"{link.method}({', '.join(map(str, link.arguments))})"[:200] for link in links[:-1]]
             strategy = strategy.model_copy(update={"meta": {"within": [*within]}})
         return Selector(strategies=(strategy,), frame=frame)
@@ -126,11 +130,13 @@ def _frame(expression: Expression) -> tuple[str | None, Expression]:
 
 def _joined_css(links: Expression) -> str | None:
     """Locators of CSS within each other are one CSS selector; None where one of them is none."""
-    parts = [_plain_css(link) for link in links]
+    parts = [_plain_css(link, among=len(links)) for link in links]
     return None if any(part is None for part in parts) else " ".join(part for part in parts if part)
 
 
-def _plain_css(link: LocatorLink) -> str | None:
+def _plain_css(link: LocatorLink, *, among: int) -> str | None:
+    if link.method == "get_by_test_id" and among > 1:
+        return f"[data-testid={css_string(_text(link))}]"
     if link.method != "locator" or link.keywords or len(link.arguments) != 1:
         return None
     value = link.arguments[0]
@@ -161,6 +167,27 @@ def _strategy(link: LocatorLink) -> Strategy:
         case "locator":
             return _located(link)
     raise CannotSay(f"`{link.method}` depends on what else is on the page")
+
+
+def _without_patterns(link: LocatorLink) -> LocatorLink:
+    """The call with patterns that only say a text as that text: `re.compile("sign in", re.I)` is `"sign in"`, as
+    Playwright compares texts without case and in part; `^Save$` is the whole text.
+    """
+    where = "name" if link.method == "get_by_role" else None
+    given = link.keywords.get("name") if where else next(iter(link.arguments), None)
+    if not isinstance(given, dict) or link.method in ("locator", "get_by_test_id"):
+        return link
+    pattern = str(given.get("regex", ""))
+    inner = pattern.removeprefix("^").removesuffix("$")
+    whole = pattern == f"^{inner}$" and not given.get("flags")
+    text = re.sub(r"\\([^A-Za-z0-9])", r"\1", inner)
+    if not inner or _SPECIAL.search(re.sub(r"\\[^A-Za-z0-9]", "", inner)) or (inner != pattern and not whole):
+        return link
+    exact: dict[str, JsonValue] = {"exact": True} if whole else {}
+    said = {key: each for key, each in link.keywords.items() if key not in ("exact", "name")} | exact
+    if where:
+        return link.model_copy(update={"keywords": {**said, "name": text}})
+    return link.model_copy(update={"arguments": (text, *link.arguments[1:]), "keywords": said})
 
 
 def _role_strategy(link: LocatorLink, *, exact: bool) -> Strategy:

@@ -20,7 +20,7 @@ from loaders.bridges.imported import Unreadable
 from loaders.bridges.openapi import as_draft, hinted, read_openapi
 from loaders.bridges.page_objects import page_objects
 from loaders.bridges.playwright_import import read_playwright
-from loaders.bridges.playwright_source import read_source
+from loaders.bridges.playwright_steps import read_source
 from loaders.bridges.sitemaps import addresses, pattern_of, read_sitemap
 from tests.loaders.bridges.hostile import NASTY
 
@@ -336,6 +336,144 @@ def test_a_test_becomes_a_task_without_secrets_and_says_what_it_left_out(suite):
     notes = "\n".join(made.notes)
     for told in ("a branch or loop", "`nth` depends on what else", "an address of another website"):
         assert told in notes
+
+
+USUAL = {
+    "constants.py": 'BASE = "https://shop.example"\nPATHS = "/account"\n',
+    "pages.py": """
+import re
+from dataclasses import dataclass
+from playwright.async_api import Locator, Page
+from constants import BASE, PATHS
+
+class LoginPage(BasePage):
+    URL = f"{BASE}{PATHS}/login"
+    EMAIL = "#email"
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page)
+        self.header = Header(page)
+        self.submit: Locator = self.form.get_by_role("button", name=re.compile("sign in", re.I))
+        self.remember = page.get_by_label(re.compile(r"^Remember me\\?$"))
+        self.either = page.get_by_role("button", name=re.compile("yes|no"))
+        self._go = page.get_by_test_id("nav").get_by_test_id("go")
+        self.go = page.get_by_test_id("go")
+        self.größe = page.get_by_test_id("size")
+
+    @property
+    def email(self) -> Locator:
+        return self.page.locator(self.EMAIL)
+
+    async def open(self):
+        await self.page.goto(self.URL)
+
+    async def login(self, email: str) -> "HomePage":
+        await self.email.fill(email)
+        await self.submit.click()
+        return HomePage(self.page)
+
+class BasePage:
+    def __init__(self, page):
+        self.page = page
+        self.form = page.locator("form")
+
+class Header:
+    def __init__(self, page):
+        self.cart = page.get_by_test_id("cart")
+
+class HomePage(BasePage):
+    PATH = BASE + "/home"
+    def __init__(self, page):
+        super().__init__(page)
+        self.header = Header(page)
+        self.title = page.get_by_role("heading", name="Home")
+""",
+    "test_usual.py": """
+import pytest
+from pages import LoginPage
+
+@pytest.fixture
+async def opened(page) -> LoginPage:
+    login = LoginPage(page)
+    await login.open()
+    return login
+
+class TestUsual:
+    def login(self, page):
+        page.goto("/nowhere")
+
+    async def test_sign_in(self, opened):
+        home = await opened.login("me@shop.example")
+        await home.header.cart.click()
+""",
+    "recorded.py": """
+from playwright.sync_api import Playwright, sync_playwright
+
+def run(playwright: Playwright) -> None:
+    browser = playwright.chromium.launch(headless=False)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto("https://shop.example/")
+    page.get_by_role("textbox", name="Password").fill("s3cret")
+    context.close()
+
+with sync_playwright() as playwright:
+    run(playwright)
+""",
+}
+
+
+def test_a_suite_as_people_write_it_is_read_with_its_fixtures_constants_parts_and_patterns(tmp_path):
+    for name, source in USUAL.items():
+        (tmp_path / name).write_text(source)
+    made = read_playwright(tmp_path, "shop")
+    screens = made.knowledge.screens
+    assert {name: each.url for name, each in screens.items()} == {
+        "login": "https://shop.example/account/login", "home": "https://shop.example/home",
+    }  # fmt: skip
+    found = {
+        key: each.selector.to_json()["strategies"][0]
+        for key, each in made.knowledge.elements("login").items()
+    }
+    assert found["submit"] == {
+        "type": "role_name", "role": "button", "name": "sign in", "meta": {"within": ["locator(form)"]},
+    }  # fmt: skip
+    assert found["remember"] == {"type": "label", "name": "Remember me?", "exact": True}
+    assert found["go"]["value"] == '[data-testid="nav"] [data-testid="go"]'
+    assert {"header_cart", "go_2", "gr_e", "email"} <= set(found)
+    assert "either" not in found
+    assert any("its name is a pattern" in each for each in made.notes)
+    (way,) = made.knowledge.by_kind["transition"].values()
+    assert (way.from_screen, way.to_screen, way.triggered_by.target) == ("login", "home", "submit")
+    done = {
+        name: [(each.action.canonical_type, each.action.url or each.action.value) for each in task.steps]
+        for name, task in made.knowledge.tasks.items()
+    }
+    assert done == {
+        "sign_in": [("navigate", "https://shop.example/account/login"), ("fill", "me@shop.example"),
+                    ("click", None), ("click", None)],
+        "recorded": [("navigate", "https://shop.example/"), ("fill", "{password}")],
+    }  # fmt: skip
+
+
+@pytest.mark.timeout(20)
+def test_methods_that_call_each_other_very_often_are_read_up_to_a_bound(tmp_path):
+    methods = "".join(
+        f"  def m{n}(self):\n" + f"    self.m{n + 1}()\n" * 300 + "    self.go.click()\n" for n in range(4)
+    )
+    (tmp_path / "test_a.py").write_text(
+        "class P:\n  def __init__(self, page):\n    self.go = page.get_by_test_id('go')\n"
+        f"{methods}def test_a(page):\n  P(page).m0()\n"
+    )
+    made = read_playwright(tmp_path, "shop")
+    assert len(made.knowledge.tasks["a"].steps) <= 500
+    assert any("what comes after 500 statements" in each for each in made.notes)
+
+
+def test_a_chain_without_end_is_refused(tmp_path):
+    (tmp_path / "test_a.py").write_text(f"def test_a(page):\n  page{'.locator(1)' * 700}.click()\n")
+    with pytest.raises(Unreadable, match=r"too deeply|no Python that can be read"):
+        read_playwright(tmp_path, "shop")
 
 
 def test_what_was_exported_as_page_objects_comes_back(tmp_path):
