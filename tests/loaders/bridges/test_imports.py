@@ -471,7 +471,7 @@ def test_methods_that_call_each_other_very_often_are_read_up_to_a_bound(tmp_path
 
 
 def test_a_chain_without_end_is_refused(tmp_path):
-    (tmp_path / "test_a.py").write_text(f"def test_a(page):\n  page{'.locator(1)' * 700}.click()\n")
+    (tmp_path / "test_a.py").write_text(f"def test_a(page):\n  page{'.locator(1)' * 1_200}.click()\n")
     with pytest.raises(Unreadable, match=r"too deeply|no Python that can be read"):
         read_playwright(tmp_path, "shop")
 
