@@ -5,8 +5,10 @@ Links are made and shown by `periplus.service.visiting`; a link can be read once
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Path, Request
@@ -14,6 +16,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from kb_schema.presentation import PresentationFlow
 from mcp_server.errors import DeskError
+from periplus.console.runs_left import has_film
+from periplus.console.runs_listing import RunRow, row_of
+from periplus.console.runs_words import MARKS
 from periplus.console.shell import ConsoleParts, TheParts, person, render, requires
 from periplus.console.telling import duration
 from periplus.errors import UserError
@@ -24,6 +29,9 @@ from periplus.service.visiting.routes import PREFIX
 from periplus.service.visiting.visit import NotNow, Visit
 
 MOST_SITES = 200
+MOST_PAST = 12
+LOOKED_AT = 500
+"""Of the newest runs, among which those of demos are."""
 _LANGUAGE = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*)?$"
 
 router = APIRouter()
@@ -51,12 +59,23 @@ class VisitRow:
     visit_id: str
     label: str
     site: str
+    flow_id: str
     flow: str
+    """What people call it."""
     state: str
     ended: str
     shows: int
     watched_by: int
     run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A demo that was shown, newest first."""
+
+    run: RunRow
+    film: bool
+    """Whether it left one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +143,23 @@ def _visits(parts: ConsoleParts) -> Visits:
 async def _page(request: Request, parts: ConsoleParts, made: Made | None = None) -> Response:
     flows, away = await _flows(parts)
     return render(
-        request, "demos.html.j2", flows=flows, away=away, made=made,
+        request, "demos.html.j2", flows=flows, away=away, made=made, past=await _past(parts, flows), marks=MARKS,
         visits=[visit_row(each) for each in reversed(parts.visits.all())] if parts.visits else [],
         may_start=parts.visits is not None and person(request).may("operate"), shown=parts.visits is not None,
     )  # fmt: skip
+
+
+async def _past(parts: ConsoleParts, flows: Sequence[FlowRow]) -> list[Past]:
+    """Demos that were shown, on a screen or to visitors."""
+    newest = await parts.runs.runs(limit=LOOKED_AT)
+    shown = [run for run in newest if run.kind == "demo"][:MOST_PAST]
+    names = {(flow.site, flow.flow_id): flow.name for flow in flows}
+    left = await asyncio.gather(*(parts.runs.artifacts(run.run_id) for run in shown))
+    today = datetime.now(UTC).date()
+    return [
+        Past(row_of(run, today, name=names.get((run.website_id, run.subject), "")), has_film(artifacts))
+        for run, artifacts in zip(shown, left, strict=True)
+    ]
 
 
 async def _flows(parts: ConsoleParts) -> tuple[list[FlowRow], list[str]]:
@@ -167,6 +199,7 @@ def visit_row(visit: Visit) -> VisitRow:
         visit.label,
         visit.wish.website,
         visit.wish.flow,
+        visit.flow.name or visit.wish.flow,
         visit.state,
         visit.ended or "",
         visit.shows,

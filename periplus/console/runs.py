@@ -24,7 +24,7 @@ from kb_store import StoreError
 from kb_store.runs import RunStore
 from mcp_server.errors import DeskError
 from periplus.console import runs_left
-from periplus.console.runs_left import KeptTrace
+from periplus.console.runs_left import Film, KeptTrace
 from periplus.console.runs_listing import LOOKED_AT, Choice, chosen, on_page, runs_page
 from periplus.console.runs_views import Recorded, run_page, subject_name
 from periplus.console.runs_why import explained, why
@@ -51,6 +51,11 @@ PLAIN = (
 )
 """Before a page whose own styles are not there: signs that they would make small are not page-high."""
 _KEPT = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
+_OF_A_FILM = {
+    **_KEPT,
+    "Content-Security-Policy": "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 router = APIRouter()
@@ -63,6 +68,7 @@ class OnDisk:
 
     trace: KeptTrace | None = None
     verdict: VerdictReport | None = None
+    film: Film | None = None
 
 
 @router.get("/runs")
@@ -115,7 +121,9 @@ async def run(request: Request, parts: TheParts, run_id: RunId) -> Response:
     standing = await parts.queue.where_at_all(found) if shown.outcome == "open" else None
     answer = why(shown, found, explanation, root, note, known.knowledge, standing)
     may_stop = parts.queue.where(run_id) in ("queued", "running") and person(request).may("operate")
-    response = render(request, "run.html.j2", run=shown, why=answer, marks=MARKS, may_stop=may_stop)
+    response = render(
+        request, "run.html.j2", run=shown, why=answer, marks=MARKS, may_stop=may_stop, film=left.film
+    )
     response.headers["Content-Security-Policy"] = FRAMED
     return response
 
@@ -142,6 +150,26 @@ async def picture(parts: TheParts, run_id: RunId, number: Annotated[int, Path(ge
             404, "not_found", f"there is no picture of step {number} of run {run_id!r} (any more)"
         )
     return Response(shot.content, media_type=shot.media_type, headers=_KEPT)
+
+
+@router.get("/runs/{run_id}/film")
+async def film(parts: TheParts, run_id: RunId) -> Response:
+    """The film of a demo, also a piece of it at a time: so one may jump to any place in it."""
+    kept = await _film(parts, run_id)
+    return FileResponse(kept.path, media_type=kept.media_type, headers=_OF_A_FILM)
+
+
+@router.get("/runs/{run_id}/film/{part}")
+async def part_of_film(parts: TheParts, run_id: RunId, part: Literal["captions", "poster"]) -> Response:
+    """What is said in it, as WebVTT; or its picture."""
+    kept = await _film(parts, run_id)
+    if part == "captions" and kept.captions is not None:
+        return FileResponse(kept.captions, media_type="text/vtt", headers=_OF_A_FILM)
+    if part == "poster" and kept.poster is not None:
+        shot = await asyncio.to_thread(runs_left.picture, kept.poster.parent, kept.poster.name)
+        if shot is not None:
+            return Response(shot.content, media_type=shot.media_type, headers=_KEPT)
+    raise ApiProblem(404, "not_found", f"the film of run {run_id!r} has no {part} (any more)")
 
 
 @router.get("/runs/{run_id}/pages/{number}/{side}")
@@ -239,11 +267,21 @@ async def _sites(parts: ConsoleParts) -> Sequence[str]:
         return ()
 
 
+async def _film(parts: ConsoleParts, run_id: str) -> Film:
+    artifacts = await parts.runs.artifacts((await find(parts.runs, run_id)).run_id)
+    kept = await asyncio.to_thread(runs_left.film_of, artifacts)
+    if kept is None:
+        raise ApiProblem(404, "not_found", f"run {run_id!r} has no film (any more)")
+    return kept
+
+
 async def _recorded(parts: ConsoleParts, run: StoredRun) -> tuple[Recorded, OnDisk]:
     artifacts = await parts.runs.artifacts(run.run_id)
     left = await asyncio.to_thread(
         lambda: OnDisk(
-            runs_left.trace_of(artifacts), (runs_left.verdict_of(artifacts, run.run_id) or (None,))[0]
+            runs_left.trace_of(artifacts),
+            (runs_left.verdict_of(artifacts, run.run_id) or (None,))[0],
+            runs_left.film_of(artifacts),
         )
     )
     try:

@@ -8,6 +8,7 @@ verification have no record of their own: the verdict that names them has, and t
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,8 +28,13 @@ MOST_BYTES = 200_000_000
 MOST_FILES = 20_000
 """In one folder."""
 MOST_PICTURE_BYTES = 20_000_000
-TRACE, VERDICT = "trace", "verdict_report"
+TRACE, VERDICT, FILM, CAPTIONS, POSTER = "trace", "verdict_report", "film", "captions", "picture"
 """Types of artifacts."""
+MOST_CAPTIONS_BYTES = 2_000_000
+MOST_KNOWN = 500
+"""Files whose hashes are held: a film is asked for piece by piece."""
+SETTLED_S = 2.0
+"""A file that was written to less long ago is hashed anew: its times do not tell a change from the next yet."""
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 """First bytes of a picture -> what it is; what else calls itself a picture is none."""
 
@@ -47,12 +53,29 @@ def found(artifact: Artifact) -> Path | None:
         return None
     path = Path(artifact.file_path)
     try:
-        seen = digest_of(path) if _as_big(path, artifact.size_bytes) else None
+        fits = _as_big(path, artifact.size_bytes) and _hash(path) == artifact.file_hash
+        return path.resolve() if fits else None
     except OSError:
         return None
-    if seen is None or seen[1:] != (artifact.file_hash, artifact.size_bytes):
+
+
+_known: dict[tuple[int, ...], str] = {}
+
+
+def _hash(path: Path) -> str | None:
+    """SHA-256 of a file or folder. Of a file that nobody touched since it is not reckoned again."""
+    stat = path.stat()
+    key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    if path.is_file() and key in _known:
+        return _known[key]
+    seen = digest_of(path)
+    if seen is None:
         return None
-    return Path(seen[0]).resolve()
+    if path.is_file() and time.time() - max(stat.st_mtime, stat.st_ctime) > SETTLED_S:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[key] = seen[1]
+    return seen[1]
 
 
 def _as_big(path: Path, wanted: int) -> bool:
@@ -154,3 +177,66 @@ def picture(folder: Path, name: str | None) -> Picture | None:
         return None
     kind = next((kind for first, kind in _PICTURES.items() if content.startswith(first)), None)
     return None if kind is None else Picture(content, kind)
+
+
+# -- films -----------------------------------------------------------------------------------------
+
+_FILMS = {"video/mp4": (4, b"ftyp"), "video/webm": (0, b"\x1a\x45\xdf\xa3")}
+"""What a film is -> where its bytes say so, and what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """A film that a run left, and what goes with it."""
+
+    path: Path
+    media_type: str
+    captions: Path | None
+    """As WebVTT."""
+    poster: Path | None
+
+
+def film_of(artifacts: Sequence[Artifact]) -> Film | None:
+    """The film of a run, the one with sound where there are two; None where there is none any more."""
+    films = sorted((each for each in artifacts if each.artifact_type == FILM), key=_silent)
+    for each in films:
+        path = found(each)
+        kind = None if path is None or not path.is_file() else _kind_of_film(path)
+        if path is not None and kind is not None:
+            return Film(path, kind, _captions(artifacts), _poster(artifacts))
+    return None
+
+
+def has_film(artifacts: Sequence[Artifact]) -> bool:
+    """Whether a run noted that it left one; nothing is looked at."""
+    return any(each.artifact_type == FILM for each in artifacts)
+
+
+def _silent(artifact: Artifact) -> tuple[bool, str]:
+    return "silent" in artifact.name, artifact.name
+
+
+def _kind_of_film(path: Path) -> str | None:
+    with path.open("rb") as file:
+        head = file.read(16)
+    return next((kind for kind, (at, said) in _FILMS.items() if head[at:].startswith(said)), None)
+
+
+def _captions(artifacts: Sequence[Artifact]) -> Path | None:
+    for each in artifacts:
+        path = (
+            found(each) if each.artifact_type == CAPTIONS and each.size_bytes <= MOST_CAPTIONS_BYTES else None
+        )
+        if path is not None and path.is_file():
+            with path.open("rb") as file:
+                if file.read(16).removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):
+                    return path
+    return None
+
+
+def _poster(artifacts: Sequence[Artifact]) -> Path | None:
+    for each in artifacts:
+        path = found(each) if each.artifact_type == POSTER else None
+        if path is not None and path.is_file() and picture(path.parent, path.name) is not None:
+            return path
+    return None
