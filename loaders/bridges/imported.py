@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +39,11 @@ def draft(documents: list[Document], notes: list[str]) -> Draft:
 def local_id(words: str, otherwise: str, taken: Container[str] = ()) -> str:
     """An id made of what something is called.
 
-    >>> local_id("Agent Name *", "element"), local_id("/", "page", {"page"})
-    ('agent_name', 'page_2')
+    >>> local_id("Agent Name *", "element"), local_id("/", "page", {"page"}), local_id("Größe", "element")
+    ('agent_name', 'page_2', 'grosse')
     """
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", words)
+    ascii_only = unicodedata.normalize("NFKD", words.replace("ß", "ss")).encode("ascii", "ignore").decode()
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ascii_only)
     made = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_").lower()[:80].rstrip("_") or otherwise
     found, number = made, 2
     while found in taken:

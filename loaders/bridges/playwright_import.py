@@ -79,6 +79,7 @@ class _Making:
         """Class -> screen id."""
         self._elements: dict[str, dict[str, str]] = {}
         """Class -> what its source calls an element -> the element's id."""
+        self._ways_made: set[str] = set()
 
     def draft(self, place: Path) -> Draft:
         documents: list[Document] = []
@@ -165,8 +166,10 @@ class _Making:
             last = next((each for each in known if acts and known[each][1] == acts[-1].target), None)
             element_id = None if last is None else self._elements[own.name].get(last)
             if acts and acts[-1].action == "click" and element_id is not None:
+                way_id = local_id(f"{screen_id} {name}", "way", self._ways_made)
+                self._ways_made.add(way_id)
                 yield Transition(
-                    transition_id=local_id(f"{screen_id} {name}", "way"),
+                    transition_id=way_id,
                     from_screen=screen_id,
                     to_screen=to_screen,
                     triggered_by=ActionCall(action_type="click", target=element_id),

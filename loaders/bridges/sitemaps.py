@@ -21,12 +21,13 @@ from kb_schema.websites import Website
 from loaders.bridges.imported import MOST_BYTES, Draft, Unreadable, draft, local_id, read_bytes, web_address
 from loaders.escaping import one_line
 
-MOST_ADDRESSES = 50_000
-"""What the protocol allows one sitemap."""
+MOST_ADDRESSES = 200_000
+"""Of all sitemaps of an index; the protocol allows each 50,000."""
 MOST_SCREENS = 2_000
 MOST_FILES = 500
 MOST_BESIDE = 8
 """Pages below one address before they are taken for items of a list."""
+_MOST_NAMED = 3
 _DEEPEST = 3
 _GZIP = b"\x1f\x8b"
 _DOCTYPE = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -38,25 +39,33 @@ def looks_like_a_sitemap(raw: bytes) -> bool:
     return head.startswith(_GZIP) or b"<urlset" in head or b"<sitemapindex" in head
 
 
-def addresses(file: Path) -> list[str]:
-    """Every address of a sitemap, in order, each once. Raises `Unreadable`."""
+def addresses(file: Path, notes: list[str]) -> list[str]:
+    """Every address of a sitemap, in order, each once; `notes` gets what was left out. Raises `Unreadable`."""
     found: dict[str, None] = {}
-    for address in _addresses(file, file.parent.resolve(), set(), 0):
-        found.setdefault(address)
+    missing: list[str] = []
+    for address in _addresses(file, file.parent.resolve(), set(), 0, missing):
         if len(found) >= MOST_ADDRESSES:
+            notes.append(f"what comes after {MOST_ADDRESSES:,} addresses is left out")
             break
+        found.setdefault(address)
+    if missing:
+        named = ", ".join(one_line(each) for each in missing[:_MOST_NAMED])
+        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        notes.append(f"sitemaps that an index names do not lie beside it: {named}{more}")
     return list(found)
 
 
 def read_sitemap(file: Path, website_id: str) -> Draft:
     """Screens to open, one for each kind of address. Raises `Unreadable`, `KnowledgeError`."""
-    found = addresses(file)
+    notes: list[str] = []
+    found = addresses(file, notes)
     origins = [origin for origin in map(web_address, found) if origin]
     if not origins:
-        raise Unreadable(file, "names no address of a website")
+        raise Unreadable(file, "; ".join(["names no address of a website", *notes]))
     base = origins[0]
     others = sum(origin != base for origin in origins)
-    notes = [f"{others} addresses of other origins than {base} are left out"] if others else []
+    if others:
+        notes.append(f"{others} addresses of other origins than {base} are left out")
     kinds: dict[str, list[str]] = {}
     for address in found:
         if web_address(address) == base:
@@ -67,7 +76,7 @@ def read_sitemap(file: Path, website_id: str) -> Draft:
     taken: set[str] = set()
     screens = []
     for kind, own in list(kinds.items())[:MOST_SCREENS]:
-        name = local_id(kind.replace("*", "item"), "home", taken)
+        name = local_id(unquote(kind).replace("*", "item"), "home" if kind == "/" else "page", taken)
         taken.add(name)
         screens.append(
             Screen(
@@ -85,7 +94,7 @@ def read_sitemap(file: Path, website_id: str) -> Draft:
     return draft([website, *screens], notes)
 
 
-def _addresses(file: Path, home: Path, seen: set[Path], depth: int) -> Iterator[str]:
+def _addresses(file: Path, home: Path, seen: set[Path], depth: int, missing: list[str]) -> Iterator[str]:
     if file.resolve() in seen or len(seen) >= MOST_FILES:
         return
     seen.add(file.resolve())
@@ -102,7 +111,9 @@ def _addresses(file: Path, home: Path, seen: set[Path], depth: int) -> Iterator[
     for place in places:
         beside = home / Path(urlsplit(place).path).name
         if beside.is_file() and beside.resolve().parent == home:
-            yield from _addresses(beside, home, seen, depth + 1)
+            yield from _addresses(beside, home, seen, depth + 1, missing)
+        else:
+            missing.append(beside.name)
 
 
 def _unpacked(file: Path) -> bytes:

@@ -100,7 +100,8 @@ def import_(
     out.print(
         f"[green]wrote[/] {number} files to {escape(str(folder))}: {what}", soft_wrap=True, highlight=False
     )
-    _tell(draft.notes)
+    unused = ("a sitemap says itself where the website is: --base-url is not used",)
+    _tell((*draft.notes, *(unused if base_url and chosen is ImportForm.SITEMAP else ())))
     out.print(
         f"[dim]look at it, then: periplus kb load {escape(str(folder))}[/]", soft_wrap=True, highlight=False
     )

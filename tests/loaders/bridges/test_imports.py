@@ -99,6 +99,32 @@ def test_a_pattern_of_any_path_holds_for_that_path(part):
     assert compile_pattern(pattern_of(f"/x/{part}")).search(f"/x/{part}?q")
 
 
+def test_what_an_index_names_and_is_not_there_is_told(tmp_path, monkeypatch):
+    index = tmp_path / "index.xml"
+    index.write_text(
+        "<sitemapindex>" + "".join(f"<sitemap><loc>https://x.example/{each}.xml</loc></sitemap>"
+                                   for each in ("a", "gone")) + "</sitemapindex>"
+    )  # fmt: skip
+    with pytest.raises(Unreadable, match=r"names no address.*beside it: a\.xml, gone\.xml"):
+        read_sitemap(index, "x")
+    (tmp_path / "a.xml").write_text(
+        "<urlset>"
+        + "".join(f"<url><loc>https://x.example/{each}</loc></url>" for each in "pqrs")
+        + "</urlset>"
+    )
+    monkeypatch.setattr("loaders.bridges.sitemaps.MOST_ADDRESSES", 3)
+    made = read_sitemap(index, "x")
+    assert set(made.knowledge.screens) == {"p", "q", "r"}
+    assert made.notes[0] == "what comes after 3 addresses is left out"
+
+
+def test_screens_of_a_sitemap_are_named_in_letters_and_only_the_first_page_is_home(tmp_path):
+    (tmp_path / "map.txt").write_text(
+        "https://x.example/caf%C3%A9\nhttps://x.example/日本\nhttps://x.example/\n"
+    )
+    assert set(read_sitemap(tmp_path / "map.txt", "x").knowledge.screens) == {"cafe", "page", "home"}
+
+
 # -- OpenAPI -------------------------------------------------------------------------------------------
 
 API = {
@@ -440,7 +466,7 @@ def test_a_suite_as_people_write_it_is_read_with_its_fixtures_constants_parts_an
     }  # fmt: skip
     assert found["remember"] == {"type": "label", "name": "Remember me?", "exact": True}
     assert found["go"]["value"] == '[data-testid="nav"] [data-testid="go"]'
-    assert {"header_cart", "go_2", "gr_e", "email"} <= set(found)
+    assert {"header_cart", "go_2", "grosse", "email"} <= set(found)
     assert "either" not in found
     assert any("its name is a pattern" in each for each in made.notes)
     (way,) = made.knowledge.by_kind["transition"].values()
@@ -454,6 +480,16 @@ def test_a_suite_as_people_write_it_is_read_with_its_fixtures_constants_parts_an
                     ("click", None), ("click", None)],
         "recorded": [("navigate", "https://shop.example/"), ("fill", "{password}")],
     }  # fmt: skip
+
+
+def test_two_ways_whose_names_run_into_each_other_are_two(tmp_path):
+    classes = "".join(
+        f"class {name}:\n  URL = '/{name}'\n  def __init__(self, page):\n    self.go = page.get_by_text('go')\n"
+        f"  def {method}(self):\n    self.go.click()\n    return End()\n"
+        for name, method in (("A", "b_c"), ("AB", "c"), ("A_b", "c"))
+    )
+    (tmp_path / "p.py").write_text(f"{classes}class End:\n  URL = '/end'\n")
+    assert len(read_playwright(tmp_path, "x").knowledge.by_kind["transition"]) == 3
 
 
 @pytest.mark.timeout(20)
