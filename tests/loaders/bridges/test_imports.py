@@ -67,7 +67,7 @@ def test_an_index_is_followed_to_packed_and_plain_files_beside_it_and_nowhere_el
     (home / "link.xml").symlink_to(tmp_path / "secret.xml")
     names = ["/maps/a.xml.gz", "/b.txt", "/../secret.xml", "/link.xml", "/index.xml", "/gone.xml"]
     (home / "index.xml").write_text(sitemap(*names, index=True))
-    assert addresses(home / "index.xml") == [f"{SITE}/{each}" for each in "abc"]
+    assert addresses(home / "index.xml", []) == [f"{SITE}/{each}" for each in "abc"]
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>'
