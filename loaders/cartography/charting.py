@@ -19,7 +19,7 @@ from loaders.cartography.controls import Control, Key, controls_of
 from loaders.cartography.elements import element_of
 from loaders.cartography.groups import Groups, groups_of, memberships_of
 from loaders.cartography.layouts import Layout, layouts_of
-from loaders.cartography.looks import Look, Seen, looks_of
+from loaders.cartography.looks import OUTSIDE, Look, Seen, looks_of
 from loaders.cartography.moves import Moves, Placed
 from loaders.cartography.overlays import overlays_of
 from loaders.cartography.rows import Rows
@@ -160,9 +160,12 @@ class _Charting:
         asked = self._exploration
         screen_of = {page: screen.screen_id for screen in screens for page in screen.page_ids}
         starts = [
-            each.url for each in screens if each.url is not None and any(e.page.start for e in each.looks)
+            each.url
+            for each in screens
+            if each.url is not None
+            and any(e.page.start and not e.page_id.startswith(OUTSIDE) for e in each.looks)
         ]
-        actions = [{"action_type": "navigate", "url": url} for url in starts or asked.starts[:1]]
+        actions = [{"action_type": "navigate", "url": url} for url in (starts or asked.starts)[:1]]
         return Website.model_validate(
             {
                 "type": "website",

@@ -12,6 +12,7 @@ from kb_schema.screens import Affordance, UIElement
 from loaders.cartography.controls import Control
 from loaders.cartography.rows import InRows
 from loaders.cartography.wording import free, words_of
+from loaders.signatures.addresses import ANY, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ _FIELD = Kind("input", "field")
 _OTHER = Kind("button", "control")
 _FURTHER = {"fill": ("clear",), "check": ("uncheck",)}
 """What else an element affords that affords this."""
+_UNSAID = frozenset({"", ANY, "#"})
 _IRREVERSIBLE = frozenset({"deletes", "pays"})
 
 
@@ -94,8 +96,7 @@ def _id_of(control: Control, kind: Kind, *, numbers: bool = False, beside: str =
     ending = f"row_{kind.ending}" if control.in_rows else kind.ending
     if control.in_rows and control.offer.href is not None:
         # What its rows say is the data of the site: its address says what they are.
-        parts = [part for part in control.key if "/" in part]
-        said = words_of(parts[0].replace("*", " ").replace("/", " ")) if parts else ""
+        said = words_of(" ".join(_below(control)))
     if not said:
         said = words_of(" ".join(control.key[2:3])) if control.key[0] == "by" else ""
     if not said:
@@ -103,6 +104,18 @@ def _id_of(control: Control, kind: Kind, *, numbers: bool = False, beside: str =
     said = f"{said}_{beside}" if beside else said
     said = said if said[0].isalpha() else f"n_{said}"
     return said if said == ending or said.endswith(f"_{ending}") else f"{said}_{ending}"
+
+
+def _below(control: Control) -> list[str]:
+    """What the addresses of its rows say, from where its page's own address parts from them."""
+    look = control.seen[0][0]
+    parts = next((part.split("/") for part in control.key if "/" in part), [])
+    own = [part for part in place(look.observed.path) if part not in _UNSAID]
+    said = [part for part in parts if part not in _UNSAID]
+    same = next(
+        (at for at, (a, b) in enumerate(zip(said, own, strict=False)) if a != b), min(len(said), len(own))
+    )
+    return said[max(0, same - 1) :]
 
 
 def _affordances(control: Control) -> tuple[Affordance, ...]:

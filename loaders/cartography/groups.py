@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kb_schema.graph import GroupMembership, ScreenGroup
-from loaders.cartography.controls import MOST, Control
+from loaders.cartography.controls import MOST, Control, Key
 from loaders.cartography.layouts import Layout
 from loaders.cartography.screens import Charted
 
@@ -24,6 +24,7 @@ def groups_of(
     """Each group with its screens; a group without any is left out."""
     failed = {each.screen_id for each in screens if each.failed}
     usual = [each for each in screens if each.screen_id not in failed]
+    of_frame = {control.key for layout in layouts for control in layout.controls}
     members: list[tuple[ScreenGroup, list[str]]] = [
         (
             _group(AUTHENTICATED, "Authenticated Pages", "Pages that were seen only signed in", "high"),
@@ -39,7 +40,7 @@ def groups_of(
         ),
         (
             _group(FORMS, "Form Pages", "Pages with a form to fill; loading them again loses it", "low"),
-            [each.screen_id for each in usual if _is_form(controls[each.screen_id])],
+            [each.screen_id for each in usual if _is_form(controls[each.screen_id], of_frame)],
         ),
         (
             _group(
@@ -81,8 +82,10 @@ def _is_list(controls: Sequence[Control]) -> bool:
     return any(control.in_rows and control.lasting and control.offer.href for control in controls)
 
 
-def _is_form(controls: Sequence[Control]) -> bool:
-    """Whether it has fields of a form that is sent to change something."""
-    fields = [c for c in controls if c.offer.action_type in _FIELDS and not c.in_rows]
+def _is_form(controls: Sequence[Control], of_frame: Collection[Key]) -> bool:
+    """Whether it has fields of its own in a form that is sent to change something: a choice of language is none."""
+    fields = [
+        c for c in controls if c.offer.action_type in _FIELDS and not c.in_rows and c.key not in of_frame
+    ]
     sent = [c for c in fields if (c.offer.form or "").upper().startswith("POST")]
     return len(sent) > 0 and any(len(c.seen) >= MOST * c.pages for c in sent)

@@ -16,7 +16,8 @@ LEAST_WITHOUT_LANDMARK = 3
 """Where no landmark says that it is of the frame, all nearly all screens of the site have to have it."""
 COMMON = "common"
 NAVIGATION = "navigation"
-_FRAME = frozenset({NAVIGATION, "banner", "contentinfo", "complementary", "menubar"})
+_FRAME = frozenset({NAVIGATION, "banner", "contentinfo", "complementary", "menubar", "search"})
+"""Landmarks of the site; what is in others (a region of a form, a dialog) is of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def _has(own: Mapping[Key, Control], shared: Mapping[Key, object]) -> bool:
 
 def _frame(region: str) -> str:
     """The landmark, where it is of the frame of the site."""
-    return "" if region.split(":", maxsplit=1)[0] in ("", "main", "form", "dialog", "alertdialog") else region
+    return region if region.partition(":")[0] in _FRAME else ""
 
 
 def _together(same: Sequence[Control]) -> Control:

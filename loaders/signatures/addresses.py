@@ -22,9 +22,12 @@ MOST_SHAPES = 3
 _ROUTE = ("/", "!/")
 """How the fragment begins where it is the address within an application of one page."""
 _HASH = "#"
+ANY = "*"
+"""What stands for ids in places."""
 _ANYTHING = "[^/?#]+"
 _WITH_A_DIGIT = "[^/?#]*[0-9][^/?#]*"
 _MOST_PARAMETERS = 30
+_NUMBERED = re.compile(r"\A\w[\w.~%-]*[-_]\d+\Z")
 _PLAIN = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_?*+{-])")
 
 
@@ -41,9 +44,18 @@ def segments(path: str) -> tuple[str, ...]:
     return (*own, _HASH, *parts.fragment.split("?")[0].split("/")[1:])
 
 
+def names_one(part: str) -> bool:
+    """Whether a part of an address names one of many things: an id, or words with a number behind them.
+
+    >>> [names_one(part) for part in ("17", "hand-trowel_8", "agents", "v2")]
+    [True, True, False, False]
+    """
+    return is_an_id(part) or _NUMBERED.match(part) is not None
+
+
 def place(path: str) -> tuple[str, ...]:
     """The same for addresses that differ in ids only."""
-    return tuple("*" if is_an_id(part) else part for part in segments(path))
+    return _opened(segments(path))
 
 
 def pattern_of(paths: Iterable[str]) -> str | None:
@@ -192,7 +204,7 @@ def _queries(paths: Sequence[str]) -> Iterator[str]:
     shared = sorted(set(given[0]).intersection(*given))
     for name in shared:
         values = {each[name] for each in given}
-        if len(values) == 1 and not is_an_id(value := values.pop()):
+        if len(values) == 1 and not names_one(value := values.pop()):
             yield f"{re2.escape(name)}={re2.escape(value)}(?:[&#].*)?"
     for name in shared:
         yield f"{re2.escape(name)}=.*"
@@ -221,11 +233,11 @@ def _shape(parts: tuple[str, ...]) -> tuple[int, int]:
 
 
 def _opened(parts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple("*" if is_an_id(part) else part for part in parts)
+    return tuple(ANY if names_one(part) else part for part in parts)
 
 
 def _part(parts: tuple[str, ...], opened: Collection[int], at: int = -1) -> str:
-    varies = len(set(parts)) > 1 or is_an_id(parts[0]) or at in opened
+    varies = len(set(parts)) > 1 or names_one(parts[0]) or at in opened
     return _ANYTHING if varies else re2.escape(parts[0])
 
 

@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from kb_schema.pages.sketch import Sign
-from loaders.signatures.addresses import place, segments
+from loaders.signatures.addresses import ANY, place, segments
 from loaders.signatures.errors_shown import is_an_error
 from loaders.signatures.seen import ObservedPage
 
@@ -31,6 +31,8 @@ SAME_TOOLS = 0.7
 """Share of fields, columns and buttons that pages of two names have in common if the names are of one kind."""
 SAME_BUILD = 0.7
 """... and of how their elements stand in each other."""
+SAME_BRANCH = 0.9
+"""... and of everything, if a page is a deeper one of the same tree: folders, categories."""
 SAME_LOOK = 0.95
 """... of the same, if pages that show the very same in two places are one screen."""
 MOST_COMPARED = 150
@@ -82,6 +84,9 @@ class _Look:
     roles: frozenset[Role]
     """What they show, without the site's frame."""
     shape: frozenset[str]
+    """How it is built."""
+    built: frozenset[str]
+    """The same without the site's frame."""
     signs: frozenset[Sign]
     """All that one of them shows, words and data as well."""
     error: bool
@@ -136,11 +141,17 @@ def _looks(pages: Sequence[ObservedPage]) -> list[_Look]:
     for (at, whole), where in seen.items():
         found[at, whole - frame].extend(where)
     order = sorted(found, key=lambda key: (key[0], sorted(key[1])))
+    shapes: dict[tuple[tuple[str, ...], frozenset[Role]], frozenset[str]] = {
+        key: frozenset[str]().union(*(pages[number].sketch.shape for number in numbers))
+        for key, numbers in found.items()
+    }
+    frame_built = _frame_built((at, shapes[at, roles]) for at, roles in order)
     return [
         _Look(
             at,
             roles,
-            frozenset().union(*(pages[number].sketch.shape for number in found[at, roles])),
+            shapes[at, roles],
+            shapes[at, roles] - frame_built,
             min((pages[number].sketch.signs for number in found[at, roles]), key=_fixed),
             any(is_an_error(pages[number].sketch) for number in found[at, roles]),
             tuple(found[at, roles]),
@@ -170,6 +181,20 @@ def _frame(seen: Iterable[tuple[tuple[str, ...], frozenset[Role]]]) -> frozenset
     counted = Counter(role for roles in by_place.values() for role in roles)
     least = _COMMON * len(by_place) if len(by_place) >= _FEW_PLACES else len(by_place) - 0.5
     return frozenset(role for role, number in counted.items() if number > least and len(by_place) > 1)
+
+
+def _frame_built(built: Iterable[tuple[tuple[str, ...], frozenset[str]]]) -> frozenset[str]:
+    """How most of the places are built; those beside each other, which may be things of one kind, count once."""
+    by_place: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for at, shape in built:
+        by_place[at] |= shape
+    beside = Counter(at[:-1] for at in by_place)
+    if len(beside) < _FEW_PLACES:
+        return frozenset()
+    weights: Counter[str] = Counter()
+    for at, built_there in by_place.items():
+        weights.update(dict.fromkeys(built_there, 1 / beside[at[:-1]]))
+    return frozenset(each for each, weight in weights.items() if weight > _COMMON * len(beside))
 
 
 def _bare(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -241,7 +266,8 @@ def _of_one_kind(looks: Sequence[_Look], below: Mapping[str, Sequence[_Node]]) -
     for part in sorted(below):
         told = _told(below[part])
         for names, others in kinds:
-            if any(_stand_for_another(looks, told, other) for other in others):
+            by_id = ANY in names
+            if any(_stand_for_another(looks, told, other, by_id=by_id) for other in others):
                 names.append(part)
                 if len(others) < _FEW_PLACES:
                     others.append(told)
@@ -269,22 +295,35 @@ def _stand_for_another(
     looks: Sequence[_Look],
     one: Mapping[tuple[str, ...], list[int]],
     other: Mapping[tuple[str, ...], list[int]],
+    *,
+    by_id: bool,
 ) -> bool:
-    """Whether two names are of one kind: everywhere below both, the same can be done and is built alike."""
+    """Whether two names are of one kind: everywhere below both, the same can be done and is built alike.
+
+    `by_id`: where the others are ids, a word is mostly what is done (`add`) and not what something is called:
+    it has to say the same.
+    """
     shared = one.keys() & other.keys()
     if not shared:
         return False
     for rest in shared:
         pairs = [(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3]]
-        if not any(_same_kind(first, second) for first, second in pairs):
+        if not any(
+            _same_kind(first, second) and not (by_id and _say_another_thing(first, second))
+            for first, second in pairs
+        ):
             return False
     return True
+
+
+def _say_another_thing(one: _Look, other: _Look) -> bool:
+    return bool(one.called - other.called) and bool(other.called - one.called)
 
 
 def _same_kind(one: _Look, other: _Look) -> bool:
     if one.error != other.error:
         return False
-    return _alike(one.tools, other.tools) >= SAME_TOOLS and _share(one.shape, other.shape) >= SAME_BUILD
+    return _alike(one.tools, other.tools) >= SAME_TOOLS and _share(one.built, other.built) >= SAME_BUILD
 
 
 # -- joining ---------------------------------------------------------------------------------------------
@@ -331,9 +370,22 @@ def _join_everywhere(looks: Sequence[_Look], joined: _Joined) -> None:
         for one, other in _pairs(same):
             first, second = looks[one], looks[other]
             if (first.error and second.error and not _fields(first) and not _fields(second)) or (
-                first.signs == second.signs and _share(first.shape, second.shape) >= SAME_LOOK
+                (first.signs == second.signs and _share(first.shape, second.shape) >= SAME_LOOK)
+                or _of_one_tree(first, second)
             ):
                 joined.join(one, other)
+
+
+def _of_one_tree(one: _Look, other: _Look) -> bool:
+    """Whether one lies below what the other lies in, and is called and built as that is: a folder in a folder."""
+    upper, lower = sorted((one, other), key=lambda look: len(look.place))
+    return (
+        len(upper.place) < len(lower.place)
+        and lower.place[: len(upper.place) - 1] == upper.place[:-1]
+        and one.error == other.error
+        and _alike(one.roles, other.roles) >= SAME_BRANCH
+        and _share(one.built, other.built) >= SAME_BRANCH
+    )
 
 
 def _fields(look: _Look) -> frozenset[Role]:

@@ -1,4 +1,4 @@
-"""What a new screen is called: by its heading, its title, or its address."""
+"""What a new screen is called: by its first heading, its title, another heading, or its address."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from kb_schema.pages.candidates import SketchBook
 from loaders.signatures.addresses import segments
 from loaders.signatures.seen import ObservedPage
 
+FIRST = "h1"
 _BETWEEN = re.compile(r"\s+[|\u2013\u2014\u00b7-]\s+")
 """What stands between the name of a page and that of its site in titles."""
 
@@ -22,15 +23,16 @@ def name_of(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
         for each in book.rank(*numbers)
         if each.signs[0].kind == "heading" and each.holds == each.of and each.elsewhere <= len(others) / 2
     ]
-    if headings:
-        return min(headings, key=lambda sign: sign.where).text
+    first = [sign.text for sign in headings if sign.where == FIRST]
+    if first:
+        return first[0]
     for said in _titles(own):
         if not any(said in _titles([page]) for page in others):
             return said
-    return (
-        " ".join(part.strip("/").replace("-", " ") for part in segments(own[0].path) if part.strip("/#"))
-        or "start"
-    )
+    if headings:
+        return min(headings, key=lambda sign: sign.where).text
+    words = " ".join(re.sub(r"[-_]+", " ", part) for part in segments(own[0].path) if part.strip("/#"))
+    return words[:1].upper() + words[1:] or "Start"
 
 
 def free_id(name: str, taken: Collection[str]) -> str:

@@ -160,6 +160,62 @@ def test_names_of_one_kind_in_addresses_are_one_screen_and_names_of_two_kinds_ar
     }  # fmt: skip
 
 
+def look(path: str, body: str, title: str = "") -> ObservedPage:
+    return ObservedPage(sketch(snapshot(path, title or "Yard", body)), path, path)
+
+
+LEFT = "".join(f"<p class=menu-{at}><i class=icon-{at}></i></p>" for at in range(20))
+"""What stands on every page, and is most of how each is built."""
+
+
+def test_words_with_a_number_behind_them_name_things_however_much_their_pages_differ():
+    def product(slug: str, *more: str) -> ObservedPage:
+        body = f"<h1>{slug}</h1><h2>Description</h2><form><button>Add to cart</button></form>{''.join(more)}"
+        return look(f"/goods/{slug}/", body)
+
+    review = "<h2>Reviews</h2><div class=stars><p class=score>4</p></div>"
+    alert = "<form class=alert><label>Mail <input name=mail></label><button>Tell me</button></form>"
+    pages = [product("hand-trowel_8"), product("steel-rake_9", review), product("blue-pot_1", review, alert)]
+    pages += [look("/goods/", "<h1>All goods</h1><button>Filter</button>"), look("/cart/", "<h1>Cart</h1>")]
+    assert screens_of(pages) == [[0, 1, 2], [3], [4]]
+
+
+def test_adding_is_another_screen_than_editing_though_both_have_the_same_form():
+    fields = form(("Street", "Town"))
+    pages = [look("/places/", "<h1>Places</h1><a href=/places/add/>Add</a>"), look("/crew/", "<h1>Crew</h1>")]
+    pages += [look(f"/places/{number}/", f"<h1>Edit place</h1>{fields}") for number in (1, 2)]
+    pages += [look("/places/add/", f"<h1>Add a place</h1>{fields}")]
+    assert screens_of(pages) == [[0], [1], [2, 3], [4]]
+
+
+def test_a_folder_in_a_folder_is_the_same_screen():
+    paths = ("tools_1", "seeds_2", "seeds_2/herbs_3", "seeds_2/herbs_3/mint_4")
+    items = "".join(f"<li><a href=/shelf/{path}/>{path}</a></li>" for path in paths)
+
+    def shelf(path: str) -> ObservedPage:
+        body = f"<h4>What is here</h4><button>Sort</button><ul class=shelf>{items}</ul>"
+        return look(f"/shelf/{path}/", f"<h1>{path}</h1>{body}")
+
+    pages = [shelf(path) for path in paths]
+    pages += [look("/cart/", "<h1>Cart</h1><h4>What is here</h4>"), look("/shelf/help/", "<h1>Help</h1>")]
+    pages += [look("/me/", "<h1>Me</h1><label>Name <input name=me></label>"), look("/log/", "<h1>Log</h1>")]
+    assert screens_of(pages) == [[0, 1, 2, 3], [4], [5], [6], [7]]
+
+
+def test_sections_of_a_site_are_told_by_what_is_theirs_and_not_by_the_frame_around_them():
+    def section(name: str, body: str) -> ObservedPage:
+        return look(f"/account/{name}", f"{LEFT}<h1>Account</h1>{body}", "Account")
+
+    pages = [
+        section("profile", "<dl class=facts><dt>Name</dt><dd>Ada</dd></dl><p class=since>2024</p>"),
+        section("alerts", "<div class=empty><p class=none>None yet.</p></div>"),
+        *(look(f"/{name}/list", f"{LEFT}<h1>{name}</h1>{table(('A', name), ['x'])}") for name in MODELS),
+        *(look(f"/{name}/1/log", f"{LEFT}<h1>Log</h1><h2>{name}</h2>{form((name,))}") for name in MODELS),
+    ]
+    assert [0] in screens_of(pages)
+    assert [1] in screens_of(pages)
+
+
 def test_every_screen_is_learned_and_tells_pages_with_other_data_that_nobody_showed():
     pages = observed()
     learned = learn_all(pages)

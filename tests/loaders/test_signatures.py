@@ -137,13 +137,18 @@ def test_pages_on_which_different_runs_did_the_same_are_one_screen_if_they_are_a
     assert pattern_of(page.path for page in pages[:2]) == "^/ships/[^/?#]+/?(?:[?#].*)?$"
 
 
-def test_a_screen_is_called_by_its_highest_heading_else_its_title_else_its_address():
+def test_a_screen_is_called_by_its_first_heading_else_its_title_another_heading_its_address():
     other = [seen("<h1>Home</h1><h2>News</h2>", "/", "a")]
     assert name_of([seen("<h3>Recent</h3><h1>Boats</h1>", "/boats", "a")], other) == "Boats"
     html = "<html><head></head><body>hello</body></html>"
     page = StoredPage(PageSnapshot(url="https://quay.example/x", title="Log in | Quay", html=html))
     assert name_of([ObservedPage(sketch(page), "/x", "a")], other) == "Log in"
-    assert name_of([seen("hello", "/boats/lost-found", "a")], other) == "boats lost found"
+    page = StoredPage(
+        PageSnapshot(url="https://quay.example/x", title="AI boats | Quay", html="<h2>Hulls</h2>")
+    )
+    assert name_of([ObservedPage(sketch(page), "/x", "a")], other) == "AI boats"
+    assert name_of([seen("<h2>Hulls</h2>", "/x", "a")], other) == "Hulls"
+    assert name_of([seen("hello", "/boats/lost-found", "a")], other) == "Boats lost found"
     assert free_id("Überseehafen / 7", {"berseehafen_7"}) == "berseehafen_7_2"
 
 

@@ -20,7 +20,7 @@ from kb_schema.snapshots import PageSnapshot
 
 BASE = "https://quay.example"
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-_LANDMARKS = ("navigation", "banner", "main", "contentinfo")
+_LANDMARKS = ("navigation", "banner", "main", "contentinfo", "region")
 
 
 @dataclass

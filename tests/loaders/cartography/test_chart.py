@@ -169,6 +169,41 @@ def test_what_was_seen_signed_out_is_drawn_beside_the_rest(tmp_path: Path) -> No
     assert found.knowledge.groups_of("welcome_back") == ("form_pages", "public_pages")
 
 
+def test_one_goes_back_to_where_one_begins_signed_in_and_not_on_to_where_others_do(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/boats",)), drawing(tmp_path / "out", ("/boats",))
+    inside.page("p1", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    outside.page("p1", "/login", LOGIN, signed_in=False, start=True)
+    recovery = chart(inside.folder, signed_out=outside.folder).knowledge.website.default_recovery
+    assert recovery is not None
+    assert [each.url for each in recovery.actions] == [f"{BASE}/boats"]
+
+
+def test_a_part_of_a_form_is_no_layout_and_a_choice_of_language_makes_no_form(tmp_path: Path) -> None:
+    language = "<form method='post' action='/language'><select name='language' aria-label='Language'></select></form>"
+    frame = NAV.replace("</nav>", f"{language}</nav>")
+    part = (
+        "<section aria-label='Name'><label>Name <input name='name'></label><a href='#name'>Name</a></section>"
+    )
+    seen = drawing(tmp_path)
+    for kind, more in (("boat", ("length", "draught")), ("crew", ("captain", "hands"))):
+        own = "".join(f"<label>{each} <input name='{each}'></label>" for each in more)
+        form = f"<form method='post' action='/{kind}/new'>{part}{own}<button>Save</button></form>"
+        seen.page(kind, f"/{kind}/new", f"{frame}<main><h1>New {kind}</h1>{form}</main>")
+    seen.page("log", "/log", f"{frame}<main><h1>Log</h1></main>", start=True)
+    knowledge = chart(seen.folder).knowledge
+    assert set(knowledge.website.layouts) == {"banner", "navigation"}
+    assert "name_field" in knowledge.elements("new_boat")
+    forms = {screen for screen in knowledge.screens if "form_pages" in knowledge.groups_of(screen)}
+    assert forms == {"new_boat", "new_crew"}
+
+
+def test_rows_are_called_by_where_they_lead_from_the_page_that_shows_them(tmp_path: Path) -> None:
+    rows = "".join(f"<li><a href='/back/yard/boats/edit/{at}'>Boat {at}</a></li>" for at in (1, 2, 3))
+    seen = drawing(tmp_path)
+    seen.page("boats", "/back/yard/boats", f"{NAV}<main><h1>Boats</h1><ul>{rows}</ul></main>", start=True)
+    assert "boats_edit_row_link" in chart(seen.folder).knowledge.elements("boats")
+
+
 def test_what_deletes_is_drawn_as_such_and_never_as_a_way(tmp_path: Path) -> None:
     seen = drawing(tmp_path, ("/boats",))
     seen.page("one", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
