@@ -15,7 +15,7 @@ from kb_schema import KnowledgeError
 from kb_schema.proposals import Proposal
 from kb_store import deciding
 from kb_store.changing import NothingToChange, ScreenMissing
-from kb_store.deciding import AlreadyAccepted, ScreenFirst
+from kb_store.deciding import AlreadyAccepted, ChangedSince, ScreenFirst
 from periplus.console import proposals_seen, proposals_views
 from periplus.console.runs import FRAMED, knowledge_of, today
 from periplus.console.shell import ConsoleParts, TheParts, person, render, requires, site_path
@@ -93,12 +93,18 @@ async def picture(
 
 @router.post("/sites/{site}/proposals/{proposal_id}", dependencies=[Depends(requires("review"))])
 async def decide(
-    parts: TheParts, site: Site, proposal_id: Id, decision: Annotated[Literal["accept", "reject"], Form()]
+    parts: TheParts,
+    site: Site,
+    proposal_id: Id,
+    decision: Annotated[Literal["accept", "accept_anyway", "reject"], Form()],
 ) -> Response:
-    """Accept: it is part of the knowledge, as its next generation. Reject: it is kept, and not proposed anew."""
+    """Accept: it is part of the knowledge, as its next generation; `accept_anyway`: also over what somebody changed
+    there since. Reject: it is kept, and not proposed anew.
+    """
     found = await _find(parts, site, proposal_id)
-    if decision == "accept":
-        done = "was_so" if await _accept(parts, found) is None else "accepted"
+    if decision != "reject":
+        generation = await _accept(parts, found, anyway=decision == "accept_anyway")
+        done = "was_so" if generation is None else "accepted"
     else:
         await _reject(parts, found)
         done = "rejected"
@@ -121,17 +127,21 @@ async def _find(parts: ConsoleParts, site: str, proposal_id: str) -> Proposal:
     return found
 
 
-async def _accept(parts: ConsoleParts, proposal: Proposal) -> int | None:
+async def _accept(parts: ConsoleParts, proposal: Proposal, *, anyway: bool) -> int | None:
     """The generation that has it now; None where the knowledge said so already."""
     if proposal.status == "accepted":
         return None
     try:
-        _, generation = await deciding.accept(parts.stores, proposal)
+        _, generation = await deciding.accept(parts.stores, proposal, anyway=anyway)
     except ScreenFirst as exc:
         raise _refused(str(exc), f"accept that one first: proposal {exc.screen.proposal_id}") from exc
     except ScreenMissing as exc:
         raise _refused(
             str(exc), f"add the screen {exc.screen_id!r} to your files and load them, or reject it"
+        ) from exc
+    except ChangedSince as exc:
+        raise _refused(
+            str(exc), "open it again: it says what is there now; accept it all the same, or reject it"
         ) from exc
     except NothingToChange as exc:
         raise _refused(str(exc), "reject it: what it is about is not part of the knowledge any more") from exc

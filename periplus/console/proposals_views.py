@@ -19,6 +19,7 @@ from kb_schema.proposals import (
     WorkflowChange,
 )
 from kb_store.changing import NothingToChange, changed
+from kb_store.deciding import ChangedSince, check_base
 from loaders.diff import Change, changes_between, diff
 from loaders.diff_words import in_words, plain
 from periplus.console.runs_views import selector_text
@@ -115,10 +116,19 @@ class Foreseen:
     warnings: tuple[str, ...] = ()
     refused: str = ""
     """Why it cannot be accepted; empty where it can."""
+    since: str = ""
+    """What became of the same place in the knowledge since it was proposed; empty where nothing did."""
+    now: str = ""
+    """What the knowledge says there now, then; empty where it says nothing."""
 
 
 def foreseen(knowledge: KnowledgeBase, proposal: Proposal) -> Foreseen:
     """As the change itself would find out; nothing is changed."""
+    since = now = ""
+    try:
+        check_base(knowledge, proposal)
+    except ChangedSince as exc:
+        since, now = str(exc), _briefly(exc.now)
     try:
         new, warnings = changed(knowledge, proposal.change)
     except NothingToChange as exc:
@@ -134,7 +144,8 @@ def foreseen(knowledge: KnowledgeBase, proposal: Proposal) -> Foreseen:
     known = tuple(
         short(each.message, LONGEST) for each in warnings if about in each.path or about in each.message
     )
-    return Foreseen(told or ("nothing: the knowledge says so already",), known[:5])
+    told = told or ("nothing: the knowledge says so already",)
+    return Foreseen(told, known[:5], since=since, now=now)
 
 
 def in_order(proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -246,6 +257,13 @@ def _in_short(proposal: Proposal) -> tuple[str, str]:
     return selector_text(proposal.before), selector_text(proposal.change.said)
 
 
+def _briefly(value: Any) -> str:
+    """A selector by how it is looked for first; anything else by its beginning."""
+    if isinstance(value, Mapping) and "strategies" in value:
+        return selector_text(value)
+    return "" if value is None else _said_as(value)
+
+
 def _values(kind: str, changes: Iterable[Change]) -> Iterator[Value]:
     """Every value by itself: what is new or gone as a whole is taken apart, so that nobody has to read JSON."""
     for each in changes:
@@ -253,7 +271,8 @@ def _values(kind: str, changes: Iterable[Change]) -> Iterator[Value]:
         if each.before is None or each.after is None:
             for place, said in _apart(path, each.after if each.before is None else each.before):
                 before, after = ("", said) if each.before is None else (said, "")
-                yield Value(place or kind, before, after)
+                if place != "type":  # that it is a screen was said before
+                    yield Value(place or kind, before, after)
         else:
             yield Value(path or kind, _said_as(each.before), _said_as(each.after))
 

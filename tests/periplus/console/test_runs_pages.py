@@ -30,7 +30,7 @@ from kb_schema.runs import Artifact, RunEnding, StoredRun, StoredStep, TraceEntr
 from kb_schema.selectors import Selector
 from kb_schema.session_writing import SessionWriter
 from kb_schema.verification import ExecutedStep, RootCause, Summary, VerdictReport
-from kb_store import Stores, load_knowledge, open_stores, read_knowledge
+from kb_store import Stores, deciding, load_knowledge, open_stores, read_knowledge
 from kb_store.run_leases import holding_run
 from kb_store.runs import RunStore, open_runs
 from loaders.files import read_knowledge_folder
@@ -279,10 +279,13 @@ async def _another(port: Port, value: str, element_id: str = "moor", **more) -> 
         type="selector", screen_id="boat_new", element_id=element_id,
         selector=Selector.model_validate({"strategies": [{"type": "id", "value": value}]}),
     )  # fmt: skip
+    knowledge, _ = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
+    known = knowledge.elements("boat_new").get(element_id)
     proposal = Proposal(
         proposal_id=proposal_id("harbour", change),
         website_id="harbour",
         change=change,
+        before=None if known is None else known.selector.to_json(),
         proposed_at=datetime.now(UTC),
     )
     await port.stores.proposals.support(
@@ -306,6 +309,25 @@ async def test_a_rejected_proposal_stays_and_the_knowledge_as_it_was(port, brows
     assert (await port.stores.proposals.proposal("harbour", other)).status == "rejected"
     after = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
     assert after[1] == before[1]
+
+
+async def test_what_somebody_changed_since_is_gone_over_only_by_whoever_says_so(port):
+    other = await _another(port, "mooring")
+    change = await _another(port, "bollard")
+    first = await port.stores.proposals.proposal("harbour", change)
+    await deciding.accept(port.stores, first)
+    path = f"/sites/harbour/proposals/{other}"
+    async with port.asking("review") as reviewer:
+        page = (await reviewer.get(path)).text
+        assert "changed since it was proposed" in page
+        assert "id bollard" in page, "what is there now"
+        form = {"decision": "accept", "csrf_token": _form_token(page)}
+        refused = await reviewer.post(path, data=form)
+        assert refused.status_code == 409
+        assert "accept it all the same" in refused.text
+        assert (await reviewer.post(path, data=form | {"decision": "accept_anyway"})).status_code == 303
+    knowledge, _ = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
+    assert "mooring" in str(knowledge.elements("boat_new")["moor"].selector.to_json())
 
 
 async def test_deciding_needs_the_role_and_a_form_of_ours(port):
