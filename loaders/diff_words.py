@@ -85,14 +85,15 @@ def _headline(told: tuple[Told, ...]) -> Words:
         groups.setdefault((each.kind, each.what), []).append(each)
     said: list[Words] = []
     for (kind, what), own in groups.items():
-        words: Words = (f"{_counted(len(own), kind)} {what}",)
+        words: Words = (f"{counted(len(own), kind)} {what}",)
         if kind == "transition" and len(own) == 1 and what != "changed":
             words = (*words, " (", *own[0].words, ")")
         said.append(words)
     return _joined(said, most=len(said))
 
 
-def _counted(number: int, kind: str) -> str:
+def counted(number: int, kind: str) -> str:
+    """`1 screen`, `1,200 group memberships`: a number and a kind of document."""
     name = kind.replace("_", " ")
     many = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
     return f"{number:,} {name if number == 1 else many}"

@@ -97,7 +97,13 @@ def test_a_digest_of_any_names_keeps_to_any_bound_and_names_are_code(name, longe
     head = len(digest(knowledge, longest=0))
     text = digest(knowledge, longest=longest)
     assert len(text) <= max(longest, head)
-    fewer_marks = re.sub(r"(`+).*?(?<!`)\1(?!`)", "", digest(knowledge, "full"))
+    linked = re.sub(
+        r"^- \[(`.*`)\]\(https://shop\.example/[^\s()<>\[\]`]*\)",
+        r"- \1",
+        digest(knowledge, "full"),
+        flags=re.MULTILINE,
+    )
+    fewer_marks = re.sub(r"(`+).*?(?<!`)\1(?!`)", "", linked)
     assert not re.search(r"[\[\]<@!]", fewer_marks.replace("->", ""))
 
 
@@ -115,3 +121,34 @@ def test_two_screens_whose_long_ids_end_differently_stay_two_in_dot():
         to_dot(assemble([Sourced(parse_document(each)) for each in documents])[0])
     )
     assert {f"{long}a", f"{long}b"} <= {undotted(each.get_name()) for each in drawn.get_nodes()}
+
+
+def test_a_digest_is_shaped_as_readers_of_llms_txt_expect(spadeworks):
+    text = digest(spadeworks, "full")
+    title, _, summary, *_ = text.split("\n")
+    assert (title, summary[:3]) == ("# `Spadeworks`", "> `")
+    screens = text.split("\n## ")[1]
+    entry = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<url>[^)\s]+)\)(?::\s*(?P<desc>.*))?$", re.MULTILINE)
+    links = {each["title"]: each["url"] for each in entry.finditer(screens)}
+    assert links["`agent_list` `Agents`"] == "https://app.spadeworks.co/agent"
+    assert len(links) == sum(bool(each.url) for each in spadeworks.screens.values())
+    assert digest(knowledge_of()).split("\n")[2] == "> 5 screens with 4 transitions between them, 2 tasks."
+
+
+def test_a_digest_says_in_words_how_learned_screens_are_known():
+    signs = [
+        {"type": "element_visible", "element": {"strategies": [
+            {"type": "role_name", "role": "button", "name": "Keep"}]}},
+        {"type": "dom_element", "selector": "h1", "text_contains": "Goods"},
+        {"type": "element_visible", "element": {"strategies": [{"type": "semantic", "text_contains": "x"}]}},
+    ]  # fmt: skip
+    documents = [
+        {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example"},
+        {"type": "screen", "screen_id": "goods", "name": "Goods", "url": "/goods(1)",
+         "state_signature": {"required_indicators": [{"type": "any_of", "conditions": signs}]}},
+    ]  # fmt: skip
+    text = digest(assemble([Sourced(parse_document(each)) for each in documents])[0])
+    assert (
+        '- [`goods` `Goods`](https://shop.example/goods%281%29): known by `button "Keep" or "Goods" in h1 or x`'
+        in text
+    )
