@@ -25,6 +25,7 @@ _DATE = re.compile(r"(?=.*\d)[\d.,:_TZ-]+\Z")
 _LONG_NUMBER = re.compile(r"\d{9,}\Z")
 _RANDOM = re.compile(r"[A-Za-z0-9_\-+/=.~]{16,}\Z")
 _LONGEST_RANDOM_NAME = 200
+LEAST_WORDS = 2
 _MOST_PARAMETERS = 12
 _ROUTE = re.compile(r"!?/")
 """How the fragment of an application begins that keeps its routes there."""
@@ -122,4 +123,10 @@ def _starred(path: str) -> str:
 
 
 def _names_one(part: str) -> bool:
-    return is_an_id(part) or _DATE.match(part) is not None or looks_random(part)
+    return is_an_id(part) or _DATE.match(part) is not None or looks_random(part) or _is_numbered_title(part)
+
+
+def _is_numbered_title(part: str) -> bool:
+    """Two words at least, then a number: `the-bean-book-7`; not `step-2`."""
+    *words, number = part.replace("_", "-").split("-")
+    return number.isdecimal() and sum(word[:1].isalpha() for word in words) >= LEAST_WORDS

@@ -49,11 +49,17 @@ def test_what_a_page_is_about_tells_addresses_apart(one: str, other: str) -> Non
         ("/calendar/2026-11", "/calendar/2031-02"),
         ("/calendar?month=2026-11", "/calendar?month=2031-02"),
         ("/#/item/1", "/#/item/2"),
+        ("/catalogue/the-bean-book_7/", "/catalogue/hand-trowel_12/"),
     ],
 )
 def test_one_of_many_things_is_in_one_place_with_the_others(one: str, other: str) -> None:
     assert place_of(BASE + one) == place_of(BASE + other)
     assert is_of_many(BASE + one)
+
+
+@pytest.mark.parametrize("path", ["/wizard/step-2", "/top-10", "/hand-trowel", "/v1-2"])
+def test_a_word_with_a_number_is_a_place_of_its_own(path: str) -> None:
+    assert not is_of_many(BASE + path)
 
 
 def test_words_in_a_query_are_places_and_their_kind_is_one() -> None:
