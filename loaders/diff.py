@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from kb_schema import MODELS, KnowledgeBase
@@ -11,6 +13,8 @@ from kb_schema.base import Document
 
 _NAMES = ("element_id", "step_id", "segment_id", "node_id", "overlay_id", "name")
 """Fields by which the items of a list are told apart, whatever their place."""
+MOST_ALIGNED = 1_000
+"""Items of a list without names; of a longer one each is compared with the one at its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +114,7 @@ def _changes(before: Any, after: Any, path: str) -> Iterator[Change]:
 def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[Change]:
     name = next((n for n in _NAMES if _named_by(n, before) and _named_by(n, after)), None)
     if name is None:
-        for index in range(max(len(before), len(after))):
-            old = before[index] if index < len(before) else None
-            new = after[index] if index < len(after) else None
-            yield from _changes(old, new, f"{path}[{index}]")
+        yield from _placed_changes(before, after, path)
         return
     olds, news = {item[name]: item for item in before}, {item[name]: item for item in after}
     for key in dict.fromkeys([*olds, *news]):
@@ -121,6 +122,19 @@ def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[Ch
     kept_before, kept_after = [k for k in olds if k in news], [k for k in news if k in olds]
     if kept_before != kept_after:
         yield Change(f"{path} (order)", kept_before, kept_after)
+
+
+def _placed_changes(before: list[Any], after: list[Any], path: str) -> Iterator[Change]:
+    """What came, went and changed in a list without names: what is the same before and after is not told as moved."""
+    texts = [[json.dumps(each, sort_keys=True) for each in items] for items in (before, after)]
+    blocks: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(before), 0, len(after))]
+    if max(len(before), len(after)) <= MOST_ALIGNED:
+        blocks = SequenceMatcher(a=texts[0], b=texts[1], autojunk=False).get_opcodes()
+    for what, start, end, new_start, new_end in blocks:
+        for offset in range(max(end - start, new_end - new_start) if what != "equal" else 0):
+            old = before[start + offset] if start + offset < end else None
+            new = after[new_start + offset] if new_start + offset < new_end else None
+            yield from _changes(old, new, f"{path}[{(start if old is not None else new_start) + offset}]")
 
 
 def _named_by(name: str, items: list[Any]) -> bool:

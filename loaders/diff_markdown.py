@@ -11,7 +11,7 @@ from typing import Any
 
 from loaders.diff import Change
 from loaders.diff_words import DiffWords, Told, plain
-from loaders.escaping import html_code, markdown_block, markdown_code
+from loaders.escaping import html_code, markdown_block, markdown_code, one_line
 
 MOST_VALUES = 40
 """Values unfolded of one document."""
@@ -58,7 +58,7 @@ def _values(change: Change) -> str:
         )
     else:
         start = 0
-    lines = [f"@@ {change.path} @@"]
+    lines = [f"@@ {one_line(change.path, LONGEST_VALUE)} @@"]  # names in it may hold line ends
     lines += [f"- {_cut(before, start)}"] if before else []
     lines += [f"+ {_cut(after, start)}"] if after else []
     return "\n".join(lines).replace("\r", " ")

@@ -60,3 +60,19 @@ def test_another_order_of_named_items_is_a_change():
     swapped[-3]["ui_elements"] = elements[::-1]
     (entry,) = diff(_assembled(documents), _assembled(swapped)).entries
     assert entry.changes == (Change("$.ui_elements (order)", ["go", "b"], ["b", "go"]),)
+
+
+def test_what_comes_first_in_a_list_without_names_is_told_alone():
+    signs = [{"type": "dom_contains", "value": value} for value in ("One", "Two", "Three")]
+    before, after, changed = (deepcopy(documents_of()) for _ in range(3))
+    for documents, own in ((before, signs[1:]), (after, signs), (changed, [signs[0], signs[2]])):
+        screen = next(each for each in documents if each.get("screen_id") == "screen_1")
+        screen["state_signature"] = {"primary_indicators": own}
+    (entry,) = diff(_assembled(before), _assembled(after)).entries
+    place = "$.state_signature.primary_indicators"
+    assert [(each.path, each.before) for each in entry.changes] == [(f"{place}[0]", None)]
+    assert entry.changes[0].after["value"] == "One"
+    (entry,) = diff(_assembled(before), _assembled(changed)).entries
+    assert [(each.path, each.before, each.after) for each in entry.changes] == [
+        (f"{place}[0].value", "Two", "One")
+    ]

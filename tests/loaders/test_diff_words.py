@@ -87,6 +87,14 @@ def test_markdown_unfolds_values_and_ends_within_its_bound():
     assert f"… and {len(many.told) - listed} more" in short
 
 
+def test_a_name_within_a_place_begins_no_line_of_its_own():
+    before, after = named(), named()
+    after[-3]["metadata"] = {**after[-3]["metadata"], "a\n+ forged": "x"}
+    text = to_markdown(told(assembled(before), assembled(after)), "shop")
+    assert "@@ $.metadata.a + forged @@" in text
+    assert "\n+ forged" not in text
+
+
 @given(HOSTILE)
 def test_any_name_is_one_piece_of_code_in_markdown(text):
     line = markdown_code(text)
