@@ -23,6 +23,8 @@ from kb_schema.urls import compile_pattern
 from loaders.bridges.playwright_locators import expressions
 
 MOST_SCREENS = 5_000
+WRITTEN_BY = "written by `periplus kb export`"
+"""Says in a package's `__init__.py` whose it is."""
 _PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _OWN = frozenset({"page", "base_url", "url_pattern", "open", "expect_here", "expect_address", "expect"})
 """What every page object has already."""
@@ -354,7 +356,7 @@ def _class_source(own: _Class, bases: list[str]) -> str:
 
 
 def _init(knowledge: KnowledgeBase, classes: Mapping[str, _Class]) -> str:
-    about = docstring(f"Page objects of {knowledge.website.name}, written by `periplus kb export`.")
+    about = docstring(f"Page objects of {knowledge.website.name}, {WRITTEN_BY}.")
     lines = [about, "", *_imports(classes), "", "__all__ = ["]
     lines += [f"    {python_string(name)}," for name in sorted(each.name for each in classes.values())]
     return "\n".join([*lines, "]", ""])

@@ -20,7 +20,7 @@ from kb_store import read_knowledge
 from loaders import FolderInTheWay, read_knowledge_folder, write_folder
 from loaders.bridges.digest import Level, digest
 from loaders.bridges.maps import to_dot, to_graphml, to_mermaid
-from loaders.bridges.page_objects import PageObjects, page_objects
+from loaders.bridges.page_objects import WRITTEN_BY, PageObjects, page_objects
 from loaders.escaping import one_line
 from periplus.errors import UserError
 from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
@@ -140,17 +140,31 @@ def _write_package(knowledge: KnowledgeBase, target: Path, *, force: bool) -> st
         raise UserError(
             f"{package!r} is no name of a package in Python", fix="name a folder like `out/pages`"
         )
+    if target.exists() and not target.is_dir():
+        raise UserError(f"{target} is a file", fix="name a folder")
     made = page_objects(knowledge, package)
-    if not force and target.exists() and any(target.iterdir()) and not _is_ours(target):
+    before = _modules_of_ours(target)
+    if not force and target.exists() and any(target.iterdir()) and not before:
         raise FolderInTheWay(target, "files that are no page objects of ours")
     _write_all(made.files, target.resolve().parent)
+    for name in before - {Path(each).name for each in made.files}:
+        (target / name).unlink(missing_ok=True)  # of a screen that there is no more
     _tell_left_out(made)
     return f"{len(made.files)} modules of page objects"
 
 
-def _is_ours(folder: Path) -> bool:
-    """An earlier export, whose files are gone over."""
-    return (folder / "__init__.py").is_file() and (folder / "base.py").is_file()
+def _modules_of_ours(folder: Path) -> set[str]:
+    """The screens' modules of an earlier export, by what its `__init__.py` says of itself; none where it is no export."""
+    try:
+        source = (folder / "__init__.py").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return set()
+    head = " ".join(source.partition("from .")[0].split())
+    return (
+        {f"{name}.py" for name in re.findall(r"^from \.(\w+) import", source, re.MULTILINE)}
+        if WRITTEN_BY in head
+        else set()
+    )
 
 
 def _write_all(files: Mapping[str, str], folder: Path) -> None:

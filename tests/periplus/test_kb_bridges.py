@@ -104,3 +104,25 @@ def test_what_cannot_be_read_is_refused_in_one_line(periplus, tmp_path, name, co
     assert code == 2
     assert told in " ".join(err.split())
     assert not (tmp_path / "kb").exists()
+
+
+def test_page_objects_somebody_wrote_are_not_gone_over_and_those_of_screens_that_went_are_removed(
+    periplus, tmp_path
+):
+    mine = {"__init__.py": "from .base import Base\n", "base.py": "class Base: ...\n"}
+    (tmp_path / "pages").mkdir()
+    for name, text in mine.items():
+        (tmp_path / "pages" / name).write_text(text)
+    write_folder(knowledge_of(screens=3), tmp_path / "kb")
+    args = ("kb", "export", "--folder", tmp_path / "kb", "--format", "page-objects", tmp_path / "pages")
+    code, _, err = periplus(*args)
+    assert (code, "--force" in err) == (2, True)
+    assert {each.name: each.read_text() for each in (tmp_path / "pages").iterdir()} == mine
+    assert periplus(*args, "--force")[0] == 0
+    (tmp_path / "pages/helpers.py").write_text("")
+    (tmp_path / "kb").rename(tmp_path / "old")
+    write_folder(knowledge_of(screens=2), tmp_path / "kb")
+    assert periplus(*args)[0] == 0
+    left = {each.name for each in (tmp_path / "pages").iterdir()}
+    assert {"screen_1.py", "helpers.py"} <= left
+    assert "screen_2.py" not in left
