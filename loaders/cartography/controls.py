@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kb_schema.mapping import Offer
@@ -18,6 +18,11 @@ Place = tuple[str, str]
 """A page, and an offer of it."""
 Key = tuple[str, ...]
 
+_DOING = frozenset({
+    "button", "link", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem", "checkbox",
+    "switch", "radio", "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider",
+})  # fmt: skip
+"""Roles that something is done with: a heading or a table that one can click is mostly part of such, or around it."""
 _SURE = ("data-qa", "data-testid", "id")
 
 
@@ -80,12 +85,10 @@ def controls_of(looks: Sequence[Look], addresses: Addresses, used: Collection[Pl
     found: dict[Key, list[tuple[Look, Offer]]] = defaultdict(list)
     rows: set[Key] = set()
     for look in looks:
-        labels = {_bare(each.label or each.name) for each in look.page.offers if each.role}
         offers = [
             offer
-            for offer in look.page.offers
-            if offer.selector is not None
-            and (not _only_beside(offer, labels) or (look.page_id, offer.offer_id) in used)
+            for offer, beside in _beside(look.page.offers)
+            if offer.selector is not None and (not beside or (look.page_id, offer.offer_id) in used)
         ]
         kinds = _row_kinds(offers, addresses)
         times: Counter[Key] = Counter()
@@ -116,9 +119,15 @@ def _key(offer: Offer) -> Key:
     return ("named", offer.role or offer.tag, offer.kind, said, offer.region)
 
 
-def _only_beside(offer: Offer, labels: Collection[str]) -> bool:
-    """Whether it has no role of its own, and only leads to what is offered itself, or says nothing."""
-    return not offer.role and offer.action_type == "click" and _bare(offer.name) in {"", *labels}
+def _beside(offers: Sequence[Offer]) -> Iterator[tuple[Offer, bool]]:
+    """Each with whether it is no control of its own: it says nothing, or what a control or one before it says."""
+    said = {"", *(_bare(each.label or each.name) for each in offers if each.role in _DOING)}
+    for offer in offers:
+        name = _bare(offer.name)
+        own = offer.role in _DOING or offer.action_type != "click" or offer.href is not None
+        yield offer, not own and name in said
+        if not offer.in_row:
+            said.add(name)
 
 
 def _bare(text: str) -> str:

@@ -204,6 +204,16 @@ def test_rows_are_called_by_where_they_lead_from_the_page_that_shows_them(tmp_pa
     assert "boats_edit_row_link" in chart(seen.folder).knowledge.elements("boats")
 
 
+def test_parts_of_a_control_that_say_the_same_are_no_controls_of_their_own(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    card = "<div tabindex='0' aria-label='Ask'>Ask<div tabindex='0' aria-label='Ask'>Ask</div></div>"
+    body = f"<button><h3 tabindex='0'>Start</h3></button>{card}<h3 tabindex='0'>Only here</h3>"
+    seen.page("home", "/", f"{NAV}<main><h1>Home</h1>{body}</main>", start=True)
+    elements = chart(seen.folder).knowledge.elements("home")
+    assert {"start_button", "ask_control", "only_here_control"} <= set(elements)
+    assert not {"start_control", "ask_control_2", "control"} & set(elements)
+
+
 def test_what_deletes_is_drawn_as_such_and_never_as_a_way(tmp_path: Path) -> None:
     seen = drawing(tmp_path, ("/boats",))
     seen.page("one", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
