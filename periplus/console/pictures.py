@@ -38,7 +38,8 @@ class Pictures:
         if self._maps is None or not _ID.fullmatch(website) or not (self._maps / website).is_dir():
             return None
         folder = MapFolder(self._maps / website)
-        by_hand = (folder.path / BY_HAND / f"{screen.screen_id}{kind}" for kind in KINDS)
+        names = KINDS if _ID.fullmatch(screen.screen_id) else ()
+        by_hand = (folder.path / BY_HAND / f"{screen.screen_id}{kind}" for kind in names)
         found = next((path for path in by_hand if path.is_file()), None)
         page = screen.metadata.get(SEEN_AS)
         if found is not None or not isinstance(page, str) or not _ID.fullmatch(page):

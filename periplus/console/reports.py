@@ -19,6 +19,8 @@ from periplus.console.shell import ConsoleParts, TheParts, render
 from periplus.service.keeping import inside
 from periplus.service.problems import ApiProblem
 
+MOST = 300
+"""Requirements that are listed, failing ones first."""
 MOST_BYTES = 60_000_000
 """Of a report: they carry their pictures."""
 
@@ -32,7 +34,7 @@ async def reports(request: Request, parts: TheParts) -> Response:
     found = reports_views.standings(await parts.runs.runs(limit=LOOKED_AT), today())
     left = await asyncio.to_thread(reports_views.left_in, parts.folder, today())
     return render(
-        request, "reports.html.j2", standings=found, totals=reports_views.totals(found), reports=left,
+        request, "reports.html.j2", standings=found[:MOST], more=max(0, len(found) - MOST), totals=reports_views.totals(found), reports=left,
         folder=parts.folder.name,
     )  # fmt: skip
 
@@ -41,7 +43,9 @@ async def reports(request: Request, parts: TheParts) -> Response:
 async def report(request: Request, parts: TheParts, path: Where) -> Response:
     """One report, in a frame."""
     _report(parts, path)
-    response = render(request, "report.html.j2", path=path)
+    run_id = path.partition("/")[0]
+    known = await parts.runs.run(run_id) if "/" in path else None
+    response = render(request, "report.html.j2", path=path, run_id=None if known is None else run_id)
     response.headers["Content-Security-Policy"] = FRAMED
     return response
 

@@ -22,8 +22,10 @@ from periplus.console.pictures import KINDS
 from periplus.console.shell import TheParts, render
 from periplus.service.problems import ApiProblem
 
-MOST_WAYS_IN = 200
-"""Listed; a page that everything leads to would be mostly that."""
+MOST_WAYS = 200
+"""Listed, out and in each; a page that everything leads to would be mostly that."""
+MOST_ELEMENTS = 400
+"""Listed; the knowledge's files have all."""
 
 router = APIRouter()
 
@@ -85,7 +87,7 @@ async def screen_page(request: Request, site: str, screen_id: str, parts: ThePar
     view = visit.view
     screen = view.knowledge.screens[screen_of(view, screen_id)]
     signature = view.signatures.get(screen_id)
-    arriving = list(_arriving(view, screen_id))
+    arriving, leaving = list(_arriving(view, screen_id)), list(view.leaving.get(screen_id, ()))
     return render(
         request,
         "screen.html.j2",
@@ -94,9 +96,11 @@ async def screen_page(request: Request, site: str, screen_id: str, parts: ThePar
         screen=screen,
         signature=signature,
         indicators=[] if signature is None else _indicators((*signature.positive, *signature.against)),
-        elements=[_element(each) for each in view.elements[screen_id].values()],
-        ways_out=[_way(view, edge, edge.to_screen) for edge in view.leaving.get(screen_id, ())],
-        ways_in=[_way(view, edge, edge.from_screen) for edge in arriving[:MOST_WAYS_IN]],
+        elements=[_element(each) for each in list(view.elements[screen_id].values())[:MOST_ELEMENTS]],
+        all_elements=len(view.elements[screen_id]),
+        ways_out=[_way(view, edge, edge.to_screen) for edge in leaving[:MOST_WAYS]],
+        all_ways_out=len(leaving),
+        ways_in=[_way(view, edge, edge.from_screen) for edge in arriving[:MOST_WAYS]],
         all_ways_in=len(arriving),
         names={key: each.name or key for key, each in view.knowledge.screens.items()},
         groups=[

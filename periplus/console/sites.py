@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+import anyio.to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
@@ -12,7 +13,7 @@ from kb_schema.answers import WebsiteSummary
 from mcp_server import describe
 from mcp_server.compiled import View
 from periplus.console import chart
-from periplus.console.shell import TheParts, render
+from periplus.console.shell import ConsoleParts, TheParts, render
 
 ROWS = 200
 """Of the list, on one page."""
@@ -41,6 +42,13 @@ async def site_map(
     """The map and the list. Raises `UnknownName`, `SourceDown`."""
     visit, note = await parts.desk.visit(site)
     view = visit.view
+    # A large site is drawn in a thread: meanwhile others are answered.
+    return await anyio.to_thread.run_sync(_drawn, request, site, parts, view, note, page)
+
+
+def _drawn(
+    request: Request, site: str, parts: ConsoleParts, view: View, note: str | None, page: int
+) -> Response:
     pictured = parts.pictures.known(site, view.knowledge.screens.values())
     rows = _rows(view)
     pages = max(1, -(-len(rows) // ROWS))

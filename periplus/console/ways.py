@@ -77,7 +77,9 @@ async def paths(
     view = visit.view
     start, goal = _meant(view, from_), _meant(view, to)
     found = await _found(parts.desk, visit, start, goal, objective) if start and goal else None
-    drawn = chart.chart_of(view) if found is not None and found.paths else None
+    drawn = (
+        await anyio.to_thread.run_sync(chart.chart_of, view) if found is not None and found.paths else None
+    )
     courses = [] if found is None or drawn is None else _courses(view, drawn.layout, found)
     on_them = {screen for course in courses for screen in course.screens}
     box = None if drawn is None else chart.around(drawn.layout, on_them or {start})

@@ -54,7 +54,7 @@ async def where(
         elif html.strip():
             found = await anyio.to_thread.run_sync(_identified, visit, _read(url, html), base)
         elif url:
-            possible = _by_address(visit, url, base)
+            possible = await anyio.to_thread.run_sync(_by_address, visit, url, base)
         else:
             problem = "give an address, the page's HTML, or both"
     except DeskError as exc:

@@ -96,8 +96,9 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
     svg.classList.toggle("telling", told.length > 0);
   };
   for (const [begin, end] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
-    svg.addEventListener(begin, (event) => tell(event.target.closest("[data-nr]")));
-    svg.addEventListener(end, () => tell(svg.contains(document.activeElement) ? document.activeElement : null));
+    // On the chart, not the drawing: one that listens for the focus gets it, too.
+    chart.addEventListener(begin, (event) => tell(event.target.closest("[data-nr]")));
+    chart.addEventListener(end, () => tell(svg.contains(document.activeElement) ? document.activeElement : null));
   }
 
   const held = new Map();
