@@ -2,7 +2,8 @@
 
 Whatever a control does in the end, a request that might change something is not sent, unless a control that was
 allowed by name is being used; no document is fetched from an origin that was not named, nor one that robots.txt
-asks to leave alone. The first line is `dangers.danger_of`, which looks before anything is touched.
+asks to leave alone. The same is asked of what a request is sent on to (`detours`), and nothing is said over
+WebSockets (`sockets`). The first line is `dangers.danger_of`, which looks before anything is touched.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from playwright.async_api import BrowserContext, Request, Route
+from playwright.async_api import BrowserContext, Page, Request, Route
 from playwright.async_api import Error as DriverError
 
 from agent.mapping.dangers import danger_of_request
+from agent.mapping.detours import Asked, Detours
 from agent.mapping.settling import is_document
+from agent.mapping.sockets import ANY, Sockets
 from kb_schema.urls import origin_of
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -31,14 +34,21 @@ _FILE = re.compile(
 """Parts of a page that are files may be called as they like: `delete.png`."""
 _UNASKED = frozenset({"ping", "cspviolationreport", "eventsource"})
 """What pages send by themselves, whoever is there: stopped, and not worth a word."""
+_AHEAD = frozenset({"other", "prefetch"})
+"""What is loaded before anybody wants it, and rules for that: what those say is loaded where no route sees it."""
 _CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
 _LONGEST_QUERY = 200_000
+_MOST_STOPPED = 1_000
+SOCKETS = "WebSocket"
+"""The name under which it is allowed that pages send over WebSockets, whatever is done."""
+_ONCE_MORE = '<!doctype html><body onload="location.reload()">'
+"""The answer to a window that asks for its document before it is watched."""
 
 
 @cache
-def _parting() -> str:
-    """What keeps a page from sending anything while it is being left, where no route sees it."""
-    return (Path(__file__).parent / "parting.js").read_text(encoding="utf-8")
+def _unseen() -> str:
+    """What keeps a page from sending what no route sees."""
+    return (Path(__file__).parent / "unseen.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,68 +70,124 @@ class Guard:
     vouched: set[str] = field(default_factory=set)
     """Addresses of links that were judged before they were followed, and of pages that were seen: a site's own
     convention may make one of them safe whose words say otherwise."""
+    allowed: Collection[str] = ()
+    """Names of what may be used although it may change something."""
     allowing: bool = False
     """A control that was allowed by name is being used."""
     stopped: list[Stopped] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     """Addresses of other origins that a page wanted to go to."""
+    _using: bool = False
+    _detours: Detours | None = None
 
-    def begin(self, *, allowing: bool, vouched: str | None = None) -> None:
-        """Of what comes next; what was stopped before is forgotten. `vouched`: an address that was judged safe."""
+    def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
+        """Of what comes next; what was stopped before is forgotten.
+
+        `vouched`: an address that was judged safe. `using`: a control is used, rather than an address opened.
+        """
         if vouched:
             self.vouched.add(vouched)
-        self.allowing = allowing
+        self.allowing, self._using = allowing, using
         self.stopped.clear()
         self.left.clear()
 
     async def install(self, context: BrowserContext) -> None:
         """Stand before everything that the context asks for, and in every page before its own scripts run."""
-        await context.add_init_script(_parting())
+        await context.add_init_script(_unseen())
+        sockets = Sockets(self._may_connect, self._may_say, lambda: self._using, self._said)
+        await context.route_web_socket(ANY, sockets.connect)
+        self._detours = Detours(self._refused)
+        context.on("page", self._opened)
         await context.route("**/*", self._judge)
 
+    async def stand_before(self, page: Page) -> None:
+        """Before a page that is empty asks for anything; nothing, where the guard is not installed."""
+        if self._detours is not None:
+            await self._detours.watch(page, trust=True)
+
+    async def _opened(self, page: Page) -> None:
+        if self._detours is not None:
+            with suppress(DriverError):  # it has gone
+                await self._detours.watch(page, trust=False)
+
     async def _judge(self, route: Route, request: Request) -> None:
-        document = is_document(request)
-        refused = self._refused(request, document=document)
+        asked = Asked(
+            request.method, request.url, request.resource_type, is_document(request), _body_of(request)
+        )
+        refused = self._refused(asked)
         with suppress(DriverError):  # its page has gone
-            if not refused:
+            if not refused and (self.allowing or await self._is_followed(request, asked)):
                 await route.continue_()
-            elif document:
-                await route.fulfill(status=204)  # the page stays where it is
+            elif asked.document:
+                answer = {"status": 204} if refused else {"content_type": "text/html", "body": _ONCE_MORE}
+                await route.fulfill(**answer)  # 204: the page stays where it is
             else:
                 await route.abort("blockedbyclient")
 
-    def _refused(self, request: Request, *, document: bool) -> bool:
-        if (
-            document
-            and request.url.startswith(("http:", "https:"))
-            and origin_of(request.url) not in self.origins
-        ):
-            self.left.append(request.url)
+    async def _is_followed(self, request: Request, asked: Asked) -> bool:
+        """Whether what it is sent on to will be seen; what is not is asked for once more, where it is a document."""
+        try:
+            page = request.frame.page
+        except DriverError:  # a page that is only being opened
+            return False
+        if self._detours is None or self._detours.trusts(page):
             return True
-        if request.method in _LOOKING and request.resource_type in _PARTS and _is_file(request.url):
-            return False
-        verdict = danger_of_request(request.method, request.url, allowed=self.allowing)
-        if verdict.danger is None and document and not self.may_open(request.url):
-            self.stopped.append(Stopped(request.method, request.url, "robots.txt asks not to"))
+        await self._detours.watch(page, trust=asked.document)
+        return False
+
+    def _refused(self, asked: Asked) -> bool:
+        elsewhere = asked.url.startswith(("http:", "https:")) and origin_of(asked.url) not in self.origins
+        if asked.document and elsewhere and not asked.sent_on:
+            self.left.append(asked.url)
             return True
-        if verdict.danger is None or (request.method == "POST" and only_asks(request)):
-            return False
-        if document and request.method == "GET" and request.url in self.vouched:
-            return False
-        if request.resource_type not in _UNASKED:
-            self.stopped.append(Stopped(request.method, request.url, verdict.why))
-        return True
+        if asked.kind in _AHEAD and not asked.document:
+            return True
+        why = self._why_not(asked)
+        if why and asked.kind not in _UNASKED:
+            self._stop(asked.method, asked.url, why)
+        return bool(why)
+
+    def _why_not(self, asked: Asked) -> str:
+        """What speaks against a request; empty where nothing does."""
+        if asked.method in _LOOKING and asked.kind in _PARTS and _is_file(asked.url):
+            return ""
+        verdict = danger_of_request(asked.method, asked.url, allowed=self.allowing)
+        if verdict.danger is None:
+            return "robots.txt asks not to" if asked.document and not self.may_open(asked.url) else ""
+        asks = asked.method == "POST" and only_asks(asked.body)
+        vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
+        return "" if asks or vouched else verdict.why
+
+    def _stop(self, method: str, url: str, why: str) -> None:
+        if len(self.stopped) < _MOST_STOPPED:
+            self.stopped.append(Stopped(method, url, why))
+
+    def _may_connect(self, url: str) -> bool:
+        return danger_of_request("GET", url, allowed=self.allowing).may
+
+    def _may_say(self) -> bool:
+        return self.allowing or any(each.casefold() == SOCKETS.casefold() for each in self.allowed)
+
+    def _said(self, url: str) -> None:
+        self._stop("a message to", url, f"what it says is not known; --allow {SOCKETS} lets pages say it")
+
+
+def _body_of(request: Request) -> str:
+    try:
+        return (request.post_data or "") if request.method == "POST" else ""
+    except ValueError:  # no text
+        return ""
 
 
 def _is_file(url: str) -> bool:
     return _FILE.search(url.partition("#")[0].partition("?")[0]) is not None
 
 
-def only_asks(request: Request) -> bool:
+def only_asks(body: str) -> bool:
     """Whether it is a GraphQL query: sent by POST, and read-only by that language's own rules."""
     try:
-        said = json.loads(request.post_data or "")
-    except (ValueError, DriverError, RecursionError):
+        said = json.loads(body)
+    except (ValueError, RecursionError):
         return False
     asked = said if isinstance(said, list) else [said]
     return bool(asked) and all(isinstance(each, dict) and _is_query(each.get("query")) for each in asked)

@@ -91,6 +91,7 @@ class Tab:
         """The page, opened where there is none."""
         if self._page is None or self._page.is_closed():
             self._page = await self._context.new_page()
+            await self._guard.stand_before(self._page)
             watch(self._page)
         return self._page
 
@@ -125,6 +126,7 @@ class Tab:
             lambda: perform(page, "click", selector=selector, timeout_s=GATE_S),
             allowing=bool(offer.allowed_by),
             vouched=offer.href,
+            using=True,
         )
 
     async def covered_by(self, offer: Offer) -> str:
@@ -176,6 +178,7 @@ class Tab:
         *,
         allowing: bool = False,
         vouched: str | None = None,
+        using: bool = False,
     ) -> Arrival:
         """Do it, wait until the page has settled, look. A page that hangs is closed."""
         page = await self.page()
@@ -183,7 +186,7 @@ class Tab:
             await self.drop(other)
         happenings = watch(page)
         happenings.expect(Expected(new_tab="follow"))
-        self._guard.begin(allowing=allowing, vouched=vouched)
+        self._guard.begin(allowing=allowing, vouched=vouched, using=using)
         began = time.monotonic()
         try:
             with Settling(page) as settling:
@@ -203,6 +206,10 @@ class Tab:
                         arrival = Arrival("download", page, None, duration, message=clean(download.what))
                     elif happenings.tabs:
                         arrival = await self._popup(happenings.tabs[-1], duration)
+                    elif failed is not None and before is None and self._held_back():
+                        arrival = Arrival(
+                            "refused", page, await look_at(page), duration, message=self._held_back()
+                        )
                     else:
                         arrival = await self._what_came(page, before, settling, happenings, duration)
         except TimeoutError:
@@ -239,6 +246,11 @@ class Tab:
     def _happened(self, happenings: Happenings) -> bool:
         return bool(happenings.refused or happenings.tabs or self._guard.left or self._guard.stopped)
 
+    def _held_back(self) -> str:
+        """What the guard did not let be sent last; empty where there is nothing of the kind."""
+        last = self._guard.stopped[-1] if self._guard.stopped else None
+        return clean(f"{last.method} {last.url} was not sent: {last.why}") if last else ""
+
     async def _what_came(
         self, page: Page, before: Look | None, settling: Settling, happenings: Happenings, duration: float
     ) -> Arrival:
@@ -267,10 +279,7 @@ class Tab:
             return arrival("dialog", look, said)
         if self._guard.left:
             return arrival("external", look, self._guard.left[-1])
-        if self._guard.stopped:
-            stopped = self._guard.stopped[-1]
-            return arrival("refused", look, f"{stopped.method} {stopped.url} was not sent: {stopped.why}")
-        return arrival("stayed", look)
+        return arrival("refused" if self._held_back() else "stayed", look, self._held_back())
 
     async def _popup(self, opened: Page, duration: float) -> Arrival:
         """Another tab: where it leads, looked at there."""
@@ -287,4 +296,7 @@ class Tab:
                 where = clean(f"another tab: {opened.url}")
                 return Arrival("error", opened, None, duration, settling.status, where)
             look = await look_at(opened)
+        if self._held_back() and not look.title and not look.index.interactive:  # nothing came
+            await self.drop(opened)
+            return Arrival("refused", await self.page(), None, duration, message=self._held_back())
         return Arrival("popup", opened, look, duration, settling.status, moved=True)

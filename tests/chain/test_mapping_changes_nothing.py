@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,49 @@ async def test_nor_is_it_when_the_page_is_loaded_again(browser: Browser, untouch
 
 
 @pytest.mark.nightly
+async def test_what_innocent_addresses_are_sent_on_to_is_not_asked_for(
+    browser: Browser, untouched: TrapSite, tmp_path: Path
+):
+    asked = wanted(untouched.url, ["/detours"], seconds=90, states=10, depth=1)
+    done = await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)
+    assert done.ended_by in {"done", "depth"}
+    folder = ExplorationFolder(tmp_path / "map")
+    came = Counter(each.outcome for each in folder.passages() if each.offer_id)
+    assert {page.title for page in folder.pages()} >= {"Detours", "Open offers"}
+    assert came["refused"] >= 6, came
+    assert untouched.state()["seen"].get("detour", 0) >= 10, "the innocent addresses were not even asked for"
+
+
+async def test_nor_is_what_no_guard_sees(browser: Browser, untouched: TrapSite, tmp_path: Path):
+    asked = wanted(untouched.url, ["/unseen/led"], seconds=60, states=4, depth=1)
+    await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)
+    ways = {passage.way for passage in ExplorationFolder(tmp_path / "map").passages()}
+    assert {"offer", "reload", "back"} <= ways
+
+
+@pytest.mark.nightly
+async def test_what_pages_send_over_web_sockets_is_not_passed_on_unless_that_is_allowed(
+    browser: Browser, site: TrapSite, tmp_path: Path
+):
+    site.reset()
+    asked = wanted(site.url, ["/sockets"], seconds=60, states=3, depth=1)
+    await explore(browser, asked, tmp_path / "map", storage_state=site.short_session)
+    folder = ExplorationFolder(tmp_path / "map")
+    state = site.state()
+    assert state["changes"] == {}
+    assert state["seen"]["socket"] >= 1
+    (seen,) = folder.pages()
+    assert "You are connected." in folder.snapshot(seen.page_id).html, "what the site sends does not come"
+    came = {each.offer_id: each for each in folder.passages() if each.offer_id}
+    dangers = {offer.name: (offer.danger, came[offer.offer_id].outcome) for offer in seen.offers}
+    assert dangers["Tidy"] == ("unknown_method", "refused")
+    assert dangers["Elsewhere"] == ("unknown_method", "refused")
+    allowing = asked.model_copy(update={"allowed": ("WebSocket",)})
+    await explore(browser, allowing, tmp_path / "allowed", storage_state=site.short_session)
+    assert any("remove" in each for each in site.state()["changes"])
+
+
+@pytest.mark.nightly
 @pytest.mark.timeout(400)
 async def test_no_part_of_the_trap_site_is_changed(browser: Browser, untouched: TrapSite, tmp_path: Path):
     starts = [
@@ -108,6 +152,9 @@ async def test_no_part_of_the_trap_site_is_changed(browser: Browser, untouched: 
         "/items/new",
         "/elsewhere",
         "/automatic",
+        "/detours",
+        "/sockets",
+        "/unseen/led",
     ]
     asked = wanted(untouched.url, starts, seconds=300, states=80)
     await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from playwright.async_api import Browser, Page
 
 from agent.mapping.guarding import Guard
-from tests.agent.mapping.small_site import SmallSite, html, small_site
+from tests.agent.mapping.small_site import Answer, SmallSite, html, small_site
+from tests.support.trap_site.running import TrapSite, trap_site
 
 ASK = "([url, how]) => fetch(url, how).then((answer) => answer.status, () => 0)"
 
@@ -25,6 +26,7 @@ async def guarded(browser: Browser, site: SmallSite) -> tuple[Page, Guard]:
     guard = Guard((site.url,))
     await guard.install(context)
     page = await context.new_page()
+    await guard.stand_before(page)
     await page.goto(site.url)
     return page, guard
 
@@ -82,3 +84,100 @@ async def test_a_file_may_be_called_as_it_likes_and_an_image_that_deletes_is_no_
     await page.context.close()
     assert site.asked["GET /icons/delete.png"] == 1
     assert site.asked["GET /items/3/delete"] == 0
+
+
+# -- what requests are sent on to
+
+
+@pytest.fixture
+def detours() -> Iterator[SmallSite]:
+    """`/go` is sent on to `/hop`, and that to where the site signs out; `/round` to a page."""
+    sent_on = {"/go": "/hop", "/hop": "/logout", "/round": "/hop/fine", "/hop/fine": "/fine"}
+    pages = {path: Answer(status=302, headers={"Location": to}) for path, to in sent_on.items()}
+    links = "<a href=/go>Go</a><a href=/go target=_blank>Window</a><a href=/round target=_blank>Round</a>"
+    with small_site({**pages, "*": html("Any", links)}) as running:
+        yield running
+
+
+GOING = {
+    "link": "document.links[0].click()",
+    "fetch": "fetch('/go').catch(() => 0)",
+    "frame": "document.body.insertAdjacentHTML('beforeend', '<iframe src=/go></iframe>')",
+    "picture": "new Image().src = '/go'",
+    "window": "document.links[1].click()",
+    "opened": "void window.open('/go')",
+    "worker": "void new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/go')`])))",
+}
+
+
+@pytest.mark.parametrize("way", GOING)
+async def test_what_a_request_is_sent_on_to_is_judged_before_it_is_asked_for(
+    browser: Browser, detours: SmallSite, way: str
+) -> None:
+    page, guard = await guarded(browser, detours)
+    async with page.context.expect_event(
+        "requestfailed", lambda failed: failed.url.endswith("/hop"), timeout=5_000
+    ):
+        await page.evaluate(GOING[way])
+    assert [(each.method, each.url) for each in guard.stopped] == [("GET", f"{detours.url}/logout")]
+    assert detours.asked["GET /hop"] == 1
+    assert detours.asked["GET /logout"] == 0
+    await page.context.close()
+
+
+async def test_a_window_that_is_sent_on_to_a_page_comes_there(browser: Browser, detours: SmallSite) -> None:
+    page, guard = await guarded(browser, detours)
+    async with page.context.expect_page() as opened:
+        await page.evaluate("document.links[2].click()")
+    window = await opened.value
+    await window.wait_for_url(f"{detours.url}/fine")
+    assert await window.title() == "Any"
+    assert guard.stopped == []
+    guard.begin(allowing=True)
+    await page.goto(f"{detours.url}/go")
+    assert page.url == f"{detours.url}/logout"
+    await page.context.close()
+
+
+# -- WebSockets
+
+
+@pytest.fixture(scope="module")
+def trap() -> Iterator[TrapSite]:
+    with trap_site() as running:
+        yield running
+
+
+async def on_sockets(browser: Browser, trap: TrapSite, guard: Guard) -> Page:
+    trap.reset()
+    context = await browser.new_context()
+    await guard.install(context)
+    page = await context.new_page()
+    await guard.stand_before(page)
+    await page.goto(f"{trap.url}/sockets")
+    await page.get_by_text("You are connected.").wait_for()
+    return page
+
+
+async def test_what_a_page_says_over_a_web_socket_stays_and_what_a_control_says_is_told(
+    browser: Browser, trap: TrapSite
+) -> None:
+    guard = Guard((trap.url,))
+    page = await on_sockets(browser, trap, guard)
+    guard.begin(allowing=False, using=True)
+    await page.get_by_text("Tidy").click()
+    assert {each.method for each in guard.stopped} == {"a message to"}, "only what the button said"
+    assert len(guard.stopped) == 1
+    await page.context.close()
+    assert trap.state()["changes"] == {}
+
+
+@pytest.mark.parametrize("how", ["while a control that is allowed is used", "by name"])
+async def test_it_is_passed_on_where_that_is_allowed(browser: Browser, trap: TrapSite, how: str) -> None:
+    guard = Guard((trap.url,), allowed=("websocket",) if how == "by name" else ())
+    page = await on_sockets(browser, trap, guard)
+    guard.begin(allowing=how != "by name", using=True)
+    await page.get_by_text("Tidy").click()
+    await page.get_by_text("Removed.").wait_for()
+    await page.context.close()
+    assert trap.state()["changes"]["socket remove"] == 1

@@ -282,6 +282,72 @@ HOSTILE_TITLES = {
     "formula": "=HYPERLINK(&quot;http://x&quot;)",
 }
 
+DETOURS = page(
+    "Detours",
+    """<p>Nothing here says what it leads to.</p><a href="/detour/shown">See offers</a> <a href="/detour/a">Go round</a>
+    <a href="/detour/item">Next</a> <a href="/detour/plans">Our plan</a> <a href="/detour/window" target="_blank">In a window</a>
+    <button type="button" onclick="fetch('/detour/fetched')">Count again</button>
+    <button type="button" onclick="window.open('/detour/opened')">Side by side</button>
+    <button type="button" onclick="location = '/detour/script'">Turn the page</button>
+    <button type="button" onclick="new Worker('/detour-worker.js')">Work it out</button>
+    <form action="/detour/form"><label>Words <input type="search" name="q"></label><button>Search</button></form>
+    <img alt="" src="/detour/picture"><iframe title="Inner" src="/detour/frame"></iframe>""",
+)
+DETOUR_WORKER = "fetch('/detour/worker');"
+DETOURS_TO = {
+    "shown": "/hidden/shown", "a": "/detour/b", "b": "/logout", "item": "/items/1/delete", "plans": "/private/plans",
+    "window": "/items/2/delete", "fetched": "/items/3/delete", "opened": "/items/4/delete", "script": "/items?do=remove&id=5",
+    "worker": "/items/6/delete", "form": "/items/7/delete", "picture": "/items/8/delete", "frame": "/logout?now=1",
+}  # fmt: skip
+"""Where each of them is sent on to."""
+
+UNSEEN = page(
+    "Unseen",
+    '<p>It has ways of its own.</p><script type="speculationrules">{"prefetch": [{"source": "list", "eagerness": "immediate",'
+    ' "urls": ["/items/1/delete", "/detour/window"]}], "prerender": [{"source": "list", "eagerness": "immediate", "urls":'
+    ' ["/items/3/delete", "/automatic/loading"]}]}</script>',
+    script="""
+    const work = (code) => URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    const asking = `fetch("${location.origin}/changes/shared", { method: "POST" }); fetch("${location.origin}/items/4/delete")`;
+    const attempts = [
+      () => new SharedWorker(work(asking)),
+      () => new AudioContext().audioWorklet.addModule("/items/5/delete").catch(() => 0),
+      () => CSS.paintWorklet.addModule("/items/6/delete").catch(() => 0),
+      () => fetchLater("/changes/later", { method: "POST", body: "x" }),
+      () => {
+        const rules = document.createElement("script");
+        rules.type = "speculationrules";
+        rules.textContent = JSON.stringify({ prefetch: [{ source: "list", eagerness: "immediate", urls: ["/items/7/delete"] }] });
+        document.head.append(rules);
+      },
+    ];
+    for (const attempt of attempts) {
+      try { attempt(); } catch {}
+    }
+    addEventListener("pagehide", () => { new Image().src = "/items/8/delete"; });
+    document.addEventListener("visibilitychange", () => { new Image().src = "/items/2/delete"; });
+    """,
+)
+
+SOCKETS = page(
+    "Sockets",
+    """<p id="said">Silence.</p><button type="button" data-say="remove">Tidy</button>
+    <button type="button" data-say="count">Refresh</button><button type="button" data-say="other">Elsewhere</button>""",
+    script="""
+    const socket = new WebSocket("/socket");
+    socket.addEventListener("open", () => {
+      socket.send(JSON.stringify({ kind: "here", at: 1 }));
+      setInterval(() => socket.send(JSON.stringify({ kind: "here", at: Date.now() })), 200);
+    });
+    socket.addEventListener("message", (event) => { document.getElementById("said").textContent = event.data; });
+    document.addEventListener("click", (event) => {
+      const say = event.target.dataset.say;
+      if (say === "other") new WebSocket("/socket").addEventListener("open", (event) => event.target.send('{"kind": "elsewhere"}'));
+      else if (say) socket.send(JSON.stringify({ kind: say, item: 1 }));
+    });
+    """,
+)
+
 RESTLESS = page("Restless", links(("/restless/ticking", "Ticking"), ("/restless/random", "Different each time"), ("/restless/deep/", "Ever deeper"),
                                   ("/restless/facets", "Facets"), ("/restless/growing", "Growing"), ("/restless/pushing", "Pushing")))  # fmt: skip
 TICKING = page("Ticking", '<p id="t">0</p><button type="button">Stay</button>',

@@ -5,9 +5,11 @@ and HEAD counts as a change, and so does every link that acts in one click.
 """
 
 import asyncio
+import json
 import random
 import re
 import string
+from contextlib import suppress
 
 import pages
 from pages import links, page
@@ -22,7 +24,8 @@ from starlette.responses import (
     Response,
     StreamingResponse,
 )
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from state import State
 
 MANY = 10_000
@@ -365,6 +368,40 @@ async def robots(request: Request) -> Response:
     return PlainTextResponse("User-agent: *\nDisallow: /private/\n")
 
 
+async def detour(request: Request) -> Response:
+    """An innocent address that is sent on to one that is none."""
+    _state(request).seen["detour"] += 1
+    return RedirectResponse(pages.DETOURS_TO[request.path_params["name"]], 302)
+
+
+async def detour_worker(request: Request) -> Response:
+    return Response(pages.DETOUR_WORKER, media_type="text/javascript")
+
+
+async def unseen(request: Request) -> Response:
+    """A page that asks for things where nobody looks, and names rules for what is loaded ahead of time."""
+    return HTMLResponse(pages.UNSEEN, headers={"speculation-rules": '"/ahead.json"'})
+
+
+async def ahead(request: Request) -> Response:
+    rules = {"prefetch": [{"source": "list", "eagerness": "immediate", "urls": ["/logout"]}]}
+    return JSONResponse(rules, media_type="application/speculationrules+json")
+
+
+async def socket(waiting: WebSocket) -> None:
+    """Tells how often somebody came; whatever is said to it changes something."""
+    state = waiting.app.state.traps
+    await waiting.accept()
+    state.seen["socket"] += 1
+    await waiting.send_text("You are connected.")
+    with suppress(WebSocketDisconnect):
+        while True:
+            said = json.loads(await waiting.receive_text())["kind"]
+            state.changes[f"socket {said}"] += 1
+            if said == "remove":
+                await waiting.send_text("Removed.")
+
+
 async def control_state(request: Request) -> Response:
     return JSONResponse(_state(request).as_json())
 
@@ -400,7 +437,7 @@ STATIC: dict[str, str] = {
     "/restless": pages.RESTLESS, "/restless/ticking": pages.TICKING, "/restless/growing": pages.GROWING,
     "/restless/grown": page("Grown", "<p>One.</p>"), "/restless/pushing": pages.PUSHING, "/sign-in": pages.SIGN_IN,
     "/elsewhere/there": page("There", links(("/elsewhere/further", "Further"))), "/hard": pages.HARD, "/hard/hang": pages.HANG,
-    "/hard/alerts": pages.ALERTS, "/hard/windows": pages.WINDOWS_FOR_EVER, "/hard/after": page("After all", "<p>Done.</p>"),
+    "/detours": pages.DETOURS, "/sockets": pages.SOCKETS, "/hard/alerts": pages.ALERTS, "/hard/windows": pages.WINDOWS_FOR_EVER, "/hard/after": page("After all", "<p>Done.</p>"),
 }  # fmt: skip
 
 
@@ -427,7 +464,9 @@ def make_app(port: int) -> Starlette:
         Route("/elsewhere/redirect", sent_away), Route("/automatic/self", auto_self), Route("/worker.js", worker),
         Route("/hostile", hostile), Route("/hostile/{name}", hostile), Route("/restless/random", changing),
         Route("/restless/deep/{rest:path}", deeper), Route("/restless/facets", facets), Route("/search", search),
-        Route("/hard/huge", huge), Route("/{name:path}", _named(), methods=["GET", "POST", "PUT", "DELETE", "PATCH"]),
+        Route("/hard/huge", huge), Route("/detour/{name}", detour), Route("/detour-worker.js", detour_worker),
+        Route("/unseen", unseen), Route("/unseen/led", _fixed(page("Led", links(("/unseen", "On"))))), Route("/ahead.json", ahead),
+        WebSocketRoute("/socket", socket), Route("/{name:path}", _named(), methods=["GET", "POST", "PUT", "DELETE", "PATCH"]),
     ]  # fmt: skip
     app = Starlette(routes=routes, middleware=[Middleware(Counting, state=state, port=port)])
     app.state.traps, app.state.port = state, port
