@@ -45,7 +45,7 @@ COMMANDS: dict[str, Lazy] = {
     ),
     "mcp": Lazy("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
     "serve": Lazy(
-        "periplus.commands.serve", "Verify requirements that programs send, over HTTP; MCP beside it."
+        "periplus.commands.serve", "The console: maps, runs, proposals, demos; with it the HTTP API and MCP."
     ),
     "kb": Lazy("periplus.commands.kb", "Knowledge bases: check, load, export and compare them."),
 }
@@ -99,7 +99,7 @@ def _options(
 ) -> None:
     """A knowledge base of a web application, and a guide that sails by it.
 
-    Begin with `periplus kb load seeds/spadeworks/kb` and `periplus kb status`.
+    Begin with `periplus demo spadeworks`; with a site of your own, `periplus map URL` and `periplus serve`.
     """
     if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
         from periplus import telemetry  # noqa: PLC0415 - not needed where nobody asks for spans

@@ -1,4 +1,4 @@
-"""`periplus serve`: one server with REST at /api, MCP at /mcp and a page that shows how it stands at /."""
+"""`periplus serve`: one server with REST at /api, MCP at /mcp and the console at /."""
 
 from __future__ import annotations
 
@@ -69,14 +69,17 @@ def serve(
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Verify requirements that programs send, and serve the knowledge base, over HTTP.
+    """Serve the console, the HTTP API that verifies requirements, and the knowledge base over MCP.
+
+    [bold]Look[/]: the address it prints, in a browser: maps of websites, paths, runs and why they failed, proposals
+    to decide, demos to start (docs/console.md).
 
     [bold]Submit[/]: [cyan]curl -H "X-API-Key: $PERIPLUS_API_KEY" -H "Content-Type: application/json"
     http://127.0.0.1:8000/api/run -d '{"req_id": "REQ-1", "url": "https://shop.example.com", "steps":
     ["Login | click"]}'[/]
 
     [bold]Ask[/]: GET /api/runs/REQ-1, .../steps, .../events (as they happen); GET /api/artifacts/REQ-1.
-    POST /api/runs/REQ-1/cancel stops one. POST /api/visit makes a link to a demo that its visitor may interrupt. /api/openapi.json has everything, / shows people how it stands.
+    POST /api/runs/REQ-1/cancel stops one. POST /api/visit makes a link to a demo that its visitor may interrupt. /api/openapi.json has everything.
 
     A submission that was answered with 202 is kept and carried out, whatever happens to the connection or to
     this process. Keys, limits and what clients may use of this machine: docs/service.md.
