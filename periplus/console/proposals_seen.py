@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kb_schema import KnowledgeBase
 from kb_schema.proposals import Proposal, Seen, SelectorChange, SignatureChange, TransitionChange
+from kb_schema.traces import TraceStep
 from kb_schema.urls import path_of
 from periplus.console import runs_left
 from periplus.console.runs_left import Picture
@@ -79,6 +80,9 @@ async def looks(parts: ConsoleParts, proposal: Proposal, knowledge: KnowledgeBas
             shots.append(Shot(f"{when} in run {run_id}: {_address(seen)}", frame=frame))
         else:
             missing.append(f"{_address(seen)} ({when} in run {run_id})")
+    if not shots and isinstance(proposal.change, SelectorChange):
+        for support in proposal.supports[:MOST_TRACES]:
+            shots = shots or list(await traces.at_element(support.run_id, proposal.change.element_id))
     if not any(shot.picture for shot in shots) and knowledge is not None:
         shots += _of_screens(parts, proposal, knowledge)
     return Looks(tuple(shots), tuple(missing))
@@ -131,26 +135,39 @@ class _Traces:
 
     def __init__(self, parts: ConsoleParts) -> None:
         self._parts = parts
-        self._pages: dict[str, dict[str, int]] = {}
-        """Run -> the first action on each address that has its page."""
+        self._steps: dict[str, Sequence[TraceStep]] = {}
 
     async def page(self, run_id: str, seen: Seen) -> str:
         """Where the HTML of the page is; empty where it is not kept."""
-        if not seen.url:
-            return ""
-        if run_id not in self._pages:
-            if len(self._pages) >= MOST_TRACES:
-                return ""
+        there = path_of(seen.url)
+        for number, step in enumerate(await self._of(run_id) if seen.url else ()):
+            if step.html_before is not None and path_of(step.source_url or "") == there:
+                return f"/runs/{run_id}/pages/{number}/before"
+        return ""
+
+    async def at_element(self, run_id: str, element_id: str) -> Iterator[Shot]:
+        """The page before and after the run first did something with the element."""
+        steps = await self._of(run_id)
+        number = next(
+            (at for at, step in enumerate(steps) if step.metadata.get("element") == element_id), None
+        )
+        kept = (
+            {} if number is None else {"before": steps[number].html_before, "after": steps[number].html_after}
+        )
+        return (
+            Shot(f"{side} it was used in run {run_id}", frame=f"/runs/{run_id}/pages/{number}/{side}")
+            for side, html in kept.items()
+            if html is not None
+        )
+
+    async def _of(self, run_id: str) -> Sequence[TraceStep]:
+        if run_id not in self._steps:
+            if len(self._steps) >= MOST_TRACES:
+                return ()
             artifacts = await self._parts.runs.artifacts(run_id)
             kept = await asyncio.to_thread(runs_left.trace_of, artifacts)
-            steps = [] if kept is None else list(enumerate(kept.trace.steps))
-            self._pages[run_id] = {
-                path_of(step.source_url or ""): number
-                for number, step in reversed(steps)
-                if step.html_before is not None
-            }
-        number = self._pages[run_id].get(path_of(seen.url))
-        return "" if number is None else f"/runs/{run_id}/pages/{number}/before"
+            self._steps[run_id] = () if kept is None else kept.trace.steps
+        return self._steps[run_id]
 
 
 def _of_screens(parts: ConsoleParts, proposal: Proposal, knowledge: KnowledgeBase) -> Iterator[Shot]:

@@ -262,6 +262,10 @@ async def test_a_healed_run_shows_what_was_known_and_what_was_found_and_acceptin
             "would change the selector of boat_new.name_field" in await page.locator(".sentence").inner_text()
         )
         assert "Changed: screen New boat" in await page.locator(".foreseen").inner_text()
+        for side, field in (("before", "Name of the vessel"), ("after", "Name of the vessel")):
+            frame = page.frame_locator(f"iframe[src$='/{side}']").get_by_text(field)
+            await page.locator(f"iframe[src$='/{side}']").scroll_into_view_if_needed()
+            await frame.first.wait_for()
         await _clean(page)
         _, before = await read_knowledge(port.stores.documents, port.stores.graph, "harbour")
         await page.get_by_role("button", name="Accept").click()
