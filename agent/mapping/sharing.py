@@ -29,8 +29,8 @@ MOST_STEPS = 10
 """Of one part."""
 PART_S = 40.0
 """How long a part takes; what is not done by then is done in another one."""
-MOST_LOST = 4
-"""Parts in a row whose workers died: then it is not the pages, and the rest is done without workers."""
+MOST_FAILED = 4
+"""Parts in a row of which nothing comes: then it is not the pages, and the rest is done without workers."""
 
 Mark = tuple[str, ...]
 _Key = tuple[str, str | None]
@@ -65,11 +65,11 @@ class Sharing:
         """Steps that may have signed us out, or that workers died of: to be done here, when nobody else is at it."""
         self._singly: set[_Key] = set()
         """Steps of a part whose workers died: one at a time, so that the one that does it is found."""
-        self._lost_in_a_row = 0
+        self._failed_in_a_row = 0
 
     def shares(self, step: Step) -> bool:
         """Whether a step is for others."""
-        if self._lost_in_a_row >= MOST_LOST:
+        if self._failed_in_a_row >= MOST_FAILED:
             return False
         return not (step.offer and step.offer.allowed_by) and _key(step) not in self.alone
 
@@ -113,17 +113,24 @@ class Sharing:
         try:
             findings = task.result()
         except PartLost as lost:
-            self._lost_in_a_row += 1
+            self._failed(str(lost))
             one_by_one = self._singly if len(taken) > 1 else self.alone
             one_by_one.update(_key(step) for step in taken)
-            if self._lost_in_a_row == MOST_LOST:
-                self._ledger.tell(events.Waiting(0.0, f"it goes on without workers: {lost}"))
             return None
         if findings.passages or findings.lost:
-            self._lost_in_a_row = 0
+            self._failed_in_a_row = 0
+        elif findings.signed_out is not None:  # a site may take the session from nowhere else than here
+            self._failed("it is not signed in there")
+        else:
+            self.alone.update(_key(step) for step in taken)  # nobody else does it, for whatever reason
         out = self._signed_out(findings, taken, alone=alone)
         take_in(self._ledger, findings, again=self.alone)
         return out
+
+    def _failed(self, why: str) -> None:
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row == MOST_FAILED:
+            self._ledger.tell(events.Waiting(0.0, f"it goes on without workers: {why}"))
 
     def _signed_out(self, findings: Findings, taken: list[Step], *, alone: bool) -> SignedOut | None:
         """Where others were at it, anyone may have signed out: what they did last is done again, alone."""

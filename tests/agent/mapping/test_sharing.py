@@ -14,7 +14,7 @@ from agent.mapping import events
 from agent.mapping.exploring import KeepSignedIn, explore
 from agent.mapping.parts import do_part
 from agent.mapping.permitting import Permission
-from agent.mapping.sharing import MOST_LOST, PartLost
+from agent.mapping.sharing import MOST_FAILED, PartLost
 from kb_schema.mapping import Exploration, Passage
 from kb_schema.mapping_folder import BEGUN_FILE, ExplorationFolder
 from kb_schema.mapping_parts import Findings, Part
@@ -195,7 +195,7 @@ async def test_without_any_worker_left_it_goes_on_alone(browser: Browser, tmp_pa
         crew.dies = set(range(1, 100))
         done = await explore(browser, site.wanted(), tmp_path, workers=crew, tell=heard.append)
         assert done.ended_by == "done"
-        assert len(crew.parts) <= MOST_LOST + crew.width
+        assert len(crew.parts) <= MOST_FAILED + crew.width
         assert "/help/more" in paths(ExplorationFolder(tmp_path), site)
         assert [
             each for each in heard if isinstance(each, events.Waiting) and "without workers" in each.reason
@@ -227,6 +227,31 @@ async def test_a_control_that_signs_out_is_found_and_no_other_is_blamed(
         assert 1 <= len(asked) <= 2  # the second time alone, to see which of two it was
         assert paths(folder, site) == ["/", "/more"]
         assert not [offer for page in folder.pages() for offer in page.offers if offer.danger == "signs_out"]
+
+
+@pytest.mark.sampled(0.4)
+async def test_where_the_session_is_good_for_nobody_else_it_goes_on_alone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    class Strangers(Crew):
+        async def do(self, part: Part) -> Findings:
+            return await super().do(part.model_copy(update={"session": None}))
+
+    with small_site(signed_in_site()) as site:
+
+        async def again() -> StorageState | None:
+            return session("me2" if site.asked["GET /end"] else "me")
+
+        done = await explore(
+            browser,
+            site.wanted(),
+            tmp_path,
+            storage_state=session("me"),
+            keep_signed_in=KeepSignedIn(sign_in_again=again),
+            workers=Strangers(browser),
+        )
+        assert done.ended_by == "done"
+        assert paths(ExplorationFolder(tmp_path), site) == ["/", "/more"]
 
 
 @pytest.mark.sampled(0.4)
