@@ -70,7 +70,8 @@ class Hands:
     def __init__(self, ledger: Ledger, rules: Rules) -> None:
         self.ledger, self.rules = ledger, rules
         self.book, self.limits = ledger.book, ledger.wanted.limits
-        self.guard = Guard(ledger.wanted.origins, rules.permission.may_open)
+        wanted = ledger.wanted
+        self.guard = Guard(wanted.origins, rules.permission.may_open, allowed=wanted.allowed)
         self.tab: Tab
         self.at: str | None = None
         """The page the tab is on."""
@@ -287,7 +288,12 @@ class Hands:
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self.ledger.mark(step.page.page_id, offer.offer_id, "unknown_method", arrival.message)
         self.ledger.put_away(step.page, arrival.put_away_by)
-        if arrival.outcome in ("refused", "vanished") and leads_elsewhere(offer, before.url):
+        held_back = bool(self.guard.stopped)  # what was asked for is not asked for once more
+        if (
+            arrival.outcome in ("refused", "vanished")
+            and not held_back
+            and leads_elsewhere(offer, before.url)
+        ):
             await self._open_link(step.page, offer)
 
     async def _open_link(self, page: SeenPage, offer: Offer) -> None:
