@@ -15,8 +15,11 @@ LONGEST = 200
 LONGEST_HEADING = 40
 """Of one that is said beside a name."""
 COMMON = 0.5
-"""A heading that more of the other pages have is the site's, not theirs."""
-_HEADS = (("heading", "h1"), ("title", ""))
+"""A heading that more of the others have is the site's, not theirs."""
+LEAST_COMMON = 2
+"""Screens: fewer make no site."""
+_HEADS = (("heading", "h1"), ("title", ""), ("heading", "h2"), ("heading", "h3"), ("heading", "h4"))
+"""Where a page says what it is, in this order."""
 _PARTING = re.compile(r"\s*[:|\u2013\u2014\u00b7-]\s+|\s+[|\u2013\u2014\u00b7-]\s*")
 _PIECES = re.compile(r"\s+[|\u2013\u2014\u00b7-]\s+")
 """What parts the name of a page from its site's."""
@@ -30,30 +33,95 @@ def titles_of(
     groups: Sequence[Sequence[int]], seen: Sequence[ObservedPage], rows: Collection[str]
 ) -> list[str]:
     """A name for each group of pages, each another one. `rows`: what the rows of lists are called."""
-    root = _root([_parts(seen[group[0]].path) for group in groups])
-    names = [_title([seen[at] for at in group], _others(group, seen), rows, root) for group in groups]
+    told = [[seen[at] for at in group] for group in groups]
+    site = _Site(told, rows)
+    names = [site.title(own, _others(group, seen)) for own, group in zip(told, groups, strict=True)]
     alike: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(names):
         alike[words_of(name)].append(number)
     for numbers in alike.values():
         if len(numbers) > 1:
             paths = [seen[groups[number][0]].path for number in numbers]
-            told = [[seen[at] for at in groups[number]] for number in numbers]
-            parted = zip(_parted(paths), _headed_apart(told), strict=True)
+            parted = zip(_parted(paths), _headed_apart([told[each] for each in numbers]), strict=True)
             for number, (by_path, by_heading) in zip(numbers, parted, strict=True):
                 beside = by_path or by_heading
                 names[number] = f"{names[number]} ({beside})" if beside else names[number]
     return [name[:LONGEST] for name in names]
 
 
-def _title(
-    own: Sequence[ObservedPage], others: Sequence[ObservedPage], rows: Collection[str], root: tuple[str, ...]
-) -> str:
-    at = _place_of(own)
-    if ANY not in at:
-        return name_of(own, others)
-    short = at[len(root) :] if at[: len(root)] == root else at
-    return _heading(own, others, rows) or _of_one(own, others) or _said(own, others, rows, short or at)
+class _Site:
+    """What the pages of a site have in common, and what things it shows."""
+
+    def __init__(self, told: Sequence[Sequence[ObservedPage]], rows: Collection[str]) -> None:
+        self._rows = rows
+        self._places = {_place_of(own) for own in told}
+        self._root = _root([_parts(own[0].path) for own in told])
+        shown = Counter(
+            text for own in told for text in set.intersection(*(set(_texts(page)) for page in own))
+        )
+        least = max(LEAST_COMMON, COMMON * len(told))
+        self._common = {text for text, times in shown.items() if times > least}
+
+    def title(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+        """What a screen is called that was seen in these pages."""
+        at = _place_of(own)
+        if ANY not in at:
+            return name_of(own, others)
+        return self._heading(own, others) or self._of_one(own, others) or self._said(own, others, at)
+
+    def _heads(self, page: ObservedPage) -> tuple[str, ...]:
+        """What a page says that it is: its highest headings, or title, that are not the site's."""
+        for kind, where in _HEADS:
+            texts = page.sketch.said.get((kind, where), ())
+            if kind == "title":
+                texts = tuple(_PIECES.split(text)[0] for text in texts)
+            own = tuple(text for text in texts if text not in self._common)
+            if own:
+                return own
+        return ()
+
+    def _heading(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+        """What all of them say, but for the words of a row; nothing where they say nothing together."""
+        usual = [text for page in others for text in self._heads(page)]
+        for strictly in (True, False):
+            together = set.intersection(
+                *(
+                    {without_rows(text, self._rows, strictly=strictly) for text in self._heads(page)}
+                    for page in own
+                )
+            )
+            known = [text for text in together if text and usual.count(text) <= COMMON * len(others)]
+            if known:
+                return min(known, key=lambda text: (usual.count(text), -len(text), text))
+        return ""
+
+    def _of_one(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+        """What they say before they say of which one; nothing where one page is all."""
+        heads = [self._heads(page) for page in own]
+        if len(set(heads)) < 2:
+            return ""
+        kinds = [
+            {found[1] for text in texts if (found := _OF_ONE.fullmatch(text)) is not None} for texts in heads
+        ]
+        known = set.intersection(*kinds) - {text for page in others for text in self._heads(page)}
+        return min(known, key=lambda text: (-len(text), text)) if known else ""
+
+    def _said(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage], at: tuple[str, ...]) -> str:
+        """What they are called otherwise, if that is no row and stands where a page says what it is."""
+        name = name_of(own, others)
+        headed = all(any(name in text for text in (*_texts(page), *_titles(page))) for page in own)
+        if headed and name not in self._rows:
+            return name
+        short = at[len(self._root) :] if at[: len(self._root)] == self._root else at
+        return by_address(short or at, listed=at[:-1] in self._places) or name
+
+
+def _texts(page: ObservedPage) -> tuple[str, ...]:
+    return page.sketch.said.get(_HEADS[0], ())
+
+
+def _titles(page: ObservedPage) -> tuple[str, ...]:
+    return page.sketch.said.get(_HEADS[1], ())
 
 
 def _place_of(own: Sequence[ObservedPage]) -> tuple[str, ...]:
@@ -79,47 +147,6 @@ def _root(places: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return root
 
 
-def _of_one(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
-    """What their first headings, or titles, say before they say of which one; nothing where one page is all."""
-    if len({_heads(page) for page in own}) < 2:
-        return ""
-    kinds = [
-        {found[1] for text in _heads(page) if (found := _OF_ONE.fullmatch(text)) is not None} for page in own
-    ]
-    usual = {text for page in others for text in _heads(page)}
-    known = set.intersection(*kinds) - usual
-    return min(known, key=lambda text: (-len(text), text)) if known else ""
-
-
-def _heads(page: ObservedPage) -> tuple[str, ...]:
-    titles = (parts[0] for text in page.sketch.said.get(_HEADS[1], ()) if (parts := _PIECES.split(text)))
-    return _first_headings(page) or tuple(titles)
-
-
-def _heading(own: Sequence[ObservedPage], others: Sequence[ObservedPage], rows: Collection[str]) -> str:
-    """The first heading (else title) of all of them, but for the words of a row; nothing where there is none."""
-    usual = [text for page in others for text in _heads(page)]
-    for strictly in (True, False):
-        common = set.intersection(
-            *({without_rows(text, rows, strictly=strictly) for text in _heads(page)} for page in own)
-        )
-        known = [text for text in common if text and usual.count(text) <= COMMON * len(others)]
-        if known:
-            return min(known, key=lambda text: (usual.count(text), -len(text), text))
-    return ""
-
-
-def _said(
-    own: Sequence[ObservedPage], others: Sequence[ObservedPage], rows: Collection[str], at: Sequence[str]
-) -> str:
-    """What they are called otherwise, if that is no row and stands where a page says what it is."""
-    name = name_of(own, others)
-    headed = all(
-        any(name in text for head in _HEADS for text in page.sketch.said.get(head, ())) for page in own
-    )
-    return name if headed and name not in rows else by_address(at) or name
-
-
 def without_rows(text: str, rows: Collection[str], *, strictly: bool = True) -> str:
     """A heading without the name of one of many things. `strictly`: only where something parts the two.
 
@@ -139,15 +166,16 @@ def without_rows(text: str, rows: Collection[str], *, strictly: bool = True) -> 
     return text
 
 
-def by_address(at: Sequence[str]) -> str:
-    """The words of a place, without what names one of many things.
+def by_address(at: Sequence[str], *, listed: bool = True) -> str:
+    """The words of a place, without what names one of many things. `listed`: whether it is one of a page's.
 
-    >>> by_address(("agents", "*", "history")), by_address(("agent", "*"))
-    ('Agents history', 'Agent detail')
+    >>> by_address(("agents", "*", "history")), by_address(("agent", "*")), by_address(("agent", "edit", "*"), listed=False)
+    ('Agents history', 'Agent detail', 'Agent edit')
     """
     parts = [part for part in at if part not in ("", "#")]
-    said = _spoken(part for part in parts if part != ANY).capitalize()
-    return f"{said} detail" if said and parts[-1] == ANY else said
+    words = [part for part in parts if part != ANY]
+    said = _spoken(words).capitalize()
+    return f"{said} detail" if said and parts[-1] == ANY and (listed or len(words) == 1) else said
 
 
 def _parted(paths: Sequence[str]) -> list[str]:
@@ -185,10 +213,6 @@ def _headings(page: ObservedPage) -> set[tuple[str, str]]:
 
 def _spoken(parts: Iterable[str]) -> str:
     return " ".join(parts).replace("-", " ").replace("_", " ")
-
-
-def _first_headings(page: ObservedPage) -> tuple[str, ...]:
-    return page.sketch.said.get(_HEADS[0], ())
 
 
 def _others(group: Sequence[int], seen: Sequence[ObservedPage]) -> list[ObservedPage]:

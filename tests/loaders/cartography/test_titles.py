@@ -67,3 +67,16 @@ def test_screens_of_one_name_are_told_by_their_addresses_else_by_what_else_they_
     assert named(tabs) == ["Account (Mail)", "Account (Theme)"]
     nested = [[look("/goods/1/reviews", "Reviews")], [look("/goods/1/reviews/7", "Reviews")]]
     assert named(nested) == ["Reviews", "Reviews (detail)"]
+
+
+def test_where_every_page_has_the_heading_of_the_site_the_next_one_says_what_it_is() -> None:
+    def page(path: str, heading: str) -> ObservedPage:
+        return look(path, "Back office", "Back office", f"<h3>{heading}</h3>")
+
+    groups = [
+        [page("/crew/edit/1", "Edit crew"), page("/crew/edit/2", "Edit crew")],
+        [page("/boat/edit/1", "Edit boat"), page("/boat/edit/2", "Edit boat")],
+        [page("/boat/log/1", "Ada"), page("/boat/log/2", "Bea")],
+        [page("/boat/list", "Boats")],
+    ]
+    assert named(groups) == ["Edit crew", "Edit boat", "Boat log", "Boats"]
