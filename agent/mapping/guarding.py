@@ -8,6 +8,7 @@ WebSockets (`sockets`). The first line is `dangers.danger_of`, which looks befor
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Collection
@@ -77,7 +78,10 @@ class Guard:
     stopped: list[Stopped] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     """Addresses of other origins that a page wanted to go to."""
-    _using: bool = False
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    """A page was not let go where it wanted to."""
+    using: bool = False
+    """A control is being used, rather than an address opened."""
     _detours: Detours | None = None
 
     def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
@@ -87,14 +91,15 @@ class Guard:
         """
         if vouched:
             self.vouched.add(vouched)
-        self.allowing, self._using = allowing, using
+        self.allowing, self.using = allowing, using
         self.stopped.clear()
         self.left.clear()
+        self.held.clear()
 
     async def install(self, context: BrowserContext) -> None:
         """Stand before everything that the context asks for, and in every page before its own scripts run."""
         await context.add_init_script(_unseen())
-        sockets = Sockets(self._may_connect, self._may_say, lambda: self._using, self._said)
+        sockets = Sockets(self._may_connect, self._may_say, lambda: self.using, self._said)
         await context.route_web_socket(ANY, sockets.connect)
         self._detours = Detours(self._refused)
         context.on("page", self._opened)
@@ -136,6 +141,12 @@ class Guard:
         return False
 
     def _refused(self, asked: Asked) -> bool:
+        refused = self._is_refused(asked)
+        if refused and asked.document:
+            self.held.set()
+        return refused
+
+    def _is_refused(self, asked: Asked) -> bool:
         elsewhere = asked.url.startswith(("http:", "https:")) and origin_of(asked.url) not in self.origins
         if asked.document and elsewhere and not asked.sent_on:
             self.left.append(asked.url)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from playwright.async_api import Error as DriverError
-from playwright.async_api import Page, Request, Response
+from playwright.async_api import Frame, Page, Request, Response
 
 from agent.page import library
 from agent.page.changing import wait_for_change
@@ -50,12 +51,15 @@ class Settling:
         self.status: int | None = None
         """HTTP status of the last document that came."""
         self.navigated = False
+        self.arrived = False
+        """Another document took the page's place, or the same at another address."""
 
     def __enter__(self) -> Self:
         self._page.on("request", self._begin)
         self._page.on("requestfinished", self._end)
         self._page.on("requestfailed", self._end)
         self._page.on("response", self._answered)
+        self._page.on("framenavigated", self._came)
         return self
 
     def __exit__(
@@ -65,6 +69,7 @@ class Settling:
         self._page.remove_listener("requestfinished", self._end)
         self._page.remove_listener("requestfailed", self._end)
         self._page.remove_listener("response", self._answered)
+        self._page.remove_listener("framenavigated", self._came)
 
     async def done(self, page_s: float) -> float:
         """Return when it has settled, at most after `page_s` seconds or so; milliseconds since the beginning
@@ -72,12 +77,23 @@ class Settling:
         """
         until = time.monotonic() + page_s
         await self._loaded(until)
-        await library.document_ready(self._page, max(0.1, until - time.monotonic()))
+        await self._parsed(until)
         await self._at_rest(min(until, time.monotonic() + RESTLESS_S))
         if self._documents:  # a script went elsewhere after all was quiet
             await self._loaded(until)
-            await library.document_ready(self._page, max(0.1, until - time.monotonic()))
+            await self._parsed(until)
         return (self._last - self._began) * 1000
+
+    async def _parsed(self, until: float) -> None:
+        """The document says itself that it is there: of one that asks for another while it is parsed, and is not
+        let go there, the browser tells nothing any more.
+        """
+        left = max(0.1, until - time.monotonic())
+        with suppress(DriverError, TimeoutError):
+            async with asyncio.timeout(left):
+                if await self._page.evaluate("document.readyState") != "loading":
+                    return
+        await library.document_ready(self._page, max(0.1, until - time.monotonic()))
 
     async def _loaded(self, until: float) -> None:
         patience = time.monotonic() + BUSY_S
@@ -121,3 +137,6 @@ class Settling:
     def _answered(self, response: Response) -> None:
         if response.request in self._documents:
             self.status = response.status
+
+    def _came(self, frame: Frame) -> None:
+        self.arrived = self.arrived or frame.parent_frame is None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -30,6 +30,8 @@ from kb_schema.urls import origin_of
 
 GATE_S = 2.0
 """How long a control may take to be ready to be clicked."""
+HELD_S = 0.5
+"""How long a page may take to be there once it wanted to go elsewhere."""
 SPARE_S = 10.0
 """What looking at a page may take beside waiting for it."""
 
@@ -98,17 +100,19 @@ class Tab:
     async def open(self, url: str, before: Look | None = None) -> Arrival:
         """Open an address."""
         page = await self.page()
-        return await self._attempt(before, lambda: perform(page, "navigate", url=url), vouched=url)
+        return await self._attempt(
+            before, lambda: self._gone(perform(page, "navigate", url=url)), vouched=url
+        )
 
     async def back(self, before: Look) -> Arrival:
         """Go back in history."""
         page = await self.page()
-        return await self._attempt(before, lambda: perform(page, "navigate_back"))
+        return await self._attempt(before, lambda: self._gone(perform(page, "navigate_back")))
 
     async def reload(self, before: Look) -> Arrival:
         """Load the page again; the guard does not let a form be sent again."""
         page = await self.page()
-        return await self._attempt(before, lambda: _reload(page))
+        return await self._attempt(before, lambda: self._gone(_reload(page)))
 
     async def escape(self, before: Look) -> Arrival:
         """Press Escape."""
@@ -206,7 +210,7 @@ class Tab:
                         arrival = Arrival("download", page, None, duration, message=clean(download.what))
                     elif happenings.tabs:
                         arrival = await self._popup(happenings.tabs[-1], duration)
-                    elif failed is not None and before is None and self._held_back():
+                    elif failed is not None and not settling.arrived and before is None and self._held_back():
                         arrival = Arrival(
                             "refused", page, await look_at(page), duration, message=self._held_back()
                         )
@@ -222,6 +226,20 @@ class Tab:
         finally:
             self._guard.allowing = False
         return arrival
+
+    async def _gone(self, going: Coroutine[object, object, object]) -> None:
+        """Wait until the page is there; not for long where the guard did not let it go on to another, of which the
+        browser tells no end.
+        """
+        tasks = asyncio.ensure_future(going), asyncio.ensure_future(self._guard.held.wait())
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks[:1], timeout=HELD_S)
+            if tasks[0].done():
+                await tasks[0]
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def _done(self, do: Callable[[], Awaitable[object]]) -> Callable[[Page], Arrival] | None:
         """None where it was done; else what is to be told where nothing happened besides."""
@@ -267,9 +285,11 @@ class Tab:
             where = page.url
             await self.close()
             return arrival("external", message=where)
-        return self._compared(await look_at(page), before, happenings, arrival)
+        return self._compared(await look_at(page), before, happenings, arrival, moved=settling.arrived)
 
-    def _compared(self, look: Look, before: Look | None, happenings: Happenings, arrival: Arrived) -> Arrival:
+    def _compared(
+        self, look: Look, before: Look | None, happenings: Happenings, arrival: Arrived, *, moved: bool
+    ) -> Arrival:
         """What came of it, by what the page is now."""
         changed = before is None or look.address != before.address or not look.digests.like(before.digests)
         said = "; ".join(dict.fromkeys(each.message for each in happenings.said))
@@ -279,7 +299,10 @@ class Tab:
             return arrival("dialog", look, said)
         if self._guard.left:
             return arrival("external", look, self._guard.left[-1])
-        return arrival("refused" if self._held_back() else "stayed", look, self._held_back())
+        held = (
+            self._held_back() if self._guard.using or not moved else ""
+        )  # a page that came said it by itself
+        return arrival("refused" if held else "stayed", look, held)
 
     async def _popup(self, opened: Page, duration: float) -> Arrival:
         """Another tab: where it leads, looked at there."""

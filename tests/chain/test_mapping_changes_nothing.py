@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -94,6 +95,16 @@ async def test_nor_is_it_when_the_page_is_loaded_again(browser: Browser, untouch
         folder = tmp_path / f"map{number}"
         await explore(browser, asked, folder, storage_state=untouched.short_session)
         assert "reload" in {passage.way for passage in ExplorationFolder(folder).passages()}
+
+
+async def test_a_page_that_sends_itself_does_not_hold_an_exploration_up(
+    browser: Browser, untouched: TrapSite, tmp_path: Path
+):
+    asked = wanted(untouched.url, ["/automatic/post"], seconds=60, states=2, depth=0, page_s=20)
+    began = time.monotonic()
+    await explore(browser, asked, tmp_path / "map", storage_state=untouched.short_session)
+    assert [page.title for page in ExplorationFolder(tmp_path / "map").pages()] == ["Sends itself"]
+    assert time.monotonic() - began < asked.limits.page_s, "it was waited for until the page's time was over"
 
 
 @pytest.mark.nightly
