@@ -25,6 +25,8 @@ from loaders.escaping import one_line
 from loaders.recordings.imported import names_a_secret
 
 MOST_FILES = 2_000
+SUFFIXES = (".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
+_NOT_OURS = frozenset({"node_modules", "venv", "__pycache__"})
 UNKNOWN_BASE = "https://example.com"
 _KINDS = {
     "button": "button", "link": "link", "textbox": "input", "searchbox": "input", "combobox": "dropdown",
@@ -37,32 +39,33 @@ _STEP_TYPES = {"navigate": "navigation", "click": "click", "fill": "form_fill", 
                "select_option": "form_fill", "check": "form_fill", "uncheck": "form_fill"}  # fmt: skip
 
 
-def python_files(place: Path) -> list[Path]:
-    """A file, or all Python files in a folder, in a stable order. Raises `Unreadable`."""
+def suite_files(place: Path) -> list[Path]:
+    """A file, or all files in a folder that may be of a suite, in a stable order. Raises `Unreadable`."""
     if place.is_file():
         return [place]
     files = [
-        each for each in sorted(place.rglob("*.py"))
-        if not any(part.startswith(".") or part in ("node_modules", "venv", "__pycache__") for part in each.parts)
+        each for each in sorted(place.rglob("*"))
+        if each.suffix in SUFFIXES and each.is_file() and not each.name.endswith(".d.ts")
+        and not any(part.startswith(".") or part in _NOT_OURS for part in each.relative_to(place).parts)
     ]  # fmt: skip
     if not files:
-        raise Unreadable(place, "holds no Python file")
+        raise Unreadable(place, "holds no file of Python or TypeScript")
     if len(files) > MOST_FILES:
-        raise Unreadable(place, f"holds more than {MOST_FILES:,} Python files")
+        raise Unreadable(place, f"holds more than {MOST_FILES:,} files")
     return files
 
 
 def looks_like_playwright(raw: bytes) -> bool:
-    """Whether a file of Python uses Playwright's pages."""
+    """Whether a source uses Playwright's pages."""
     return b"page" in raw and any(
-        each in raw for each in (b"playwright", b".goto(", b".get_by_", b".locator(")
+        each in raw for each in (b"playwright", b".goto(", b".get_by_", b".getBy", b".locator(")
     )
 
 
 def read_playwright(place: Path, website_id: str, base_url: str | None = None) -> Draft:
     """What a file or folder says of a website. Raises `Unreadable`, `KnowledgeError`."""
     try:
-        source = read_source(python_files(place))
+        source = read_source(suite_files(place))
         return _Making(source, website_id, base_url).draft(place)
     except RecursionError as exc:
         raise Unreadable(place, "nests expressions too deeply to be read") from exc

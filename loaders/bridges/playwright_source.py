@@ -14,8 +14,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from kb_schema.playwright_calls import Expression, LocatorLink
+from loaders.bridges import typescript
 from loaders.bridges.imported import Unreadable, read_bytes
 from loaders.bridges.playwright_texts import Texts, address_of, text_of, texts_in
+from loaders.bridges.typescript_tokens import NoTypeScript
 
 LOCATORS = frozenset({
     "get_by_role", "get_by_label", "get_by_placeholder", "get_by_test_id", "get_by_text", "get_by_title",
@@ -146,13 +148,20 @@ def read_classes(files: list[Path]) -> tuple[Source, list[tuple[Path, ast.Module
 
 
 def _parsed(file: Path) -> ast.Module:
+    raw = read_bytes(file)
     try:
-        tree = ast.parse(read_bytes(file), filename=file.name)
+        if file.suffix != ".py":
+            tree = typescript.parse(raw.decode("utf-8-sig"))
+        else:
+            tree = ast.parse(raw, filename=file.name)
         too_many = sum(1 for _ in ast.walk(tree)) > MOST_NODES
     except SyntaxError as exc:
         raise Unreadable(file, f"is not Python: {exc.msg}", f"line {exc.lineno or 1}") from exc
+    except NoTypeScript as exc:
+        raise Unreadable(file, "is no TypeScript that can be read", f"line {exc.line}") from exc
     except (ValueError, RecursionError, MemoryError) as exc:
-        raise Unreadable(file, "is no Python that can be read") from exc
+        language = "Python" if file.suffix == ".py" else "TypeScript"
+        raise Unreadable(file, f"is no {language} that can be read") from exc
     if too_many:
         raise Unreadable(file, "is too large")
     return tree
@@ -207,6 +216,9 @@ def _page_class(node: ast.ClassDef, file: Path, source: Source) -> PageClass | N
 
 def _take_method(own: PageClass, method: Function, source: Source) -> None:
     known, texts = source.elements(own), source.texts_of(own)
+    for given in method.args.args:
+        if isinstance(given.annotation, ast.Name) and given.annotation.id == "Page":
+            known[given.arg] = ()
     if method.name == "__init__":
         for node in ast.walk(method):
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:

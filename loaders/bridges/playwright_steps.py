@@ -103,7 +103,7 @@ class _Reading:
                 inner = _Reading(self._source, fixture.name, self._file, outer=self)
                 steps += [*inner.given(fixture), *inner.steps_of(fixture)]
                 own = own or inner.made(fixture)
-            own = own or called.get(given.arg)
+            own = own or called.get(local_id(given.arg, "page"))
             if own is not None:
                 self._objects[given.arg] = own
             elif given.arg != "self":

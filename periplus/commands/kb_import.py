@@ -17,7 +17,7 @@ from loaders import FolderInTheWay, read_knowledge_folder, write_folder
 from loaders.applying import apply_changes
 from loaders.bridges.imported import Draft, Unreadable, read_bytes
 from loaders.bridges.openapi import as_draft, hinted, looks_like_openapi, read_openapi
-from loaders.bridges.playwright_import import looks_like_playwright, read_playwright
+from loaders.bridges.playwright_import import SUFFIXES, looks_like_playwright, read_playwright
 from loaders.bridges.sitemaps import looks_like_a_sitemap, read_sitemap
 from loaders.escaping import one_line
 from loaders.layout import WEBSITE_STEM
@@ -69,7 +69,7 @@ def import_(
 
     Example: [cyan]periplus kb import tests/pages --website shop --out kb/[/]
 
-    [bold]playwright[/]: page objects and tests in Python become screens, ways and tasks.
+    [bold]playwright[/]: page objects and tests in Python or TypeScript become screens, ways and tasks.
     [bold]sitemap[/]: XML or text, packed or not; addresses become screens.
     [bold]openapi[/]: fields, what they accept, what is destructive. Where --out holds knowledge of the
     website, its elements get what they do not say themselves, in place.
@@ -119,7 +119,7 @@ def _draft(form: ImportForm, source: Path, website_id: str, base_url: str | None
 
 def _told(source: Path) -> ImportForm:
     """What a file or folder is, by its content. Raises `UserError`, `Unreadable`."""
-    if source.is_dir() or source.suffix == ".py":
+    if source.is_dir() or source.suffix in SUFFIXES:
         if source.is_dir() or looks_like_playwright(read_bytes(source)):
             return ImportForm.PLAYWRIGHT
     elif looks_like_a_sitemap(read_bytes(source)):
