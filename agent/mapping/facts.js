@@ -73,12 +73,90 @@
     return String(el.parentElement.hasAttribute("open"));
   };
 
+  // A link that no person can see is none: such are laid for robots. One that shows itself when a hand is over it, or
+  // where it slides in from the edge, is.
+  const FAR = 500;
+  const SMALL = 1.5;
+  const MOST_RULES = 20_000;
+  let revealing = null;
+  const revealed = () => {
+    if (revealing !== null) return revealing;
+    revealing = [];
+    let read = 0;
+    const gather = (rules) => {
+      for (const rule of rules) {
+        if ((read += 1) > MOST_RULES) return;
+        if (rule.selectorText && rule.style?.opacity && /:(?:hover|focus)/.test(rule.selectorText)) revealing.push(rule.selectorText);
+        if (rule.cssRules?.length) gather(rule.cssRules);
+      }
+    };
+    for (const sheet of document.styleSheets) {
+      try {
+        gather(sheet.cssRules);
+      } catch {
+        revealing.push("* :hover"); // of another origin: it cannot be read, and may reveal anything
+      }
+    }
+    revealing = revealing.map((selector) => selector.replace(/:(?:hover|focus-within|focus-visible|focus)/g, ""));
+    return revealing;
+  };
+
+  const matches = (el, selector) => {
+    try {
+      return selector.trim() === "*" || el.matches(selector);
+    } catch {
+      return false;
+    }
+  };
+
+  const hides = (el) => {
+    const style = getComputedStyle(el);
+    if (Number(style.opacity) >= 0.05 || style.animationName !== "none") return false;
+    const fades = /\b(?:all|opacity)\b/.test(style.transitionProperty) && /[1-9]/.test(style.transitionDuration);
+    return !fades && !revealed().some((selector) => matches(el, selector));
+  };
+
+  const faint = new Map(); // what was found of the elements around others
+  const isFaint = (el) => {
+    const way = [];
+    let at = el;
+    for (; at && !faint.has(at); at = at.parentElement) way.push(at);
+    let found = at ? faint.get(at) : false;
+    for (const each of way.reverse()) {
+      found = found || hides(each);
+      faint.set(each, found);
+    }
+    return found;
+  };
+
+  const isSmall = ({ width, height }) => width <= SMALL || height <= SMALL;
+  const isTiny = (el) => {
+    if (!isSmall(el.getBoundingClientRect())) return false;
+    if ([...el.querySelectorAll("*")].slice(0, 50).some((inner) => !isSmall(inner.getBoundingClientRect()))) return false;
+    return ["::before", "::after"].every((part) => getComputedStyle(el, part).position !== "absolute");
+  };
+
+  const isFarOff = (el) => {
+    const box = el.getBoundingClientRect();
+    const { scrollX, scrollY } = window;
+    const root = document.documentElement;
+    return (
+      box.right + scrollX < -FAR ||
+      box.bottom + scrollY < -FAR ||
+      box.left + scrollX > Math.max(root.scrollWidth, innerWidth) + FAR ||
+      box.top + scrollY > Math.max(root.scrollHeight, innerHeight) + FAR
+    );
+  };
+
+  const isUnseen = (el) => el.localName === "a" && (isFaint(el) || isTiny(el) || isFarOff(el));
+
   return places.map((at) => {
     const el = library ? library.pick(token, at) : null;
     if (!el) return null;
     const numeric = ["number", "range"].includes((el.getAttribute("type") || "").toLowerCase());
     return {
       href: addressOf(el),
+      unseen: isUnseen(el),
       download: el.hasAttribute("download"),
       target: short(el.getAttribute("target")).slice(0, 200),
       submits: submits(el),

@@ -6,7 +6,7 @@ tried of that is said by `dangers`; what is worth trying by `frontier`.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -72,6 +72,8 @@ class Said(Model):
     """What `facts.js` says of an element."""
 
     href: str | None = None
+    unseen: bool = False
+    """A link that no person can see, though it is there."""
     download: bool = False
     target: str = ""
     marks: dict[str, str] = Field(default_factory=dict)
@@ -194,6 +196,7 @@ class _Rows:
 
     def __init__(self, look: Look) -> None:
         self._look, self._row_of = look, {}
+        self._siblings = Counter((each.parent, each.kind) for each in look.index.regions)
         slots: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
         self._slot: dict[int, tuple[object, ...]] = {}
         for element in look.index.interactive[:MOST_READ]:
@@ -223,16 +226,20 @@ class _Rows:
         return self._row_of[element.at] in sample
 
     def _row(self, element: IndexedElement) -> int | None:
-        """Its row or item, where that is one of data and not of a menu."""
-        at, found = element.region, None
+        """Its row or item, where that is one of data and not of a menu; the nearest with others beside it, rather than
+        one that stands alone in it.
+        """
+        at, found, first = element.region, None, None
         while at is not None:
             region = self._look.index.regions[at]
-            if region.kind in _ROWS and found is None:
-                found = at
+            if region.kind in _ROWS:
+                first = at if first is None else first
+                if found is None and self._siblings[region.parent, region.kind] > 1:
+                    found = at
             if self._look.index.elements[region.element].role in _MENUS:
                 return None
             at = region.parent
-        return found
+        return first if found is None else found
 
     def _called(self, element: IndexedElement, row: int) -> str:
         """What it leads to, or is called without its row's own words."""
@@ -338,8 +345,10 @@ def _judged(
 
 
 def _is_of_others(element: IndexedElement, said: Said) -> bool:
-    """Nothing of its own: a label, a part of one that can be clicked, or what holds controls and shows a hand."""
-    if element.tag == "label":
+    """Nothing of its own: a label, a part of one that can be clicked, what holds controls and shows a hand, or a link
+    that is laid for robots. A link to a spot of the page may wait for a keyboard to be seen.
+    """
+    if element.tag == "label" or (said.unseen and not (said.href or "#").startswith("#")):
         return True
     return not element.interactive and (said.in_label or element.role in _HOLDERS)
 

@@ -128,6 +128,7 @@ def _was_only_looked_at(site: TrapSite) -> None:
     assert state["changes"] == {}
     assert state["signed_in"] == ["tester"]
     assert state["seen"].get("private", 0) == 0, "robots.txt was not respected"
+    assert state["seen"].get("honeypot", 0) == 0, "a link was followed that no person can see"
     assert state["seen"].get("other_origin", 0) <= 1, "more than a redirect led elsewhere"
 
 

@@ -194,6 +194,9 @@ HIDDEN = page(
     <div hidden><a href="/honeypot/hidden">Secret offers</a></div>
     <a href="/honeypot/nothing" style="position:absolute;width:0;height:0;overflow:hidden;font-size:0"></a>
     <a href="/honeypot/faint" style="opacity:0">Secret offers</a>
+    <div style="opacity:0"><a href="/honeypot/in-faint">Secret offers</a></div>
+    <a href="/honeypot/far" style="position:absolute;left:-9999px">Secret offers</a>
+    <a href="/honeypot/dot" style="position:absolute;width:1px;height:1px;overflow:hidden">Secret offers</a>
     <a href="/hidden/shown">Open offers</a>""",
 )
 
