@@ -12,7 +12,7 @@ from periplus.service.access import COOKIE, SIGN_IN, person_of
 from periplus.service.sessions import LASTS_S
 
 A_YEAR_S = 365 * 86_400
-LONGEST = 2_000
+LONGEST = 8_000
 """Characters of an address one comes back to, and of a key."""
 
 router = APIRouter()

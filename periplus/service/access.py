@@ -141,7 +141,7 @@ class Guarded:
         if path.startswith(WITH_LINK) or path == SIGN_IN:
             return
         if asker is None or READ not in asker.scopes:
-            raise _unauthorized(page=page)
+            raise _unauthorized(by_password=page and not _by_browser(headers))
         if not reads and not page and WRITE not in asker.scopes:
             raise ApiProblem(
                 403, "forbidden", f"the token {asker.name!r} may only read",
@@ -207,9 +207,18 @@ def _key(value: str, *, reads: bool) -> str:
     return ""
 
 
-def _unauthorized(*, page: bool) -> ApiProblem:
+def _by_browser(headers: Headers) -> bool:
+    """Whether a browser asks: for a picture or a film of a page, too. Asked for a password it opens a dialog of its
+    own, which nobody who signed in expects.
+    """
+    return "sec-fetch-dest" in headers or not headers.get("accept", "*/*").startswith("*/*")
+
+
+def _unauthorized(*, by_password: bool) -> ApiProblem:
     challenge = (
-        'Basic realm="Periplus: any name, and a key as the password"' if page else 'Bearer realm="Periplus"'
+        'Basic realm="Periplus: any name, and a key as the password"'
+        if by_password
+        else 'Bearer realm="Periplus"'
     )
     return ApiProblem(
         401, "unauthorized", "a key is needed, or this one is not known",

@@ -101,6 +101,24 @@ async def test_whoever_is_no_longer_signed_in_is_told_so_and_led_back_to_where_t
     )
 
 
+@pytest.mark.parametrize(
+    "asked", [{"Accept": "image/avif,image/webp,*/*;q=0.8"}, {"Accept": "*/*", "Sec-Fetch-Dest": "video"}]
+)
+async def test_pictures_of_a_session_that_is_over_open_no_dialog_of_the_browser(keyed, asked):
+    nobody = {**asked, "X-API-Key": ""}
+    answer = await keyed.client.get("/runs/any/steps/1/picture", headers=nobody)
+    assert answer.status_code == 401
+    assert "Basic" not in answer.headers["www-authenticate"]
+
+
+async def test_the_colours_are_chosen_on_a_page_with_a_long_address_too(keyed):
+    path = f"/sites/any/search?q={'%C3%A4' * 400}"
+    shown = await keyed.client.get(path, headers=PAGE)
+    form = {"theme": "dark", "next": path, "csrf_token": _form_token(shown.text)}
+    chosen = await keyed.client.post("/theme", data=form, headers=PAGE)
+    assert (chosen.status_code, chosen.headers["location"]) == (303, path)
+
+
 async def test_a_page_that_is_pasted_and_too_large_is_refused_by_a_page(keyed):
     shown = await keyed.client.get("/runs", headers=PAGE)
     large = {"html": "x" * 20_000, "csrf_token": _form_token(shown.text)}

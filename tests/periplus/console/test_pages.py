@@ -275,6 +275,33 @@ async def test_a_large_site_is_drawn_from_afar_until_one_comes_near(site, browse
         assert page.wrong == []
 
 
+async def test_a_screen_with_very_much_on_it_is_a_page_of_bounded_size(tmp_path):
+    many = range(600)
+    documents = [
+        {"type": "website", "website_id": "much", "name": "Much", "base_url": "https://much.example"},
+        *(
+            {
+                "type": "screen", "screen_id": name, "name": name, "url_patterns": [f"^/{name}$"],
+                "ui_elements": [{"element_id": f"e{each}", "type": "link", "selector": f"#e{each}"} for each in many],
+            }
+            for name in ("a", "b")
+        ),
+        *(
+            {
+                "type": "transition", "transition_id": f"t{each}", "_from": "screen/a", "_to": "screen/b",
+                "triggered_by": {"action_type": "click", "element_id": f"e{each}"},
+            }
+            for each in many
+        ),
+    ]  # fmt: skip
+    knowledge = assemble([Sourced(parse_document(each)) for each in documents])[0]
+    async with console(tmp_path, knowledge) as there:
+        text = (await there.served.client.get("/sites/much/screens/a")).text
+    assert "600 elements, the first 400" in text
+    assert "Ways out, the first 200 of 600" in text
+    assert text.count("<tr>") < 700
+
+
 @pytest.mark.nightly
 async def test_a_site_of_two_thousand_screens_is_one_page_of_bounded_size(tmp_path, browser):
     async with console(tmp_path, large_site(0.2)) as there, _tab(browser) as page:
