@@ -26,6 +26,8 @@ _LONG_NUMBER = re.compile(r"\d{9,}\Z")
 _RANDOM = re.compile(r"[A-Za-z0-9_\-+/=.~]{16,}\Z")
 _LONGEST_RANDOM_NAME = 200
 LEAST_WORDS = 2
+ROUNDS = 2
+"""So many parts of a path that it had before: it goes round."""
 _MOST_PARAMETERS = 12
 _ROUTE = re.compile(r"!?/")
 """How the fragment of an application begins that keeps its routes there."""
@@ -119,7 +121,13 @@ def _route(fragment: str) -> str:
 
 
 def _starred(path: str) -> str:
-    return "/".join("*" if part and _names_one(part) else part for part in path.split("/"))
+    parts = ["*" if part and _names_one(part) else part for part in path.split("/")]
+    said = [part for part in parts if part not in ("", "*")]
+    if len(said) - len(set(said)) < ROUNDS:
+        return "/".join(parts)
+    return "/".join(
+        [*dict.fromkeys(parts), "**"]
+    )  # links that lead ever deeper: `/deep/again/deep/again/deep`
 
 
 def _names_one(part: str) -> bool:

@@ -52,9 +52,17 @@ FIRST = {
 """What the front page leads to: a map that had little time holds at least this."""
 NOT_FOUND = {"Plans", "There", "Further", "Changed", "Sign in"}
 """What robots.txt closes, what is another origin's, what only a change leads to, and what signing out does."""
-ENDLESS = ("/calendar/", "/session/", "/tracked", "/feed/story/", "/many/", "/restless/facets", "/nothing/")
-"""Places that never end, by numbers, keys or filters. Ever deeper paths of plain words look like any site's sections: it
-is the bounds that end them."""
+ENDLESS = (
+    "/calendar/",
+    "/session/",
+    "/tracked",
+    "/feed/story/",
+    "/many/",
+    "/restless/facets",
+    "/restless/deep/",
+    "/nothing/",
+)
+"""Places that never end, by numbers, keys, filters or paths that go round."""
 MOST_OF_ONE_KIND = 8
 """Pages kept of a place that never ends: `pages_per_place`, and a few states of them."""
 
@@ -104,6 +112,15 @@ async def test_what_looks_different_each_time_is_kept_a_few_times_only(
 ):
     starts, titled = ["/restless/random", "/calendar/2030/1"], {"Different each time", "Week"}
     await _explored_in_part(browser, site, tmp_path / "map", starts, titled, states=40, depth=6)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(300)
+async def test_paths_that_lead_ever_deeper_come_to_an_end(browser: Browser, site: TrapSite, tmp_path: Path):
+    asked = wanted(site.url, ["/restless/deep/"], seconds=200, states=80)
+    done = await explore(browser, asked, tmp_path / "map", storage_state=site.short_session)
+    assert done.ended_by == "done"
+    assert 5 <= done.pages <= 3 * MOST_OF_ONE_KIND
 
 
 @pytest.mark.nightly

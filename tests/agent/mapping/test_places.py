@@ -57,6 +57,13 @@ def test_one_of_many_things_is_in_one_place_with_the_others(one: str, other: str
     assert is_of_many(BASE + one)
 
 
+def test_paths_that_go_round_ever_deeper_are_one_place() -> None:
+    round_ = place_of(f"{BASE}/deep/again/deep/again/")
+    assert place_of(f"{BASE}/deep/again/again/deep/deep/again") == round_
+    assert place_of(f"{BASE}/deep/again/again") != round_ != place_of(f"{BASE}/deep/again")
+    assert place_of(f"{BASE}/users/1/users/2/groups/3") == f"{BASE}/users/*/users/*/groups/*"
+
+
 @pytest.mark.parametrize("path", ["/wizard/step-2", "/hand-trowel", "/v1-2"])
 def test_a_word_with_a_number_is_a_place_of_its_own(path: str) -> None:
     assert not is_of_many(BASE + path)
