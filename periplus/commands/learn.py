@@ -18,12 +18,14 @@ from rich.table import Table
 from kb_schema import KnowledgeBase
 from kb_schema.urls import is_web_address
 from kb_store import read_knowledge
+from loaders import read_knowledge_folder
 from loaders.export import FolderInTheWay, write_folder
+from loaders.layout import WEBSITE_STEM
 from loaders.signatures.atlas import Learned, LearnedScreens, learn_all
 from periplus.commands.wording import counted, print_json
 from periplus.desk import desk_client
 from periplus.errors import UserError
-from periplus.learning.drawing import Mistaken, drawn, mistaken, website_id_of
+from periplus.learning.drawing import Mistaken, drawn, mistaken, not_learned, website_id_of
 from periplus.learning.from_sessions import FoundInSessions, found_in_sessions
 from periplus.learning.proposing import Answered, changes, propose
 from periplus.learning.sorted_pages import SortedPage, fingerprint, read_sorted, site_of
@@ -123,10 +125,17 @@ def learn(
 
 
 def _write(knowledge: KnowledgeBase, folder: Path) -> None:
+    if (folder / f"{WEBSITE_STEM}.yaml").exists():
+        more = not_learned(read_knowledge_folder(folder)[0], knowledge.website.website_id)
+        if more is not None:
+            raise UserError(
+                f"{folder} holds more than what was learned: {more}",
+                fix="name another folder, or load it and say --propose instead of --out",
+            )
     try:
         write_folder(knowledge, folder)
     except FolderInTheWay as exc:
-        raise UserError(str(exc), fix="name a folder that is empty, or an earlier knowledge base") from exc
+        raise UserError(str(exc), fix="name a folder that is empty, or one that was learned before") from exc
     except OSError as exc:
         raise UserError(
             f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"

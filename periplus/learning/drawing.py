@@ -76,6 +76,26 @@ def mistaken(
     return found
 
 
+def not_learned(knowledge: KnowledgeBase, website_id: str) -> str | None:
+    """The first thing of a knowledge base that is not as learning writes it: somebody's work. None where all is."""
+    for document in knowledge.documents():
+        said = document.to_json().keys() - {"type", "website_id", "schema_version", "name"}
+        if isinstance(document, Website):
+            known = said <= {"base_url"} and document.website_id == website_id
+        elif isinstance(document, Screen):
+            plain = said <= {"screen_id", "url_patterns", "state_signature", "metadata"}
+            known = (
+                plain
+                and document.metadata.keys() == {"learned"}
+                and document.name == words_of(document.screen_id)
+            )
+        else:
+            known = False
+        if not known:
+            return f"{document.kind.replace('_', ' ')} {document.local_id}"
+    return None
+
+
 def words_of(screen_id: str) -> str:
     """An id as people say it.
 

@@ -91,6 +91,19 @@ def test_sorted_pages_become_a_knowledge_base_that_knows_them(periplus, pages, t
     assert "9 of 9 labelled snapshots right" in told
 
 
+def test_what_somebody_added_to_a_learned_folder_is_not_written_over(periplus, pages, tmp_path):
+    asked_for = ("learn", "--snapshots", pages, "--labels", pages / "labels.json", "--out", tmp_path / "kb")
+    assert periplus(*asked_for)[0] == 0
+    assert periplus(*asked_for)[0] == 0, "what was learned before gives way"
+    file = tmp_path / "kb/screens/goods_list.yaml"
+    file.write_text(file.read_text() + "ui_elements: [{element_id: add, type: button, selector: '#add'}]\n")
+    code, _, err = periplus(*asked_for)
+    assert (code, "holds more than what was learned: screen goods_list" in err) == (2, True)
+    assert "#add" in file.read_text()
+    code, _, err = periplus(*asked_for, "--website", "another")
+    assert code == 2
+
+
 def test_as_json_it_tells_the_signatures_and_what_they_rest_on(periplus, pages):
     code, told, _ = periplus("learn", "--snapshots", pages, "--labels", pages / "labels.json", "--json")
     screen = json.loads(told)["screens"]["goods_detail"]
