@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from playwright.async_api import Browser, StorageState
+from playwright.async_api import Browser, BrowserContext, StorageState
 
 from agent.mapping import events
 from agent.mapping.book import Book
@@ -148,8 +148,8 @@ class _Explorer:
         ended: EndedBy = "stopped"
         while True:
             try:
-                async with self.hands.on(browser, self.storage):
-                    ended = await self._explore()
+                async with self.hands.on(browser, self.storage) as context:
+                    ended = await self._explore(context)
                 break
             except SignedOut as out:
                 self._blame(out)
@@ -167,11 +167,9 @@ class _Explorer:
         if not_permitted(offer, self.permission.may_open) is None:
             self.ledger.mark(out.step.page.page_id, offer.offer_id, "signs_out", f"led to {out.url}")
 
-    async def _explore(self) -> EndedBy:
+    async def _explore(self, context: BrowserContext) -> EndedBy:
         await self.hands.open_starts(self.wanted.starts)
         while True:
-            if self.sharing is not None:
-                await self.sharing.run(self.storage, self._over_at(), self._progress)
             over = self._over()
             if over is not None:
                 return over
@@ -181,7 +179,10 @@ class _Explorer:
             self._progress(left)
             if step is None:
                 return "done"
-            await self.hands.take(step)
+            if self.sharing is not None and self.sharing.shares(step):
+                await self.sharing.run(await context.storage_state(), self._over_at(), self._progress)
+            else:
+                await self.hands.take(step)
 
     def _progress(self, left: int) -> None:
         seconds = time.monotonic() - self.began

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from agent.mapping import events
 from agent.mapping.book import Book, Verdict
-from agent.mapping.frontier import Step, steps
+from agent.mapping.frontier import URGENT, WAY_OUT, Step, steps
 from agent.mapping.hands import SignedOut
 from agent.mapping.ledger import Ledger
 from agent.mapping.parts import told
@@ -68,8 +68,10 @@ class Sharing:
         self._failed_in_a_row = 0
 
     def shares(self, step: Step) -> bool:
-        """Whether a step is for others."""
-        if self._failed_in_a_row >= MOST_FAILED:
+        """Whether a step is for others. What puts away something that is in the way is done once, here: the session
+        that others are given remembers it.
+        """
+        if self._failed_in_a_row >= MOST_FAILED or step.rank[0] == URGENT:
             return False
         return not (step.offer and step.offer.allowed_by) and _key(step) not in self.alone
 
@@ -77,7 +79,7 @@ class Sharing:
         """Until nothing is left that is for others, or it is over: at `until` (monotonic), when it is stopped, or
         there are pages enough. `progress` hears how much is left.
 
-        Raises `SignedOut` when all have ended.
+        `session` is what the explorer's own browser knows. Raises `SignedOut` when all have ended.
         """
         flying: dict[asyncio.Task[Findings], list[Step]] = {}
         stopping = asyncio.create_task(self._stop.wait())
@@ -148,15 +150,15 @@ class Sharing:
         return self._stop.is_set() or self._ledger.full or time.monotonic() >= until
 
     def _free(self, taken: list[Step]) -> tuple[list[Step], int]:
-        """Steps for others that nobody is at, the best first; how many steps are for others."""
-        ledger = self._ledger
-        found = [
-            step
-            for step in steps(ledger.book, None, ledger.lost, self._may_open, ledger.urgent)
-            if self.shares(step)
-        ]
-        busy = {mark for step in taken for mark in _marks(ledger.book, step)}
-        free = [step for step in found if not busy & _marks(ledger.book, step)]
+        """Steps for others that nobody is at, the best first; how many there are. What comes after a step that is
+        not for others waits for that.
+        """
+        ledger, book = self._ledger, self._ledger.book
+        all_ = list(steps(book, None, ledger.lost, self._may_open, ledger.urgent))
+        before = min((step.rank[0] for step in all_ if not self.shares(step)), default=WAY_OUT + 1)
+        found = [step for step in all_ if self.shares(step) and step.rank[0] < before]
+        busy = {mark for step in taken for mark in _marks(book, step)}
+        free = [step for step in found if not busy & _marks(book, step)]
         return sorted(free, key=lambda step: step.rank), len(found)
 
     def _chosen(self, free: list[Step]) -> list[Step]:

@@ -45,7 +45,7 @@ class SmallSite:
                 "base_url": self.url,
                 "starts": (f"{self.url}/",),
                 "origins": (self.url,),
-                "limits": MapLimits(**{"per_second": 100.0, "seconds": 120.0, "page_s": 5.0} | limits),
+                "limits": MapLimits(**{"per_second": 100.0, "seconds": 400.0, "page_s": 5.0} | limits),
                 "started_at": datetime.now(UTC),
             }
             | more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -269,6 +270,38 @@ async def test_it_stops_with_what_is_there_and_goes_on_later(browser: Browser, t
         assert done.passages >= 1
         assert (await explore(browser, site.wanted(), tmp_path, workers=Crew(browser))).ended_by == "done"
         assert "/help/more" in paths(ExplorationFolder(tmp_path), site)
+
+
+def with_notice(page: str) -> Callable[[str, str], str]:
+    """Something lies over a page until it is accepted; the site remembers that."""
+    notice = (
+        "<div id=n style='position:fixed;inset:0;background:#ddd'><p>We use cookies.</p>"
+        "<button onclick=\"document.cookie='ok=1;path=/';n.remove()\">Understood</button></div>"
+    )
+    return lambda _path, cookies: page if "ok=1" in cookies else page.replace("</main>", f"</main>{notice}")
+
+
+@pytest.mark.sampled(0.4)
+async def test_a_notice_is_put_away_once_and_all_know_of_it(browser: Browser, tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        path: with_notice(page) for path, page in HARBOUR.items() if isinstance(page, str)
+    }
+    with small_site(pages) as site:
+        crew = Crew(browser)
+        done = await explore(browser, site.wanted(), tmp_path, workers=crew)
+        folder = ExplorationFolder(tmp_path)
+        assert done.ended_by == "done"
+        assert len(by_name(folder, "Understood")) == 1
+        shown = [
+            page.url for page in folder.pages() if any(each.name == "Understood" for each in page.offers)
+        ]
+        assert shown == [f"{site.url}/"]
+        assert {"/", "/list", "/help/more", "/a", "/b"} <= set(paths(folder, site))
+        assert crew.parts
+        cleared = next(
+            page for page in folder.pages() if page.page_id == by_name(folder, "Understood")[0].to_page
+        )
+        assert cleared.depth == 0  # the same page, without what lay over it
 
 
 @pytest.mark.sampled(0.4)
