@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from loaders.recordings.imported import names_a_secret
 
 MOST_FILES = 2_000
 SUFFIXES = (".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
+_IS_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,79}")
+_SCHEME = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 _NOT_OURS = frozenset({"node_modules", "venv", "__pycache__"})
 UNKNOWN_BASE = "https://example.com"
 _KINDS = {
@@ -112,7 +115,9 @@ class _Making:
         """An address of the website; None where it leads elsewhere."""
         origin = web_address(given)
         if origin is not None:
-            return given if origin == web_address(self._base) else None
+            return given if origin == web_address(self._base) and given.isprintable() else None
+        if _SCHEME.match(given) or not given.isprintable():
+            return None
         return f"{self._base.rstrip('/')}/{given.lstrip('/')}"
 
     # -- screens --
@@ -239,7 +244,7 @@ class _Making:
 def _element_id(name: str, taken: Collection[str]) -> str:
     """What the source calls it, where that can be an id; else as near as can be."""
     plain = name.strip("_").replace(".", "_")
-    return plain if plain.isascii() and plain and plain not in taken else local_id(plain, "element", taken)
+    return plain if _IS_ID.fullmatch(plain) and plain not in taken else local_id(plain, "element", taken)
 
 
 def _kind(expression: Expression) -> str:

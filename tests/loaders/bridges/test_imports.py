@@ -492,6 +492,18 @@ def test_two_ways_whose_names_run_into_each_other_are_two(tmp_path):
     assert len(read_playwright(tmp_path, "x").knowledge.by_kind["transition"]) == 3
 
 
+def test_addresses_that_are_none_of_the_website_and_names_that_are_no_ids_are_no_crash(tmp_path):
+    (tmp_path / "p.ts").write_text("class P { url = '/a'; $go = this.page.getByText('go'); }")
+    opened = ("javascript:alert(1)", "about:blank", "//evil.example/x", "/a\\n", "/right")
+    (tmp_path / "test_a.py").write_text(
+        f"class Q:\n  URL = '/q'\n  def __init__(self, page):\n    self.{'x' * 500} = page.get_by_text('go')\n"
+        "def test_a(page):\n" + "".join(f"  page.goto('{each}')\n" for each in opened)
+    )
+    knowledge = read_playwright(tmp_path, "x").knowledge
+    assert [each.action.url for each in knowledge.tasks["a"].steps] == ["https://example.com/right"]
+    assert (list(knowledge.elements("p")), list(knowledge.elements("q"))) == (["go"], ["x" * 80])
+
+
 @pytest.mark.timeout(20)
 def test_methods_that_call_each_other_very_often_are_read_up_to_a_bound(tmp_path):
     methods = "".join(
