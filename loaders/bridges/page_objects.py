@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 
 from kb_schema import KnowledgeBase
-from kb_schema.conditions import Condition, DomContains, DomElement, TitleContains
+from kb_schema.conditions import Combined, Condition, DomContains, DomElement, ElementVisible, TitleContains
 from kb_schema.graph import Transition
 from kb_schema.playwright_source import python_regex, python_string, to_source
 from kb_schema.python_names import class_name, docstring, identifier, untaken
@@ -240,16 +240,35 @@ def _expect_here(own: _Class, screen: Screen, knowledge: KnowledgeBase, *, known
 
 
 def _check(indicator: Condition) -> list[str]:
+    if isinstance(indicator, TitleContains):
+        pattern = python_regex(re.escape(indicator.value).replace("\\ ", " "), "i")
+        return [f"        expect(self.page).to_have_title({pattern})"]
+    if isinstance(indicator, Combined) and indicator.type == "all_of":
+        return [line for part in indicator.conditions for line in _check(part)]
+    found = _locator(indicator)
+    return [f"        expect({found}).not_to_have_count(0)"] if found else []
+
+
+def _locator(indicator: Condition) -> str | None:
+    """What an indicator says is there, in Playwright's words; of several, any."""
     match indicator:
-        case DomContains(selector=str(selector), value=str(value)):
-            found = f"self.page.locator({python_string(selector)}).filter(has_text={python_string(value)})"
-            return [f"        expect({found}).not_to_have_count(0)"]
-        case DomElement(selector=str(selector)):
-            return [f"        expect(self.page.locator({python_string(selector)})).not_to_have_count(0)"]
-        case TitleContains(value=str(value)):
-            pattern = python_regex(re.escape(value).replace("\\ ", " "), "i")
-            return [f"        expect(self.page).to_have_title({pattern})"]
-    return []
+        case DomContains(selector=str(selector), value=str(text)):
+            return f"self.page.locator({python_string(selector)}).filter(has_text={python_string(text)})"
+        case DomElement(selector=selector, text_contains=text):
+            within = f".filter(has_text={python_string(text)})" if text is not None else ""
+            return f"self.page.locator({python_string(selector)}){within}"
+        case ElementVisible(element=Selector() as element):
+            found = expressions(element)
+            return to_source(found[0], "self.page") if found else None
+        case Combined(type="any_of", conditions=parts):
+            locators = [_locator(each) for each in parts]
+            known = [each for each in locators if each is not None and ".frame_locator(" not in each]
+            return (
+                "".join([known[0], *(f".or_({each})" for each in known[1:])])
+                if len(known) == len(parts)
+                else None
+            )
+    return None
 
 
 # -- ways ----------------------------------------------------------------------------------------------

@@ -164,6 +164,31 @@ def test_what_is_called_like_a_word_of_python_can_be_imported(tmp_path):
     )
 
 
+def test_what_a_learned_screen_is_known_by_is_waited_for():
+    label = {"strategies": [{"type": "label", "name": "Price", "exact": True}]}
+    signs = [
+        {"type": "dom_contains", "selector": "h1", "value": "Goods"},
+        {"type": "element_visible", "element": label},
+        {"type": "dom_element", "selector": "main a", "text_contains": "Try"},
+    ]
+    either = {"type": "any_of", "conditions": signs}
+    beside = {"type": "any_of", "conditions": [*signs, {"type": "url_contains", "value": "/x"}]}
+    documents = [
+        {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example"},
+        {"type": "screen", "screen_id": "goods", "name": "Goods",
+         "state_signature": {"required_indicators": [either, beside]}},
+    ]  # fmt: skip
+    made = page_objects(assemble([Sourced(parse_document(each)) for each in documents])[0])
+    source = " ".join(formatted(made.files["pages/goods.py"], "goods.py").split())
+    assert source.count("expect(") == 1, "what may hold by the address alone cannot be waited for"
+    for told in (
+        'self.page.locator("h1") .filter(has_text="Goods")',
+        '.or_(self.page.get_by_label("Price", exact=True))',
+        '.or_(self.page.locator("main a").filter(has_text="Try"))',
+    ):
+        assert told.replace(" ", "") in source.replace(" ", "")
+
+
 @pytest.mark.nightly
 def test_what_is_called_like_a_word_of_python_is_typed(tmp_path):
     written(page_objects(awkward()), tmp_path)
