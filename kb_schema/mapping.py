@@ -153,6 +153,8 @@ class Exploration(Model):
     website_id: LocalId
     base_url: Address
     starts: tuple[Address, ...]
+    hints: tuple[Address, ...] = ()
+    """Opened when nothing else is left, where no page of their place was found: of a sitemap, say."""
     origins: tuple[Address, ...]
     """Where it may go."""
     limits: MapLimits = MapLimits()

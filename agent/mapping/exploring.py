@@ -142,6 +142,7 @@ class _Explorer:
             self.sharing = Sharing(self.ledger, workers, self.permission.may_open, stop)
         self.began = time.monotonic()
         self.sign_ins = 0
+        self.hints = wanted.hints
 
     async def run(self, browser: Browser) -> Exploration:
         """Until it ends."""
@@ -178,8 +179,10 @@ class _Explorer:
             )
             self._progress(left)
             if step is None:
-                return "done"
-            if self.sharing is not None and self.sharing.shares(step):
+                hints, self.hints = self.hints, ()
+                if not await self.hands.open_hints(hints):
+                    return self._over() or "done"
+            elif self.sharing is not None and self.sharing.shares(step):
                 await self.sharing.run(await context.storage_state(), self._over_at(), self._progress)
             else:
                 await self.hands.take(step)

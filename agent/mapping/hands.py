@@ -155,23 +155,34 @@ class Hands:
             known = any(
                 page.start and address_of(page.url) == address_of(start) for page in self.book.pages.values()
             )
-            if known or self.rules.over():
-                continue
-            await self.rules.pace.turn()
-            arrival = await self.tab.open(start)
-            if arrival.look is None or not arrival.came:
-                reason = arrival.message or arrival.outcome
-                self.ledger.tell(events.Skipped("", start, reason))
-                continue
-            await self._check_signed_in(arrival)
-            try:
-                page_id, new = await self._note(arrival, depth=0, start=True)
-                if new and page_id is not None:
-                    await self._look_for_covers(self.book.pages[page_id])
-            except (PageError, DriverError, TimeoutError, ValidationError) as error:
-                self.ledger.tell(events.Skipped("", start, clean(str(error)) or "it did not answer"))
-                await self.tab.close()
-                self.at, self.look = None, None
+            if not known and not self.rules.over():
+                await self._begin_at(start, start=True)
+
+    async def open_hints(self, hints: Sequence[str]) -> bool:
+        """Open addresses that somebody named, where no page of their place is known; whether one was new."""
+        before = len(self.book.pages)
+        for hint in hints:
+            if self.rules.over():
+                break
+            if not self.book.seen_place(hint) and self.rules.permission.may_open(hint):
+                await self._begin_at(hint, start=False)
+        return len(self.book.pages) > before
+
+    async def _begin_at(self, address: str, *, start: bool) -> None:
+        await self.rules.pace.turn()
+        arrival = await self.tab.open(address)
+        if arrival.look is None or not arrival.came:
+            self.ledger.tell(events.Skipped("", address, arrival.message or arrival.outcome))
+            return
+        await self._check_signed_in(arrival)
+        try:
+            page_id, new = await self._note(arrival, depth=0, start=start, by_address=True)
+            if new and page_id is not None and start:
+                await self._look_for_covers(self.book.pages[page_id])
+        except (PageError, DriverError, TimeoutError, ValidationError) as error:
+            self.ledger.tell(events.Skipped("", address, clean(str(error)) or "it did not answer"))
+            await self.tab.close()
+            self.at, self.look = None, None
 
     async def _look_for_covers(self, page: SeenPage) -> None:
         """A notice that lies over a start page is put away first: else every page would be seen with and without."""

@@ -13,6 +13,7 @@ import typer
 from playwright.async_api import Browser
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
 
 from agent.context import Asker
 from kb_schema import KnowledgeBase
@@ -28,6 +29,7 @@ from periplus.fleet.workers import Workers, WorkersOption, read_workers
 from periplus.logbook import open_logbook
 from periplus.mapping.composing import Plan, SigningIn, mapped
 from periplus.mapping.drawing import drawn
+from periplus.mapping.hints import hints_of
 from periplus.mapping.places import MAPS, MapFolder, map_folder, website_id_of
 from periplus.mapping.signing_in import SignedIn, TaskSignIn, by_form, by_task, kept_session
 from periplus.mapping.summary import as_json as summary_json
@@ -81,6 +83,16 @@ def map_(
     time: Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="How long at most.")] = None,
     rate: Annotated[
         float | None, typer.Option(metavar="N", min=0.01, help="Pages asked for in a second, on the mean.")
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="Begin there as well; may be repeated."),
+    ] = None,
+    sitemap: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A sitemap of it: in the end, places that nothing led to are opened."
+        ),
     ] = None,
     origin: Annotated[
         list[str] | None,
@@ -141,7 +153,7 @@ def map_(
         asked = _SignIn(storage_state, sign_in, sign_in_form, sign_in_url, read_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
-        plan = _bounded(plan, given, resume=resume)
+        plan = _with_more(_bounded(plan, given, resume=resume), also or [], sitemap, console)
         folder = plan.folder
         who = read_workers(workers)
         alone = who.kind == "contexts" and who.count == 1
@@ -275,6 +287,23 @@ def _plan(
     )
 
 
+def _with_more(plan: Plan, also: list[str], sitemap: Path | None, console: Console) -> Plan:
+    """The plan with other places to begin at, and to look at in the end. Raises `UserError`."""
+    origins = plan.exploration("", plan.limits).origins
+    for each in also:
+        if origin_of(each) not in origins:
+            raise UserError(
+                f"{each} is not of {', '.join(origins)}", fix="name its origin with --origin, too"
+            )
+    hints: tuple[str, ...] = plan.hints
+    if sitemap is not None:
+        found, notes = hints_of(sitemap, origins)
+        hints = tuple(dict.fromkeys((*hints, *found)))
+        for note in notes:
+            console.print(f"[yellow]{escape(str(sitemap))}: {escape(note)}[/]", soft_wrap=True)
+    return replace(plan, also=(*plan.also, *also), hints=hints)
+
+
 def _bounded(plan: Plan, given: dict[str, float | None], *, resume: bool) -> Plan:
     """The plan with its limits: of what is gone on with, those it had. Raises `UserError`."""
     there = plan.folder.exploration
@@ -292,6 +321,8 @@ def _bounded(plan: Plan, given: dict[str, float | None], *, resume: bool) -> Pla
         plan = replace(
             plan,
             url=before.starts[0],
+            also=before.starts[1:],
+            hints=before.hints,
             website_id=before.website_id,
             origins=plan.origins or before.origins,
             allowed=plan.allowed or before.allowed,

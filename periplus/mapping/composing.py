@@ -39,6 +39,10 @@ class Plan:
     origins: tuple[str, ...] = ()
     """Beside the URL's own."""
     allowed: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Where to begin as well."""
+    hints: tuple[str, ...] = ()
+    """Where to look in the end, if nothing led there."""
     robots: bool = True
     seed: int = 0
     name: str | None = None
@@ -49,7 +53,8 @@ class Plan:
         return Exploration(
             website_id=self.website_id,
             base_url=base,
-            starts=(self.url,),
+            starts=tuple(dict.fromkeys((self.url, *self.also))),
+            hints=self.hints,
             origins=tuple(dict.fromkeys((base, *self.origins))),
             limits=limits,
             allowed=self.allowed if signed_in_by or limits is self.limits else (),
@@ -116,5 +121,6 @@ async def _explored(
 
 async def _outside(browser: Browser, plan: Plan, view: MapView, stop: asyncio.Event) -> None:
     """What it finds is kept apart: nothing of it can be used up by what is seen signed in."""
-    wanted = plan.exploration("", OUTSIDE).model_copy(update={"allowed": ()})
+    more = {"allowed": (), "starts": (plan.url,), "hints": ()}
+    wanted = plan.exploration("", OUTSIDE).model_copy(update=more)
     await explore(browser, wanted, plan.folder.path / SIGNED_OUT, tell=view, stop=stop)

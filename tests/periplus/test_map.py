@@ -16,6 +16,7 @@ from kb_schema.mapping_folder import ExplorationFolder
 from loaders import read_knowledge_folder
 from periplus.commands.map import app
 from periplus.errors import UserError
+from periplus.mapping.hints import hints_of
 from periplus.mapping.login_form import button_of, field_for
 from periplus.mapping.places import MapFolder, map_folder
 from periplus.mapping.signing_in import kept_session
@@ -58,6 +59,8 @@ def refused(*args: str) -> UserError:
         ((SITE, "--workers", "4", "--headed"), "workers have no window"),
         ((SITE, "--sign-in-form", "--storage-state", "x.json", "-i", "a=b"), "several ways"),
         ((SITE, "--resume"), "no map to go on with"),
+        ((SITE, "--also", "https://other.example/"), "is not of https://quay.example"),
+        ((SITE, "--sitemap", "nowhere.xml"), "nowhere.xml"),
         ((SITE, "--website", "not an id"), "website_id"),
         ((SITE, "--redraw", "x"), "--redraw needs no URL"),
         (("--redraw", "nowhere"), "there is no map"),
@@ -169,6 +172,21 @@ def offer(number: int, name: str, kind: str, action: str = "fill", **more: objec
             "selector": {"type": "id", "value": f"f{number}"}, **more,
         }
     )  # fmt: skip
+
+
+def test_of_a_sitemap_one_address_of_each_place_is_a_hint(tmp_path: Path) -> None:
+    file = tmp_path / "sitemap.txt"
+    own = [f"{SITE}boats/1", f"{SITE}boats/2", f"{SITE}logout", f"{SITE}terms", "https://other.example/"]
+    file.write_text("\n".join(own))
+    hints, notes = hints_of(file, ("https://quay.example",))
+    assert hints == (f"{SITE}boats/1", f"{SITE}terms")
+    assert notes == [
+        "1 addresses of other origins are left out",
+        "1 addresses that might change something are left out",
+    ]
+    file.write_text("https://other.example/")
+    with pytest.raises(UserError, match="names no address of"):
+        hints_of(file, ("https://quay.example",))
 
 
 def test_inputs_find_their_fields_by_what_they_are() -> None:

@@ -38,7 +38,7 @@ class SmallSite:
 
     def wanted(self, **limits: Any) -> Exploration:
         """An exploration of it from `/`, quick."""
-        more = {name: limits.pop(name) for name in ("allowed", "robots", "starts") if name in limits}
+        more = {name: limits.pop(name) for name in ("allowed", "robots", "starts", "hints") if name in limits}
         return Exploration.model_validate(
             {
                 "website_id": "small",

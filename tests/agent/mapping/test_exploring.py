@@ -183,6 +183,26 @@ async def test_it_goes_on_wherever_it_was_cut_off(browser: Browser, tmp_path: Pa
         assert site.asked - before == {"GET /robots.txt": 1}
 
 
+async def test_places_that_nothing_leads_to_are_opened_in_the_end(browser: Browser, tmp_path: Path) -> None:
+    pages = {
+        "/robots.txt": Answer("User-agent: *\nDisallow: /private", headers={"Content-Type": "text/plain"}),
+        "/": html("Home", "<ul><li><a href=/item/1>One</a></ul>"),
+        "/item/1": html("Item", "<input name=a>"),
+        "/terms": html("Terms", "<a href=/imprint>Imprint</a>"),
+        "/imprint": html("Imprint", "<p>Us</p>"),
+        "*": html("Other", "<p>Text</p>"),
+    }
+    with small_site(pages) as site:
+        hints = tuple(f"{site.url}{path}" for path in ("/item/2", "/terms", "/private", "/imprint"))
+        done = await explore(browser, site.wanted(hints=hints), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        assert done.ended_by == "done"
+        assert paths(folder, site) == ["/", "/item/1", "/terms", "/imprint"]
+        assert [page.start for page in folder.pages()] == [True, False, False, False]
+        assert site.asked["GET /private"] + site.asked["GET /item/2"] == 0
+        assert [each.outcome for each in by_name(folder, "Imprint")] == ["arrived"]
+
+
 async def test_a_folder_of_another_site_is_not_mixed_up(browser: Browser, tmp_path: Path) -> None:
     with small_site({"/": html("Home", "")}) as site:
         await explore(browser, site.wanted(), tmp_path)
