@@ -3,7 +3,7 @@
     python -m benchmarks.map_rates
     python -m benchmarks.map_rates --only django --seconds 1200
 
-Precision and recall are of pairs of pages that were put into one screen. `identified` is the share of pages that
+Precision and recall are of pairs of pages that were put into one screen. `known` is the share of pages that
 the drawn knowledge base itself takes for the screen they were put in. `screens` are those of the truth that were
 found, of those that read-only rules lead to. Times are of this machine and nothing to compare.
 """
@@ -133,7 +133,7 @@ def main() -> int:
     asked = parser.parse_args()
     results = asyncio.run(_run(asked.only.split(","), asked.seconds))
     console = Console()
-    table = Table("site", "pages", "precision", "recall", "F1", "goal", "screens", "identified", "seconds")
+    table = Table("site", "pages", "prec.", "recall", "F1", "goal", "screens", "known", "s")
     for each in results:
         rates = each.rates
         table.add_row(
