@@ -40,7 +40,7 @@ def hints_of(sitemap: Path, origins: Collection[str]) -> tuple[tuple[str, ...], 
         (len(own) - len(safe), "that might change something"),
     ):
         if count:
-            notes.append(f"{count} addresses {what} are left out")
+            notes.append(f"left out: {count} {what}")
     if len(found) > MOST:
-        notes.append(f"{len(found) - MOST} more places are left out")
+        notes.append(f"left out: {len(found) - MOST} more places")
     return found[:MOST], notes

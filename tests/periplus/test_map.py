@@ -181,8 +181,8 @@ def test_of_a_sitemap_one_address_of_each_place_is_a_hint(tmp_path: Path) -> Non
     hints, notes = hints_of(file, ("https://quay.example",))
     assert hints == (f"{SITE}boats/1", f"{SITE}terms")
     assert notes == [
-        "1 addresses of other origins are left out",
-        "1 addresses that might change something are left out",
+        "left out: 1 of other origins",
+        "left out: 1 that might change something",
     ]
     file.write_text("https://other.example/")
     with pytest.raises(UserError, match="names no address of"):
