@@ -58,8 +58,21 @@ def recoveries_of(
                 else:
                     told.failed += 1
         for (way, to_screen), told in sorted(tried.items()):
-            if told.helped and (to_screen == CURRENT_SCREEN or _is_a_start(by_id[to_screen])):
+            if not told.helped:
+                continue
+            if to_screen == CURRENT_SCREEN or _is_a_way_home(
+                by_id[to_screen], [by_id[each] for each in inside]
+            ):
                 yield _edge(group_id, way, to_screen, by_id, told)
+
+
+def _is_a_way_home(screen: Charted, members: Sequence[Charted]) -> bool:
+    """Whether it is where one begins, for those who may be on the pages: not where others sign in."""
+    return _is_a_start(screen) and (_seen_signed_in(screen) or not any(map(_seen_signed_in, members)))
+
+
+def _seen_signed_in(screen: Charted) -> bool:
+    return any(look.page.signed_in for look in screen.looks)
 
 
 def _is_a_start(screen: Charted) -> bool:

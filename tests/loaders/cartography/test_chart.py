@@ -178,6 +178,22 @@ def test_one_goes_back_to_where_one_begins_signed_in_and_not_on_to_where_others_
     assert [each.url for each in recovery.actions] == [f"{BASE}/boats"]
 
 
+def test_where_one_signs_in_is_no_way_out_for_those_who_are_signed_in(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/boats",)), drawing(tmp_path / "out", ("/login",))
+    inside.page("p1", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    inside.page("p2", "/boats/new", FORM)
+    outside.page("p1", "/login", LOGIN, signed_in=False, start=True)
+    outside.page("p2", "/help", "<main><h1>Help</h1><p>Call us</p></main>", signed_in=False)
+    inside.tried("p2", "p1", way="address")
+    outside.tried("p2", "p1", way="address")
+    outside.tried("p1", "p1", way="address")
+    edges = chart(inside.folder, signed_out=outside.folder).knowledge.recoveries
+    assert set(edges) == {
+        "authenticated_pages.by_address.boats", "form_pages.by_address.boats",
+        "public_pages.by_address.welcome_back",
+    }  # fmt: skip
+
+
 def test_a_part_of_a_form_is_no_layout_and_a_choice_of_language_makes_no_form(tmp_path: Path) -> None:
     language = "<form method='post' action='/language'><select name='language' aria-label='Language'></select></form>"
     frame = NAV.replace("</nav>", f"{language}</nav>")
