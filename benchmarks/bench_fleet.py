@@ -1,7 +1,8 @@
 """What one worker does and needs: the figures that docs/scale.md reckons with.
 
-`python -m benchmarks.bench_fleet [--runs N] [--widths 1,2,4]`: the task `create_agent` on the seed site, each
-time in a browser context of its own, with so many at a time. Rates are told as ratios to one at a time: they
+`python -m benchmarks.bench_fleet [--runs N] [--widths 1,2,4] [--mapping]`: the task `create_agent` on the seed site,
+each time in a browser context of its own, with so many at a time; with `--mapping` the exploration of that site,
+signed in, by so many (one: without workers). Rates are told as ratios to one at a time: they
 say what the machine gave, which the last line names. Memory is PSS (what is shared is shared out), of
 Chromium's processes and of ours.
 """
@@ -15,18 +16,24 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agent.mapping.exploring import explore
+from kb_schema.mapping import Exploration, MapLimits
 from kb_store import load_knowledge, open_stores
 from loaders.files import read_knowledge_folder
 from periplus.fleet.collecting import Collection, CollectSettings, collect
 from periplus.fleet.home import Home, Shelf
 from periplus.fleet.local import local_fleet
+from periplus.fleet.mapping import FleetParts
+from periplus.mapping.login_form import sign_in_by_form
 from periplus.seeds import find_seed
 from periplus.sites import running_site
+from periplus.voyage import started_browser
 
 SEED = find_seed("spadeworks")
 LOOK_S = 0.25
@@ -52,6 +59,18 @@ class Measured:
     def per_minute(self) -> float:
         """Runs."""
         return self.runs / self.seconds * 60
+
+
+@dataclass(frozen=True)
+class Explored:
+    """One exploration."""
+
+    width: int
+    seconds: float
+    pages: int
+    passages: int
+    browser_mb: float
+    own_mb: float
 
 
 class _Counting:
@@ -171,6 +190,46 @@ async def _all(widths: list[int], runs: int) -> list[Measured]:
             ]
 
 
+async def _explored(width: int, base_url: str, folder: Path) -> Explored:
+    peaks = [0.0, 0.0]
+    async with AsyncExitStack() as stack:
+        browser = await stack.enter_async_context(started_browser(headed=False))
+        account = {name: str(SEED.context[name]) for name in ("email", "password")}
+        state = await sign_in_by_form(browser, f"{base_url}/", account)
+        wanted = Exploration(
+            website_id="spadeworks", base_url=base_url, starts=(f"{base_url}/",), origins=(base_url,),
+            limits=MapLimits(per_second=100.0), started_at=datetime.now(UTC),
+        )  # fmt: skip
+        parts = None
+        if width > 1:
+            fleet = await stack.enter_async_context(local_fleet(width))
+            await fleet.home.browser()
+            parts = FleetParts(fleet)
+        async with _looking(peaks):
+            began = time.perf_counter()
+            done = await explore(browser, wanted, folder, storage_state=state, workers=parts)
+            seconds = time.perf_counter() - began
+    assert done.ended_by == "done", done.ended_by
+    return Explored(width, seconds, done.pages, done.passages, *peaks)
+
+
+async def _all_explored(widths: list[int]) -> list[Explored]:
+    with tempfile.TemporaryDirectory() as place:
+        async with running_site(SEED) as base_url:
+            return [await _explored(width, base_url, Path(place) / str(width)) for width in widths]
+
+
+def _tell_explored(found: list[Explored]) -> None:
+    print("| at a time | seconds | passages/min | ratio | pages | passages | Chromium MB | Periplus MB |")
+    print("|---|---|---|---|---|---|---|---|")
+    rates = [each.passages / each.seconds * 60 for each in found]
+    for each, rate in zip(found, rates, strict=True):
+        print(
+            f"| {each.width} | {each.seconds:.0f} | {rate:.1f} | {rate / rates[0]:.2f} | {each.pages} |"
+            f" {each.passages} | {each.browser_mb:.0f} | {each.own_mb:.0f} |"
+        )
+
+
 def _folder(data: Path, name: str) -> Path:
     folder = data / name
     folder.mkdir()
@@ -181,8 +240,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--widths", default="1,2,4")
+    parser.add_argument("--mapping", action="store_true", help="explore the site instead")
     asked = parser.parse_args()
     load_before = os.getloadavg()[0]
+    if asked.mapping:
+        _tell_explored(asyncio.run(_all_explored([int(each) for each in asked.widths.split(",")])))
+        print(f"{os.cpu_count()} cores; load before {load_before:.1f}, after {os.getloadavg()[0]:.1f}")
+        return
     found = asyncio.run(_all([int(each) for each in asked.widths.split(",")], asked.runs))
     print("| at a time | runs/min | ratio | Chromium MB | Periplus MB | store calls/run | trace MB/run |")
     print("|---|---|---|---|---|---|---|")

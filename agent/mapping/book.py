@@ -62,6 +62,8 @@ class Book:
         """Page and offer: not to be tried any more, whatever is found later."""
         self.sticky: set[OfferKey] = set()
         """Controls whose effect the site remembers on all pages: used once, wherever they stand."""
+        self.covered: set[str] = set()
+        """Pages something lay over that was put away: what they offer, the page that came offers."""
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
         self.from_: defaultdict[str, list[Passage]] = defaultdict(list)
         """Passages to other pages by the control that was used, by the page they lead to."""

@@ -55,7 +55,7 @@ def steps(
     put away what is in the way of others.
     """
     for number, page in enumerate(book.pages.values()):
-        if page.page_id in lost:
+        if page.page_id in lost or page.page_id in book.covered:
             continue
         here = page.page_id != at
         way = (path_of_place(page.url), "address")
@@ -122,6 +122,8 @@ def unexplored(book: Book, lost: Collection[str], may_open: Callable[[str], bool
     """What was found and not tried, with the reason; not what others stand for."""
     found: list[Unexplored] = []
     for page in book.pages.values():
+        if page.page_id in book.covered:
+            continue
         if page.page_id in lost:
             found.append(Unexplored(page_id=page.page_id, reason="nothing leads back to it"))
         for offer in page.offers:

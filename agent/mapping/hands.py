@@ -334,6 +334,8 @@ class Hands:
             cleared = offer is not None and (page.page_id, offer.offer_id) in self.ledger.urgent
             depth = page.depth if cleared else page.depth + 1  # without what lay over it, it is the same page
             to, new = await self._note(arrival, depth=depth, by_address=way == "address", after=page)
+            if cleared and to is not None and to != page.page_id:
+                self.book.covered.add(page.page_id)
             if not new and to is not None and arrival.look.address != address_of(self.book.pages[to].url):
                 message = message or f"another like {to}: {arrival.look.url}"
         if arrival.outcome == "popup":

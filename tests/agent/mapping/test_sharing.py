@@ -302,6 +302,7 @@ async def test_a_notice_is_put_away_once_and_all_know_of_it(browser: Browser, tm
             page for page in folder.pages() if page.page_id == by_name(folder, "Understood")[0].to_page
         )
         assert cleared.depth == 0  # the same page, without what lay over it
+        assert not [each for each in done.unexplored if "leads back" in each.reason]
 
 
 @pytest.mark.sampled(0.4)
