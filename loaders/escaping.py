@@ -28,6 +28,15 @@ def one_line(text: str, longest: int = LONGEST_NAME) -> str:
     return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
 
 
+def with_hidden(text: str) -> str:
+    r"""A text whose characters that are not seen, or turn the others around, are written as escapes.
+
+    >>> print(with_hidden("a\u202eb\x1b[31m"))
+    a\u202eb\x1b[31m
+    """
+    return "".join(char if _is_seen(char) else repr(char)[1:-1] for char in text)
+
+
 def _is_seen(char: str) -> bool:
     return char.isspace() or unicodedata.category(char) not in _HIDDEN
 

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from loaders.diff import Change
+from loaders.escaping import one_line, with_hidden
 
 LONGEST = 120
 """Characters of one value that are shown."""
@@ -27,8 +28,8 @@ def change_line(change: Change) -> str:
     """
     texts = ["" if value is None else json.dumps(value, ensure_ascii=False) for value in _both(change)]
     same = sum(1 for _ in takewhile(lambda each: each[0] == each[1], zip(*texts, strict=False)))
-    before, after = (escape(_shown(text, same)) if text else "[dim]nothing[/]" for text in texts)
-    return f"[cyan]{escape(change.path)}[/] {before} [dim]->[/] {after}"
+    before, after = (escape(with_hidden(_shown(text, same))) if text else "[dim]nothing[/]" for text in texts)
+    return f"[cyan]{escape(one_line(change.path, LONGEST))}[/] {before} [dim]->[/] {after}"
 
 
 def print_tree(console: Console, tree: Tree) -> None:

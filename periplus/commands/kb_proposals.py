@@ -62,6 +62,9 @@ Ids = Annotated[
     typer.Argument(metavar="ID...", help="As [bold]list[/] shows them.", show_default=False),
 ]
 
+LONGEST_NOTE = 1_000
+"""Characters of what a run says, as it is kept."""
+
 out = Console()
 
 
@@ -130,7 +133,7 @@ def show(
     for support in proposal.supports:
         mark = "[green]for[/]    " if support.succeeded else "[red]against[/]"
         score = "" if support.score is None else f", score {support.score:.2f}"
-        note = f", {escape(support.note)}" if support.note else ""
+        note = f", {escape(one_line(support.note, LONGEST_NOTE))}" if support.note else ""
         when = f"{support.at.astimezone():%Y-%m-%d %H:%M}"
         out.print(
             f"  {mark} run {escape(support.run_id)}, {when}{score}{note}", soft_wrap=True, highlight=False
@@ -489,7 +492,7 @@ def _tell_applied(folder: Path, chosen: Sequence[Proposal], done: Applied, *, as
 def _seen_line(seen: Seen) -> str:
     """Where the pages are that show what a run says."""
     parts = [seen.when, seen.url, seen.snapshot and f"snapshot {seen.snapshot}", seen.picture]
-    return escape(", ".join(part for part in parts if part))
+    return escape(one_line(", ".join(part for part in parts if part), LONGEST_NOTE))
 
 
 def _state(proposal: Proposal) -> str:

@@ -19,6 +19,7 @@ from kb_schema import KnowledgeBase
 from kb_schema.urls import is_web_address
 from kb_store import read_knowledge
 from loaders import read_knowledge_folder
+from loaders.escaping import one_line
 from loaders.export import FolderInTheWay, write_folder
 from loaders.layout import WEBSITE_STEM
 from loaders.signatures.atlas import Learned, LearnedScreens, learn_all
@@ -36,6 +37,8 @@ from periplus.websites import which_website
 EXIT_NOTHING = 1
 """Nothing was learned."""
 WRONG_SHOWN = 20
+LONGEST_SHOWN = 500
+"""Characters of a name or a reason."""
 
 out = Console()
 err = Console(stderr=True)
@@ -179,7 +182,7 @@ def _from_sessions(
     else:
         _say(f"{len(traces)} sessions, {found.pages} pages: {found.known} of known screens")
         for name, reason in found.refused:
-            _say(f"  [yellow]no screen[/] for {escape(name)}: {escape(reason)}")
+            _say(f"  [yellow]no screen[/] for {_shown(name)}: {_shown(reason)}")
         _show_answers(answered)
     if not any(each.counted for each in answered):
         raise typer.Exit(EXIT_NOTHING)
@@ -225,20 +228,25 @@ class _Told:
         for name, each in self._learned.items():
             held = f"{each.held_out - each.missed} of {each.held_out}" if each.held_out else "none"
             table.add_row(
-                escape(name), str(each.pages), held, f"{each.confidence:.2f}",
-                escape(" | ".join(each.url_patterns) or "anywhere"), "" if each.proven else escape(each.evidence),
+                _shown(name), str(each.pages), held, f"{each.confidence:.2f}",
+                _shown(" | ".join(each.url_patterns) or "anywhere"), "" if each.proven else _shown(each.evidence),
             )  # fmt: skip
         out.print(table)
         for name, reason in self._refused.items():
-            _say(f"[yellow]not learned[/] {escape(name)}: {escape(reason)}")
-        right = len(self._pages) - len(self._wrong)
+            _say(f"[yellow]not learned[/] {_shown(name)}: {_shown(reason)}")
+        wrong = {page.name for page in self._wrong}
+        asked = [page for page in self._pages if page.screen not in self._refused]
+        right = sum(page.stored.name not in wrong for page in asked)
+        left = len(self._pages) - len(asked)
         _say(
-            f"[bold]{len(self._learned)}[/] screens; {right} of {len(self._pages)} pages told right by all of them together"
+            f"[bold]{len(self._learned)}[/] screen{'' if len(self._learned) == 1 else 's'}; {right} of {len(asked)} "
+            f"pages told right by all of them together"
+            f"{f', {left} are of screens that were not learned' if left else ''}"
         )
         for page in self._wrong[:WRONG_SHOWN]:
             taken = f"{page.taken_for or 'no screen'}{' or another' if page.ambiguous else ''}"
             _say(
-                f"  [red]x[/] {escape(page.name)}: {escape(page.screen or 'no screen')}, taken for {escape(taken)}"
+                f"  [red]x[/] {_shown(page.name)}: {_shown(page.screen or 'no screen')}, taken for {_shown(taken)}"
             )
         if self._answered:
             _show_answers(self._answered)
@@ -284,14 +292,19 @@ def _show_answers(answered: Sequence[Answered]) -> None:
     for each, runs in _each_once(answered):
         if each.counted:
             _say(
-                f"  [green]proposed[/] {escape(each.about)} ({each.proposal_id}), {counted(runs, 'run')} for it"
+                f"  [green]proposed[/] {_shown(each.about)} ({each.proposal_id}), {counted(runs, 'run')} for it"
             )
         else:
-            _say(f"  [yellow]not proposed[/] {escape(each.about)}: {escape(each.reason)}")
+            _say(f"  [yellow]not proposed[/] {_shown(each.about)}: {_shown(each.reason)}")
     if any(each.counted for each in answered):
         _say("next: periplus kb proposals list")
     elif not answered:
         _say("nothing to propose: the knowledge has what was seen")
+
+
+def _shown(text: str) -> str:
+    """What pages, sessions and folders are called, as a part of a line."""
+    return escape(one_line(text, LONGEST_SHOWN))
 
 
 def _say(line: str) -> None:
@@ -303,4 +316,4 @@ def _progress() -> Iterator[Any]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
-        yield lambda name: bar.update(task, advance=1, description=escape(name[-40:]))
+        yield lambda name: bar.update(task, advance=1, description=_shown(name[-40:]))

@@ -293,3 +293,19 @@ def test_nothing_is_accepted_where_a_file_rejects_what_is_knowledge(periplus, fo
     assert (code, out, known in err) == (2, "", True)
     (left,) = json.loads(periplus("kb", "proposals", "list", "--json")[1])
     assert left["proposal_id"] == other
+
+
+def test_what_runs_and_pages_say_does_nothing_to_a_terminal(periplus, folder, data_dir):
+    monster = "\x1b[31mred\u202e\x9b2J\nnext"
+    name = propose(data_dir, monster, runs=1)
+    said = Support(run_id="evil", note=monster, at=NOW, seen=(Seen(url=f"https://x.example/{monster}"),))
+
+    async def keep():
+        async with open_stores(data_dir) as stores:
+            await stores.proposals.support(await stores.proposals.proposal("shop", name), said)
+
+    asyncio.run(keep())
+    told = periplus("kb", "proposals", "show", name)[1]
+    assert "red" in told
+    assert not {"\x1b", "\u202e", "\x9b"} & set(told)
+    assert "\\u202e" in told, "a value that differs by what is not seen shows it"

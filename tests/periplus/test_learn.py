@@ -111,6 +111,18 @@ def test_as_json_it_tells_the_signatures_and_what_they_rest_on(periplus, pages):
     assert screen["url_patterns"] == ["^/goods/[^/?#]+/?(?:[?#].*)?$"]
 
 
+def test_pages_of_screens_that_were_not_learned_are_not_called_right(periplus, pages, tmp_path):
+    write_snapshot(PageSnapshot(url=f"{BASE}/goods/1", title="Shop", html=shown(1)), pages / "other")
+    labels = json.loads((pages / "labels.json").read_text()) | {"other": None}
+    (tmp_path / "odd.json").write_text(json.dumps(labels))
+    code, told, _ = periplus("learn", "--snapshots", pages, "--labels", tmp_path / "odd.json")
+    assert (code, "not learned goods_detail" in told) == (0, True)
+    assert (
+        "1 screen; 7 of 7 pages told right by all of them together, 3 are of screens that were not learned"
+        in told
+    )
+
+
 def test_what_is_new_is_proposed_for_a_loaded_knowledge_base(periplus, pages, tmp_path):
     small = {"list/1": "goods_list", "list/2": "goods_list"}
     (tmp_path / "small.json").write_text(json.dumps(small))
