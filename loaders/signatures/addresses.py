@@ -27,7 +27,7 @@ ANY = "*"
 _ANYTHING = "[^/?#]+"
 _WITH_A_DIGIT = "[^/?#]*[0-9][^/?#]*"
 _MOST_PARAMETERS = 30
-_NUMBERED = re.compile(r"\A\w[\w.~%-]*[-_]\d+\Z")
+_NUMBERED = re.compile(r"\A[^\W_]+(?:[-_.~%][^\W_]+)+[-_]\d+\Z")
 _PLAIN = re.compile(r"\^([A-Za-z0-9_/-]*)(?![A-Za-z0-9_?*+{-])")
 
 
@@ -47,8 +47,10 @@ def segments(path: str) -> tuple[str, ...]:
 def names_one(part: str) -> bool:
     """Whether a part of an address names one of many things: an id, or words with a number behind them.
 
-    >>> [names_one(part) for part in ("17", "hand-trowel_8", "agents", "v2")]
-    [True, True, False, False]
+    One word with a number may be a step.
+
+    >>> [names_one(part) for part in ("17", "hand-trowel_8", "agents", "v2", "step-2")]
+    [True, True, False, False, False]
     """
     return is_an_id(part) or _NUMBERED.match(part) is not None
 

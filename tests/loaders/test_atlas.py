@@ -189,7 +189,7 @@ def test_adding_is_another_screen_than_editing_though_both_have_the_same_form():
 
 
 def test_a_folder_in_a_folder_is_the_same_screen():
-    paths = ("tools_1", "seeds_2", "seeds_2/herbs_3", "seeds_2/herbs_3/mint_4")
+    paths = ("old-tools_1", "my-seeds_2", "my-seeds_2/dry-herbs_3", "my-seeds_2/dry-herbs_3/red-mint_4")
     items = "".join(f"<li><a href=/shelf/{path}/>{path}</a></li>" for path in paths)
 
     def shelf(path: str) -> ObservedPage:
