@@ -107,7 +107,7 @@ def _told(entry: Added | Removed | Changed, old: KnowledgeBase | None, new: Know
     document = None if base is None else base.by_kind.get(entry.kind, {}).get(entry.local_id)
     words: Words = (Name(entry.local_id),)
     if document is not None and base is not None:
-        words = _described(document, base)
+        words = described(document, base)
     changes = entry.changes if isinstance(entry, Changed) else ()
     if changes:
         words = (*words, ": ", *_joined(list(_parts(changes))))
@@ -122,10 +122,6 @@ def _told(entry: Added | Removed | Changed, old: KnowledgeBase | None, new: Know
 
 def described(document: Document, knowledge: KnowledgeBase) -> Words:
     """What a document is called: its name, or for an edge where it leads and how."""
-    return _described(document, knowledge)
-
-
-def _described(document: Document, knowledge: KnowledgeBase) -> Words:
     match document:
         case Transition():
             ends = (_screen(document.from_screen, knowledge), " -> ", _screen(document.to_screen, knowledge))

@@ -53,11 +53,6 @@ def markdown_code(text: str, longest: int = LONGEST_NAME) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def markdown_table_code(text: str, longest: int = LONGEST_NAME) -> str:
-    """The same within a cell of a table, which a bar would end."""
-    return markdown_code(text, longest).replace("|", "\\|")
-
-
 def markdown_block(lines: str, language: str = "") -> str:
     """Lines as a block of code, whatever stands in them."""
     seen = "\n".join(
@@ -95,11 +90,6 @@ def dot_string(text: str, longest: int = LONGEST_NAME) -> str:
     """
     line = one_line(text, longest)
     return '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def xml_text(text: str, longest: int = LONGEST_NAME) -> str:
-    """A text that any XML may hold (the writer of the XML escapes it)."""
-    return one_line(text, longest)
 
 
 def _longest_run(text: str, char: str) -> int:

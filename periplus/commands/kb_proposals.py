@@ -260,7 +260,18 @@ def reject(
 
 async def _all(website: str | None, mongodb_url: str | None, arangodb_url: str | None) -> Sequence[Proposal]:
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        return await stores.proposals.proposals(website)
+        return await _of(stores, website)
+
+
+async def _of(stores: Stores, website: str | None) -> Sequence[Proposal]:
+    """The proposals of a website, or of all. Raises `UserError` for one that the store knows nothing of."""
+    found = await stores.proposals.proposals(website)
+    if website is not None and not found:
+        known = [active.website_id for active in await stores.documents.websites()]
+        if website not in known:
+            fix = did_you_mean(website, known) or f"known: {', '.join(sorted(known)) or 'none'}"
+            raise UserError(f"no website {website!r} in the store", fix=fix)
+    return found
 
 
 async def _shown(
@@ -317,7 +328,7 @@ async def _accept(
 async def _chosen(stores: Stores, ids: Sequence[str], website: str | None) -> list[Proposal]:
     """Those that are named, or all that are confirmed."""
     if not ids:
-        known = await stores.proposals.proposals(website)
+        known = await _of(stores, website)
         return [each for each in known if each.status == "proposed" and each.confirmed]
     chosen = await _found(stores, ids)
     for each in chosen:
@@ -337,7 +348,7 @@ async def _export(
     folder: Path, website: str | None, everything: bool, mongodb_url: str | None, arangodb_url: str | None
 ) -> list[str]:
     async with open_chosen(mongodb_url, arangodb_url) as stores:
-        kept = await stores.proposals.proposals(website)
+        kept = await _of(stores, website)
         chosen = [each for each in kept if everything or each.status == "proposed"]
         names: list[str] = []
         for website_id in dict.fromkeys(each.website_id for each in chosen):

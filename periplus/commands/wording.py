@@ -8,6 +8,10 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from loaders.diff_words import counted
+
+__all__ = ["counted", "print_json"]
+
 
 def print_json(console: Console, data: Any) -> None:
     """An answer for scripts; in colours where a person looks at it."""
@@ -15,11 +19,3 @@ def print_json(console: Console, data: Any) -> None:
         console.print_json(json.dumps(data, ensure_ascii=False))
     else:
         typer.echo(json.dumps(data, ensure_ascii=False, indent=2))
-
-
-def counted(number: int, name: str) -> str:
-    """`1 screen`, `2 group memberships`, `0 recoveries`: a number and a name in the singular."""
-    name = name.replace("_", " ")
-    if number != 1:
-        name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
-    return f"{number:,} {name}"

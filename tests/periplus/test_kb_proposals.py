@@ -140,6 +140,9 @@ def test_only_confirmed_ones_are_accepted_together_and_rejected_ones_stay_reject
         (("accept",), "--confirmed"),
         (("accept", "--confirmed", "abc"), "--confirmed"),
         (("reject", "abc"), "list --all"),
+        (("list", "--website", "shpo"), 'did you mean "shop"'),
+        (("export", "out", "--website", "nope"), "no website 'nope'"),
+        (("accept", "--confirmed", "--website", "nope"), "no website 'nope'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(periplus, folder, args, said):
