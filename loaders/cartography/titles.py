@@ -61,6 +61,7 @@ class _Site:
         )
         least = max(LEAST_COMMON, COMMON * len(told))
         self._common = {text for text, times in shown.items() if times > least}
+        self._heads_of = {id(page): self._told(page) for own in told for page in own}
 
     def title(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
         """What a screen is called that was seen in these pages."""
@@ -71,6 +72,9 @@ class _Site:
 
     def _heads(self, page: ObservedPage) -> tuple[str, ...]:
         """What a page says that it is: its highest headings, or title, that are not the site's."""
+        return self._heads_of[id(page)]
+
+    def _told(self, page: ObservedPage) -> tuple[str, ...]:
         for kind, where in _HEADS:
             texts = page.sketch.said.get((kind, where), ())
             if kind == "title":
