@@ -81,7 +81,10 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
   const lines = new Map();
   for (const path of svg.querySelectorAll(".lines path")) {
     for (const end of path.dataset.ends.split(" ")) {
-      lines.set(end, [...(lines.get(end) || []), path]);
+      if (!lines.has(end)) {
+        lines.set(end, []);
+      }
+      lines.get(end).push(path);
     }
   }
   let told = [];
