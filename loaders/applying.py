@@ -7,7 +7,6 @@ only the files that it touches are edited, and new documents get files of their 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from loaders.editing import NAMES, edited
 from loaders.export import canonical, stem_of
 from loaders.files import kind_of_place, read_knowledge_folder, typed
 from loaders.layout import FOLDER_OF, WEBSITE_STEM
-from loaders.text import from_yaml, read_file, to_yaml
+from loaders.text import from_yaml, read_file, to_yaml, write_whole
 
 _PLACE = re.compile(r"^(?P<file>.*?)(?:\[(?P<index>\d+)\])?$")
 
@@ -62,7 +61,7 @@ def apply_changes(folder: Path, changes: Sequence[Change]) -> Applied:
         elif before != document:
             _edit(folder, before, document, old, new, texts)
     for name, text in texts.items():
-        _write(folder / name, text)
+        write_whole(folder / name, text)
     return Applied(tuple(sorted(texts.keys() - set(added))), tuple(sorted(added)), tuple(held))
 
 
@@ -163,13 +162,3 @@ def _free(folder: Path, document: Document, texts: Mapping[str, str]) -> str:
 
 def _numbered(number: int) -> str:
     return "" if number == 1 else f"-{number}"
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text, encoding="utf-8", newline="\n")
-    if path.exists():
-        fresh.chmod(path.stat().st_mode)
-    os.replace(fresh, path)  # noqa: PTH105 - atomic, also over a file that is there

@@ -22,7 +22,7 @@ from loaders.diff import changes_between
 from loaders.diff_words import described, plain
 from loaders.escaping import one_line
 from loaders.layout import SUFFIXES
-from loaders.text import read_file, to_yaml
+from loaders.text import read_file, to_yaml, write_whole
 
 Decision = Literal["undecided", "accept", "reject"]
 MOST_FILES = 10_000
@@ -75,7 +75,7 @@ def write_proposals(
         name = file_name(proposal)
         path = folder / name
         decision: Decision = read_proposal(path, name).decision if path.exists() else "undecided"
-        path.write_text(to_text(proposal, decision, knowledge), encoding="utf-8", newline="\n")
+        write_whole(path, to_text(proposal, decision, knowledge))
         names.append(name)
     return names
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Hashable
 from pathlib import Path
@@ -124,6 +125,16 @@ def _dumped(data: Any, flow: bool | None, width: int) -> str:
             data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=flow, width=width
         )
     )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all, whatever comes between; what was there stays until then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_text(text, encoding="utf-8", newline="\n")
+    if path.exists():
+        fresh.chmod(path.stat().st_mode)
+    os.replace(fresh, path)  # noqa: PTH105 - atomic, also over a file that is there
 
 
 def from_yaml(text: str, source: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -312,3 +313,26 @@ def test_what_runs_and_pages_say_does_nothing_to_a_terminal(periplus, folder, da
     assert "red" in told
     assert not {"\x1b", "\u202e", "\x9b"} & set(told)
     assert "\\u202e" in told, "a value that differs by what is not seen shows it"
+
+
+def test_an_export_that_is_cut_off_leaves_the_decision_that_was_written(
+    periplus, folder, data_dir, tmp_path, monkeypatch
+):
+    propose(data_dir, "#a")
+    branch = tmp_path / "proposals"
+    periplus("kb", "proposals", "export", branch)
+    (file,) = branch.iterdir()
+    decided = file.read_text().replace("undecided", "accept", 1)
+    file.write_text(decided)
+    write_text = Path.write_text
+
+    def cut(path, text, **given):
+        write_text(path, text[:40], **given)
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_text", cut)
+        code, _, err = periplus("kb", "proposals", "export", branch)
+    assert (code, "No space left" in err) == (2, True)
+    assert file.read_text() == decided
+    assert "accepted" in periplus("kb", "proposals", "apply", branch)[1]
