@@ -81,7 +81,7 @@ def write_traceback(error: BaseException) -> Path | None:
     """
     text = redact_known("".join(traceback.format_exception(error)))
     folder = Path(os.environ.get("PERIPLUS_DATA_DIR") or ".periplus") / "logs"
-    path = folder / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    path = folder / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{os.getpid()}.log"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
