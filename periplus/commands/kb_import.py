@@ -64,6 +64,9 @@ def import_(
             show_default=False,
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the knowledge base that --out holds already.")
+    ] = False,
 ) -> None:
     """Make a draft of a knowledge base of what a project has already. Nothing of it is run or fetched.
 
@@ -85,6 +88,9 @@ def import_(
         if chosen is ImportForm.OPENAPI and (folder / f"{WEBSITE_STEM}.yaml").exists():
             _hint(source, website_id, folder)
             return
+        if not force and folder.is_dir() and any(folder.iterdir()):
+            fix = "name an empty folder; --force replaces a knowledge base that is there, with all that was added to it"
+            raise UserError(f"{folder} is not empty", fix=fix)
         draft = _draft(chosen, source, website_id, base_url)
     except Unreadable as exc:
         raise UserError(str(exc), fix="name another file, or say what it is with --from") from exc

@@ -126,3 +126,25 @@ def test_page_objects_somebody_wrote_are_not_gone_over_and_those_of_screens_that
     left = {each.name for each in (tmp_path / "pages").iterdir()}
     assert {"screen_1.py", "helpers.py"} <= left
     assert "screen_2.py" not in left
+
+
+def test_a_knowledge_base_that_is_there_is_not_replaced_by_a_draft_unasked(periplus, tmp_path):
+    write_folder(knowledge_of(), tmp_path / "kb")
+    before = {each: each.read_bytes() for each in (tmp_path / "kb").rglob("*.yaml")}
+    (tmp_path / "map.txt").write_text("https://shop.example/orders\n")
+    args = (
+        "kb",
+        "import",
+        tmp_path / "map.txt",
+        "--from",
+        "sitemap",
+        "--website",
+        "shop",
+        "--out",
+        tmp_path / "kb",
+    )
+    code, _, err = periplus(*args)
+    assert (code, "is not empty" in err) == (2, True)
+    assert {each: each.read_bytes() for each in (tmp_path / "kb").rglob("*.yaml")} == before
+    assert periplus(*args, "--force")[0] == 0
+    assert set(read_knowledge_folder(tmp_path / "kb")[0].screens) == {"orders"}
