@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kb_schema.python_names import identifier
+from loaders.bridges.typescript_cursor import Cursor, Odd
 from loaders.bridges.typescript_tokens import NoTypeScript, Token, tokens_of
 
 _UNKNOWN = "something"
@@ -31,12 +32,7 @@ _PROPERTIES = frozenset({"first", "last", "content_frame"})
 _BINARY = frozenset({
     "-", "*", "/", "%", "==", "===", "!=", "!==", "<", ">", "<=", ">=", "&&", "||", "??", "instanceof", "in",
 })  # fmt: skip
-_OPENS = {"(": ")", "[": "]", "{": "}"}
 _TESTS = frozenset({"test", "it", "setup"})
-
-
-class _Odd(Exception):
-    """What stands here is not understood."""
 
 
 def parse(source: str) -> ast.Module:
@@ -61,85 +57,7 @@ class _Function(ast.Lambda):
     block: list[ast.stmt]
 
 
-class _Reader:
-    def __init__(self, tokens: Iterable[Token]) -> None:
-        self._tokens = [*tokens]
-        self._ends = _ends(self._tokens)
-        self._at = 0
-
-    # -- tokens --
-
-    @property
-    def _now(self) -> Token:
-        return self._tokens[self._at]
-
-    def _is(self, *values: str) -> bool:
-        return self._now.kind in ("mark", "name") and self._now.value in values
-
-    def _ahead(self, number: int = 1) -> Token:
-        return self._tokens[min(self._at + number, len(self._tokens) - 1)]
-
-    def _next(self) -> Token:
-        token = self._now
-        if token.kind == "end":
-            raise _Odd
-        self._at += 1
-        return token
-
-    def _take(self, value: str) -> bool:
-        if self._is(value):
-            self._at += 1
-            return True
-        return False
-
-    def _expect(self, value: str) -> None:
-        if not self._take(value):
-            raise _Odd
-
-    def _skip_group(self) -> None:
-        """Over a bracket and all within it, or to the end."""
-        self._at = self._ends[self._at]
-
-    def _skip_statement(self) -> None:
-        """To behind what is not understood: a semicolon, or the line's end outside of brackets."""
-        begun = self._at
-        while self._now.kind != "end" and not self._is("}"):
-            if self._at > begun and self._now.opens_line:
-                return
-            if self._take(";"):
-                return
-            if self._now.kind == "mark" and self._now.value in _OPENS:
-                self._skip_group()
-            else:
-                self._at += 1
-
-    def _skip_type(self) -> str | None:
-        """Over a type; its name where it is one, of a promise that of what is promised."""
-        names: list[str] = []
-        depth = 0
-        while True:
-            token = self._now
-            if token.kind == "end":
-                raise _Odd
-            if token.kind == "mark":
-                if token.value == "<":
-                    depth += 1
-                elif token.value == ">":
-                    depth -= 1
-                elif token.value in _OPENS and (depth or not names or token.value != "{"):
-                    self._skip_group()
-                    names.append("")
-                    continue
-                elif depth <= 0 and token.value not in (".", "|", "&"):
-                    break
-            elif names and depth <= 0 and token.opens_line:
-                break
-            else:
-                names.append(token.value)
-            self._at += 1
-        plain = [each for each in names if each not in ("Promise", "void", "readonly")]
-        return plain[0] if len(plain) == 1 else None
-
+class _Reader(Cursor):
     # -- modules and tests --
 
     def module(self) -> Iterator[ast.stmt]:
@@ -151,7 +69,7 @@ class _Reader:
             begun = self._at
             try:
                 yield from self._top(hooks)
-            except _Odd:
+            except Odd:
                 self._at = begun
                 self._skip_statement()
             if self._at == begun:
@@ -268,7 +186,7 @@ class _Reader:
             begun = self._at
             try:
                 self._member(texts, first, methods)
-            except _Odd:
+            except Odd:
                 self._at = begun
                 self._skip_statement()
                 if self._at == begun:
@@ -301,7 +219,7 @@ class _Reader:
             self._at += 1
         token = self._next()
         if token.kind not in ("name", "text"):
-            raise _Odd
+            raise Odd
         name = token.value.lstrip("#")
         if self._is("<"):
             self._skip_type()
@@ -340,7 +258,7 @@ class _Reader:
             begun = self._at
             try:
                 found += self._statement()
-            except _Odd:
+            except Odd:
                 self._at = begun
                 self._skip_statement()
                 if self._at == begun:
@@ -514,7 +432,7 @@ class _Reader:
             return self._list()
         if bracket == "{":
             return self._object()
-        raise _Odd
+        raise Odd
 
     def _is_function(self) -> bool:
         at = self._at + (self._is("async") and self._ahead().value != "=>")
@@ -530,7 +448,7 @@ class _Reader:
             if self._take(":"):
                 self._skip_type()
             return self._is("=>")
-        except _Odd:
+        except Odd:
             return False
         finally:
             self._at = begun
@@ -575,21 +493,6 @@ class _Reader:
                 keys.append(ast.Constant(token.value))
                 values.append(ast.Name(token.value))
         return ast.Dict(keys, values)
-
-
-def _ends(tokens: Sequence[Token]) -> dict[int, int]:
-    """Where each bracket opens -> behind where it closes; the end, where it does not."""
-    found: dict[int, int] = {}
-    open_: list[int] = []
-    for at, token in enumerate(tokens):
-        if token.kind != "mark":
-            continue
-        if token.value in _OPENS:
-            found[at] = len(tokens) - 1
-            open_.append(at)
-        elif open_ and token.value == _OPENS[tokens[open_[-1]].value]:
-            found[open_.pop()] = at + 1
-    return found
 
 
 def _literal(token: Token) -> ast.expr:
