@@ -115,6 +115,9 @@ def map_(
             metavar="DIR", help="Only draw the knowledge of this exploration anew.", show_default=False
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Draw over knowledge that was changed since it was drawn.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of the values that fields are filled with.")] = 0,
     workers: WorkersOption = "1",
     headed: Headed = False,
@@ -148,12 +151,13 @@ def map_(
         if url is not None or resume:
             raise UserError("--redraw needs no URL and resumes nothing", fix="periplus map --redraw DIR")
         folder = map_folder(redraw)
-        chart, stopped = drawn(folder, name=name), False
+        chart, stopped = drawn(folder, name=name, force=force), False
     else:
         asked = _SignIn(storage_state, sign_in, sign_in_form, sign_in_url, read_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
-        plan = _with_more(_bounded(plan, given, resume=resume), also or [], sitemap, console)
+        plan = replace(_bounded(plan, given, resume=resume), force=force)
+        plan = _with_more(plan, also or [], sitemap, console)
         folder = plan.folder
         who = read_workers(workers)
         alone = who.kind == "contexts" and who.count == 1

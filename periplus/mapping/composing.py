@@ -16,7 +16,7 @@ from kb_schema.mapping import Exploration, MapLimits
 from kb_schema.urls import origin_of
 from loaders.cartography import Chart
 from periplus.errors import UserError
-from periplus.mapping.drawing import drawn
+from periplus.mapping.drawing import check_untouched, drawn
 from periplus.mapping.places import EXPLORATION, SIGNED_OUT, MapFolder
 from periplus.mapping.signing_in import SignedIn
 from periplus.mapping.view import MapView
@@ -46,6 +46,8 @@ class Plan:
     robots: bool = True
     seed: int = 0
     name: str | None = None
+    force: bool = False
+    """Draw over knowledge that somebody changed."""
 
     def exploration(self, signed_in_by: str, limits: MapLimits) -> Exploration:
         """As it is written down."""
@@ -74,6 +76,8 @@ async def mapped(
 
     Raises `UserError` and `KnowledgeError`.
     """
+    if not plan.force:
+        check_untouched(plan.folder)  # rather than after an hour
     stop = asyncio.Event()
     signed = None
     if sign_in is not None:
@@ -85,7 +89,7 @@ async def mapped(
             view.say("looking at what those see who are not signed in")
             await _outside(browser, plan, view, stop)
     view.say("drawing the map")
-    return await asyncio.to_thread(drawn, plan.folder, name=plan.name), stop.is_set()
+    return await asyncio.to_thread(drawn, plan.folder, name=plan.name, force=plan.force), stop.is_set()
 
 
 async def _explored(

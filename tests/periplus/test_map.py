@@ -174,6 +174,21 @@ def offer(number: int, name: str, kind: str, action: str = "fill", **more: objec
     )  # fmt: skip
 
 
+def test_knowledge_that_somebody_changed_is_not_drawn_over_unasked(tmp_path: Path) -> None:
+    folder = seen(tmp_path)
+    assert CliRunner().invoke(app, ["--redraw", str(tmp_path)]).exit_code == 0
+    assert CliRunner().invoke(app, ["--redraw", str(tmp_path)]).exit_code == 0  # as it was drawn
+    screen = next((folder.knowledge / "screens").iterdir())
+    mine = screen.read_text() + "\n# mine\n"
+    screen.write_text(mine)
+    refusal = refused("--redraw", str(tmp_path))
+    assert screen.name in str(refusal)
+    assert screen.read_text() == mine
+    assert "screens" in str(refused(SITE, "--resume", "--out", str(tmp_path)))  # before a browser is opened
+    assert CliRunner().invoke(app, ["--redraw", str(tmp_path), "--force"]).exit_code == 0
+    assert screen.read_text() != mine
+
+
 def test_of_a_sitemap_one_address_of_each_place_is_a_hint(tmp_path: Path) -> None:
     file = tmp_path / "sitemap.txt"
     own = [f"{SITE}boats/1", f"{SITE}boats/2", f"{SITE}logout", f"{SITE}terms", "https://other.example/"]
