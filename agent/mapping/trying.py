@@ -186,8 +186,8 @@ class Tab:
     ) -> Arrival:
         """Do it, wait until the page has settled, look. A page that hangs is closed."""
         page = await self.page()
-        for other in self._context.pages:  # opened late, or by something else than what was done last
-            await self.drop(other)
+        # opened late, or by something else than what was done last
+        await asyncio.gather(*(self.drop(other) for other in self._context.pages))
         happenings = watch(page)
         happenings.expect(Expected(new_tab="follow"))
         self._guard.begin(allowing=allowing, vouched=vouched, using=using)

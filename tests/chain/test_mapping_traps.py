@@ -192,7 +192,7 @@ async def test_the_whole_trap_site_is_explored_within_its_bounds(
 async def test_pages_that_hang_flood_or_never_answer_do_not_hold_an_exploration_up(
     browser: Browser, site: TrapSite, tmp_path: Path
 ):
-    asked = wanted(site.url, ["/hard", "/slow"], seconds=200, states=60, page_s=3)
+    asked = wanted(site.url, ["/hard", "/slow"], seconds=200, states=60, page_s=3, pages_per_place=5)
     done = await explore(browser, asked, tmp_path / "map", storage_state=site.short_session)
     found = titles(pages_of(tmp_path / "map"))
     assert done.ended_by in {"done", "depth", "time"}
