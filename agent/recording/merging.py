@@ -113,11 +113,15 @@ class Merging:
 
 
 def _is_part(each: Action, double: Action) -> bool:
-    """Whether it is one of the two clicks: of those on an option of a list the first one is the choice."""
+    """Whether it is one of the two clicks: of those on an option of a list the first one is the choice.
+
+    A quick person's last click on the page before is none: it is what led here.
+    """
     if double.time - each.time >= _PRESSED_AGAIN_MS or each.tab != double.tab:
         return False
     if each.action_type == "click":
-        return True
+        one, other = each.what, double.what
+        return one is None or other is None or (one.url, one.tag) == (other.url, other.tag)
     chosen = (what.chosen for action in (each, double) if (what := action.what) is not None)
     return each.action_type == "select_option" and len({*chosen}) == 1
 

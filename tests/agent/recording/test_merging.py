@@ -11,13 +11,19 @@ PAGE = Seen("<select>", "https://quay.example/", None, None, "option 'Rye'")
 
 
 def _event(
-    kind: str, at: float, *chosen: str, tag: str = "option", seen: Seen | None = PAGE, tab: int = 0
+    kind: str,
+    at: float,
+    *chosen: str,
+    tag: str = "option",
+    seen: Seen | None = PAGE,
+    tab: int = 0,
+    url: str = PAGE.url,
 ) -> Action:
     types = {"chosen": "select_option", "double_click": "double_click", "click": "click"}
     what = What(
-        kind=kind, at=0, foreign=False, url=PAGE.url, time=at, tag=tag, field=False, secret=False, chosen=chosen
+        kind=kind, at=0, foreign=False, url=url, time=at, tag=tag, field=False, secret=False, chosen=chosen
     )  # fmt: skip
-    return Action(types[kind], tab, PAGE.url, at, seen, what=what)
+    return Action(types[kind], tab, url, at, seen, what=what)
 
 
 def _merged(*events: Action) -> list[str]:
@@ -49,3 +55,15 @@ def test_a_double_click_on_what_was_chosen_already_is_recorded_and_one_that_was_
     assert _merged(_event("double_click", 300, tag="button", seen=None)) == []
     clicks = [_event("click", at, tag="button") for at in (100, 200)]
     assert _merged(*clicks, _event("double_click", 210, tag="button", seen=None)) == ["double_click"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        _event("click", 100, tag="option", url="https://quay.example/before"),
+        _event("click", 100, tag="input"),
+    ],
+    ids=["on the page before", "on something else"],
+)
+def test_a_quick_click_on_something_else_is_no_part_of_a_double_click(before: Action):
+    assert _merged(before, _event("double_click", 300, "Rye")) == ["click", "double_click"]
