@@ -345,7 +345,7 @@ class Hands:
             self.at, self.look = to, arrival.look
         elif arrival.look is not None:
             self.at, self.look = page.page_id, arrival.look
-        elif arrival.outcome in ("refused", "vanished", "download"):
+        elif arrival.outcome in ("refused", "vanished", "download") and not arrival.moved:
             self.at = page.page_id
         else:
             self.at, self.look = None, None

@@ -60,6 +60,17 @@ class Arrival:
 
 
 RELOADED_WITHIN_MS = 30_000
+PAGES = frozenset({"text/html", "application/xhtml+xml"})
+"""Kinds of documents that are pages; others are files that the browser happens to show."""
+
+
+async def _no_page(page: Page) -> str:
+    """What kind of document is shown that is no page; empty where it is one, or does not say."""
+    try:
+        kind = await page.evaluate("document.contentType")
+    except DriverError:
+        return ""
+    return "" if kind in PAGES or not isinstance(kind, str) else clean(kind)
 
 
 async def _reload(page: Page) -> None:
@@ -285,6 +296,13 @@ class Tab:
             where = page.url
             await self.close()
             return arrival("external", message=where)
+        if not origin_of(page.url):
+            await self.close()
+            return arrival("error", message="an empty page came: where the browser was before the first one")
+        if kind := await _no_page(page):
+            where = page.url
+            await self.close()
+            return arrival("download", message=f"{kind}: {where}")
         return self._compared(await look_at(page), before, happenings, arrival, moved=settling.arrived)
 
     def _compared(
@@ -318,6 +336,10 @@ class Tab:
                 await self.drop(opened)
                 where = clean(f"another tab: {opened.url}")
                 return Arrival("error", opened, None, duration, settling.status, where)
+            if kind := await _no_page(opened):
+                where = clean(f"{kind}: {opened.url}")
+                await self.drop(opened)
+                return Arrival("download", opened, None, duration, settling.status, where)
             look = await look_at(opened)
         if self._held_back() and not look.title and not look.index.interactive:  # nothing came
             await self.drop(opened)

@@ -125,6 +125,35 @@ async def test_tabs_dialogs_downloads_and_other_sites_are_told(browser: Browser,
         assert paths(folder, site) == ["/", "/new"]
 
 
+async def test_files_that_the_browser_shows_and_what_was_before_the_first_page_are_no_pages(
+    browser: Browser, tmp_path: Path
+) -> None:
+    body = "<a href=/plants.json>Plants</a><a href=/notes.txt>Notes</a><a target=_blank href=/map.json>Map</a><a href=/b>B</a>"
+    pages = {
+        "/": html("Home", body),
+        "/b": html(
+            "B", "<a href='#' onclick='history.go(-9); history.back(); return false'>Take me back</a>"
+        ),
+        "/notes.txt": Answer("some text", headers={"Content-Type": "text/plain"}),
+        "*": Answer('{"a": 1}', headers={"Content-Type": "application/json"}),
+    }
+    with small_site(pages) as site:
+        done = await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        assert done.ended_by == "done"
+        assert paths(folder, site) == ["/", "/b"]
+        for name, kind in (
+            ("Plants", "application/json"),
+            ("Notes", "text/plain"),
+            ("Map", "application/json"),
+        ):
+            shown = by_name(folder, name)[0]
+            assert (shown.outcome, shown.to_page) == ("download", None)
+            assert kind in shown.message
+        assert by_name(folder, "B")[0].outcome == "arrived"
+        assert by_name(folder, "Take me back")
+
+
 async def test_a_state_of_a_page_is_reached_again_as_it_was_found(browser: Browser, tmp_path: Path) -> None:
     body = (
         "<button onclick='box.show()'>Open</button><dialog id=box aria-label=Details><h2>Details</h2>"
