@@ -17,7 +17,6 @@ from kb_schema.playwright_calls import Expression, LocatorLink
 from loaders.bridges import typescript
 from loaders.bridges.imported import Unreadable, read_bytes
 from loaders.bridges.playwright_texts import Texts, address_of, text_of, texts_in
-from loaders.bridges.typescript_tokens import NoTypeScript
 
 LOCATORS = frozenset({
     "get_by_role", "get_by_label", "get_by_placeholder", "get_by_test_id", "get_by_text", "get_by_title",
@@ -157,7 +156,7 @@ def _parsed(file: Path) -> ast.Module:
         too_many = sum(1 for _ in ast.walk(tree)) > MOST_NODES
     except SyntaxError as exc:
         raise Unreadable(file, f"is not Python: {exc.msg}", f"line {exc.lineno or 1}") from exc
-    except NoTypeScript as exc:
+    except typescript.NoTypeScript as exc:
         raise Unreadable(file, "is no TypeScript that can be read", f"line {exc.line}") from exc
     except (ValueError, RecursionError, MemoryError) as exc:
         language = "Python" if file.suffix == ".py" else "TypeScript"

@@ -1,24 +1,32 @@
 """Playwright's TypeScript and JavaScript as a syntax tree of Python, so that one reader reads both.
 
-Only what page objects and tests are made of becomes part of it: classes, methods, tests, locators, texts. What else
-there is stands there as a name that nothing knows. Nothing is run.
+Tree-sitter parses; here is what its nodes are in Python. Only what page objects and tests are made of becomes part
+of it: classes, methods, tests, locators, texts. What else there is stands there as a name that nothing knows, and a
+statement that is broken or not understood is left out. Nothing is run.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import NoReturn
+
+import tree_sitter_typescript
+from tree_sitter import Language, Node, Parser, Point
 
 from kb_schema.python_names import identifier
-from loaders.bridges.typescript_cursor import Cursor, Odd
-from loaders.bridges.typescript_tokens import NoTypeScript, Token, tokens_of
 
+DEEPEST = 200
+"""Nodes within nodes. Each takes up to three calls within calls, of which Python allows a thousand."""
+MOST_EFFORT = 20_000
+"""How often the parser reports, about once in a hundred steps; a file of 50,000 usual lines needs that."""
+
+_LANGUAGE = Language(tree_sitter_typescript.language_typescript())
 _UNKNOWN = "something"
-_MODIFIERS = frozenset(
-    {"public", "private", "protected", "readonly", "static", "async", "abstract", "override", "declare"}
-)
 _PLAYWRIGHT = {
     "getByRole": "get_by_role", "getByLabel": "get_by_label", "getByPlaceholder": "get_by_placeholder",
     "getByTestId": "get_by_test_id", "getByText": "get_by_text", "getByTitle": "get_by_title",
@@ -29,17 +37,45 @@ _PLAYWRIGHT = {
 """JavaScript's word -> Python's, where they differ."""
 _PROPERTIES = frozenset({"first", "last", "content_frame"})
 """Methods there, properties in Python."""
-_BINARY = frozenset({
-    "-", "*", "/", "%", "==", "===", "!=", "!==", "<", ">", "<=", ">=", "&&", "||", "??", "instanceof", "in",
-})  # fmt: skip
 _TESTS = frozenset({"test", "it", "setup"})
+_NO_TESTS = frozenset({"afterEach", "beforeAll", "afterAll", "extend", "use"})
+_CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class"})
+_FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function"})
+_NAMED_FUNCTIONS = frozenset({"function_declaration", "generator_function_declaration"})
+_DECLARATIONS = frozenset({"lexical_declaration", "variable_declaration"})
+_BRANCHES = frozenset({
+    "if_statement", "for_statement", "for_in_statement", "while_statement", "do_statement", "switch_statement",
+    "try_statement",
+})  # fmt: skip
+_PARTS = frozenset({
+    "else_clause", "catch_clause", "finally_clause", "switch_body", "switch_case", "switch_default",
+})  # fmt: skip
+"""What branches are made of, and is no statement."""
+_NAMES = frozenset({"identifier", "property_identifier", "shorthand_property_identifier_pattern"})
+_CLOSES = {"{": "}", "${": "}", "(": ")", "[": "]"}
+_QUOTES = "'\"`"
+_TYPE_WORD = re.compile(r"[\w$]+|[\[({]")
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+
+
+class NoTypeScript(ValueError):
+    """A source that cannot be read. `line` is where."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line}")
 
 
 def parse(source: str) -> ast.Module:
     """A module: classes, functions, constants, and a function for each test. Raises `NoTypeScript`."""
-    reader = _Reader(tokens_of(source))
-    body = list(reader.module())
+    root = _parsed(source.encode("utf-8", "replace"))
+    body = list(_tests_in(root, _Hooks()))
     return ast.fix_missing_locations(ast.Module(body, []))
+
+
+class _Odd(Exception):
+    """What stands here is broken or not understood."""
 
 
 @dataclass(slots=True)
@@ -57,473 +93,295 @@ class _Function(ast.Lambda):
     block: list[ast.stmt]
 
 
-class _Reader(Cursor):
-    # -- modules and tests --
+# -- what can be read at all ---------------------------------------------------------------------------
 
-    def module(self) -> Iterator[ast.stmt]:
-        """Its classes, functions, constants and tests."""
-        yield from self._block_of_tests(_Hooks(), lambda: self._now.kind == "end")
 
-    def _block_of_tests(self, hooks: _Hooks, done: Callable[[], bool]) -> Iterator[ast.stmt]:
-        while not done():
-            begun = self._at
-            try:
-                yield from self._top(hooks)
-            except Odd:
-                self._at = begun
-                self._skip_statement()
-            if self._at == begun:
-                self._at += 1  # a bracket too many
+def _parsed(raw: bytes) -> Node:
+    """The tree's root. Refused: what is too large or too deep, and what opens and never closes."""
+    reports, reached = 0, 0
 
-    def _top(self, hooks: _Hooks) -> Iterator[ast.stmt]:
-        while self._is("export", "default", "abstract", "declare"):
-            self._at += 1
-        if self._is("class"):
-            yield self._class()
-        elif self._is("import", "interface", "type", "enum", "namespace"):
-            self._skip_statement()
-        elif self._is(*_TESTS) and self._ahead().value in ("(", "."):
-            yield from self._test(hooks)
-        else:
-            yield from self._statement()
+    def too_large(at: int, _: bool) -> bool:
+        nonlocal reports, reached
+        reports, reached = reports + 1, at
+        return reports > MOST_EFFORT
 
-    def _test(self, hooks: _Hooks) -> Iterator[ast.stmt]:
-        """`test("...", ...)`, `test.describe`, `test.beforeEach`."""
-        line = self._next().line
-        called = []
-        while self._take("."):
-            called.append(self._next().value)
-        self._expect("(")
-        title = ""
-        if self._now.kind in ("text", "template"):
-            said = self._expression()
-            title = str(said.value) if isinstance(said, ast.Constant) else _UNKNOWN
-            self._take(",")
-        if self._is("{"):  # details: tags, annotations
-            self._skip_group()
-            self._take(",")
-        names = self._function_head()
-        self._expect("{")
-        if "describe" in called:
-            inner = _Hooks([*hooks.names], [*hooks.body])
-            yield from self._block_of_tests(inner, lambda: self._is("}"))
-        else:
-            body = self._body()
-            if "beforeEach" in called:
-                hooks.names += names
-                hooks.body += body
-            elif not {"afterEach", "beforeAll", "afterAll", "extend", "use"} & {*called}:
-                about: list[ast.stmt] = [ast.Expr(ast.Constant(title))] if title else []
-                all_names = [*dict.fromkeys([*hooks.names, *names])]
-                name = f"test_{identifier(title, 'one')}"
-                yield self._function(name, all_names, [*about, *hooks.body, *body], line)
-        self._expect("}")
-        while not self._take(")"):
-            self._next()
-        self._take(";")
+    def piece(at: int, _: Point) -> bytes:
+        return raw[at : at + 65_536]
 
-    def _function_head(self) -> list[str]:
-        """Up to a function's body; the names of what it is given."""
-        self._take("async")
-        if self._take("function") and self._now.kind == "name":
-            self._at += 1
-        names = [name for name, _ in self._parameters()] if self._is("(") else [self._next().value]
-        if self._take(":"):
-            self._skip_type()
-        self._take("=>")
-        return names
+    parser = Parser(_LANGUAGE)
+    try:
+        tried = parser.parse(piece, progress_callback=too_large)
+    except ValueError as exc:
+        raise NoTypeScript(1 + raw.count(b"\n", 0, reached)) from exc
+    # Progress is told of pieces only, but nodes that would ask for pieces may crash where Python's stack ends.
+    root = parser.parse(raw, tried).root_node
+    _refuse_depth(root)
+    _refuse_open_end(root)
+    return root
 
-    def _parameters(self) -> list[tuple[str, str | None]]:
-        """Names and the names of their types; of what is taken apart, each name."""
-        self._expect("(")
-        found: list[tuple[str, str | None]] = []
-        while not self._take(")"):
-            while self._is(*_MODIFIERS, "...") and self._ahead().kind == "name":
-                self._at += 1
-            if self._is("{", "["):
-                begun = self._at
-                self._skip_group()
-                inside = self._tokens[begun + 1 : self._at - 1]
-                found += [(each.value, None) for each in inside if each.kind == "name"]
-                name = None
-            else:
-                name = self._next().value
-            self._take("?")
-            said = self._skip_type() if self._take(":") else None
-            if name is not None:
-                found.append((name, said))
-            if self._take("="):
-                self._expression()
-            if not self._is(")"):
-                self._expect(",")
-        return found
 
-    def _function(self, name: str, names: Iterable[str], body: list[ast.stmt], line: int,
-                  types: dict[str, str | None] | None = None, returns: str | None = None) -> ast.FunctionDef:  # fmt: skip
-        said = types or {}
-        arguments = [ast.arg(each, _named(said.get(each))) for each in names]
-        given = ast.arguments([], arguments, None, [], [], None, [])
-        return ast.FunctionDef(
-            name, given, body or [ast.Pass()], [], _named(returns), lineno=line, col_offset=0, end_lineno=line
-        )
-
-    # -- classes --
-
-    def _class(self) -> ast.ClassDef:
-        line = self._next().line
-        name = self._next().value if self._now.kind == "name" and not self._is("extends") else "Page"
-        bases: list[ast.expr] = []
-        while not self._is("{"):
-            if self._take("extends"):
-                bases.append(ast.Name(self._next().value))
-            else:
-                self._next()
-        self._expect("{")
-        texts: list[ast.stmt] = []
-        first: list[ast.stmt] = []
-        methods: list[ast.stmt] = []
-        while not self._take("}"):
-            begun = self._at
-            try:
-                self._member(texts, first, methods)
-            except Odd:
-                self._at = begun
-                self._skip_statement()
-                if self._at == begun:
-                    raise
-        if first:
-            made = next(
-                (each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"),
-                None,
-            )
-            if made is None:
-                methods.insert(0, self._function("__init__", ["self", "page"], first, line))
-            else:
-                made.body = [*first, *made.body]
-        return ast.ClassDef(
-            name, bases, [], [*texts, *methods] or [ast.Pass()], [], lineno=line, col_offset=0
-        )
-
-    def _member(self, texts: list[ast.stmt], first: list[ast.stmt], methods: list[ast.stmt]) -> None:
-        if self._take(";"):
-            return
-        while self._is(*_MODIFIERS, "get", "set") and self._ahead().value not in (
-            "(",
-            "=",
-            ":",
-            ";",
-            "?",
-            "!",
-            "<",
-        ):
-            self._at += 1
-        token = self._next()
-        if token.kind not in ("name", "text"):
-            raise Odd
-        name = token.value.lstrip("#")
-        if self._is("<"):
-            self._skip_type()
-        if self._is("("):
-            given = self._parameters()
-            returns = self._skip_type() if self._take(":") else None
-            if not self._take("{"):  # only declared
-                self._take(";")
+def _refuse_depth(root: Node) -> None:
+    cursor = root.walk()
+    while True:
+        if cursor.depth > DEEPEST and cursor.node is not None:
+            raise NoTypeScript(_line(cursor.node))
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
                 return
-            body = self._body()
-            self._expect("}")
-            called = "__init__" if name == "constructor" else name
-            names = ["self", *(each for each, _ in given)]
-            methods.append(self._function(called, names, body, token.line, dict(given), returns))
-            return
-        if self._is("?", "!"):
-            self._at += 1
-        if self._take(":"):
-            self._skip_type()
-        if self._take("="):
-            value = self._expression()
-            if isinstance(value, _Function):
-                methods.append(self._function(name, ["self", *value.names], value.block, token.line))
-            elif isinstance(value, ast.Constant | ast.JoinedStr | ast.BinOp):
-                texts.append(_assign(ast.Name(name), value))
-            else:
-                first.append(_assign(ast.Attribute(ast.Name("self"), name), value))
-        self._take(";")
 
-    # -- statements --
 
-    def _body(self) -> list[ast.stmt]:
-        """Up to the brace that ends it."""
-        found: list[ast.stmt] = []
-        while not self._is("}"):
-            begun = self._at
-            try:
-                found += self._statement()
-            except Odd:
-                self._at = begun
-                self._skip_statement()
-                if self._at == begun:
-                    raise NoTypeScript(self._now.line) from None
-        return found
+def _refuse_open_end(root: Node) -> None:
+    """An error that opens what nothing closes may have swallowed all that follows."""
+    for each in (root, *root.children):
+        if each.is_error and _opens(each):
+            raise NoTypeScript(each.end_point.row + 1)
+    last: Node | None = root
+    while last is not None:
+        if last.is_missing:
+            raise NoTypeScript(last.end_point.row + 1)
+        last = last.children[-1] if last.children else None
 
-    def _statement(self) -> list[ast.stmt]:
-        if self._is(";", "{"):
-            if self._next().value == ";":
-                return []
-            body = self._body()
-            self._expect("}")
-            return body
-        if self._is("if", "for", "while", "switch", "try", "do"):
-            return [self._branch()]
-        if self._is("function") or (self._is("async") and self._ahead().value == "function"):
-            return [self._named_function()]
-        if self._is("const", "let", "var"):
-            return self._declaration()
-        if self._take("return"):
-            ends = self._is(";", "}") or self._now.opens_line
-            done: list[ast.stmt] = [ast.Return(None if ends else self._expression())]
-        else:
-            expression = self._expression()
-            done = [_assign(expression, self._expression())] if self._take("=") else _inlined(expression)
-        self._take(";")
-        return done
 
-    def _named_function(self) -> ast.stmt:
-        self._take("async")
-        line = self._next().line
-        name = self._next().value
-        names = self._parameters()
-        returns = self._skip_type() if self._take(":") else None
-        self._expect("{")
-        body = self._body()
-        self._expect("}")
-        return self._function(name, [each for each, _ in names], body, line, dict(names), returns)
+def _opens(error: Node) -> bool:
+    marks = Counter(each.type for each in error.children)
+    unclosed = any(marks[mark] > marks[end] for mark, end in _CLOSES.items())
+    return unclosed or any(marks[quote] % 2 for quote in _QUOTES)
 
-    def _branch(self) -> ast.stmt:
-        """A branch or loop with all that is done in it, which the reader tells and leaves out."""
-        line = self._next().line
-        body: list[ast.stmt] = []
-        while True:
-            if self._is("("):
-                self._skip_group()
-            body += self._statement()
-            if not self._is("else", "catch", "finally", "while"):
-                break
-            self._at += 1
-        return ast.If(ast.Constant(None), body or [ast.Pass()], [], lineno=line, col_offset=0)
 
-    def _declaration(self) -> list[ast.stmt]:
-        self._at += 1
-        if self._is("{", "["):
-            self._skip_group()
-            target = None
-        else:
-            target = ast.Name(self._next().value)
-        if self._take(":"):
-            self._skip_type()
-        done: list[ast.stmt] = []
-        if self._take("="):
-            value = self._expression()
-            done = _inlined(value) if target is None else [_assign(target, value)]
-        while self._take(","):
-            name = self._next().value
-            if self._take("="):
-                done.append(_assign(ast.Name(name), self._expression()))
-        self._take(";")
-        return done
+# -- modules and tests ---------------------------------------------------------------------------------
 
-    # -- expressions --
 
-    def _expression(self) -> ast.expr:
-        left = self._unary()
-        while True:
-            if self._take("+"):
-                left = ast.BinOp(left, ast.Add(), self._unary())
-            elif self._is(*_BINARY):
-                self._at += 1
-                self._unary()
-                left = ast.Name(_UNKNOWN)
-            elif self._is("as", "satisfies") and not self._now.opens_line:
-                self._at += 1
-                self._skip_type()
-            elif self._take("?"):
-                self._expression()
-                self._expect(":")
-                self._expression()
-                left = ast.Name(_UNKNOWN)
-            else:
-                return left
-
-    def _unary(self) -> ast.expr:
-        token = self._now
-        if self._take("await"):
-            return ast.Await(self._unary(), lineno=token.line, col_offset=0)
-        if self._is("!", "-", "+", "typeof", "void", "delete", "++", "--", "..."):
-            self._at += 1
-            self._unary()
-            return ast.Name(_UNKNOWN)
-        if self._take("new"):
-            made = self._primary()
-            while self._take("."):
-                made = ast.Attribute(made, self._next().value)
-            arguments, keywords = self._arguments() if self._is("(") else ([], [])
-            return self._chained(ast.Call(made, arguments, keywords, lineno=token.line, col_offset=0))
-        return self._chained(self._primary())
-
-    def _chained(self, node: ast.expr) -> ast.expr:
-        while True:
-            token = self._now
-            if self._take(".") or (self._take("?.") and self._now.kind == "name"):
-                name = self._next().value.lstrip("#")
-                node = ast.Attribute(node, _PLAYWRIGHT.get(name, name), lineno=token.line, col_offset=0)
-            elif self._is("(") and not token.opens_line:
-                arguments, keywords = self._arguments()
-                if isinstance(node, ast.Attribute) and node.attr in _PROPERTIES and not arguments:
-                    continue
-                node = ast.Call(node, arguments, keywords, lineno=token.line, col_offset=0)
-            elif self._is("[") and not token.opens_line:
-                self._skip_group()
-                node = ast.Name(_UNKNOWN)
-            elif self._is("!") and not token.opens_line and self._ahead().value in (".", ")", ";", ",", "["):
-                self._at += 1
-            elif token.kind == "template" and not token.opens_line:
-                self._at += 1
-                node = ast.Name(_UNKNOWN)
-            else:
-                return node
-
-    def _arguments(self) -> tuple[list[ast.expr], list[ast.keyword]]:
-        """What a call is given; the last object as the keywords that Python has instead."""
-        self._expect("(")
-        found: list[ast.expr] = []
-        while not self._take(")"):
-            found.append(self._expression())
-            if not self._is(")"):
-                self._expect(",")
-        options = found[-1] if found else None
-        if not isinstance(options, ast.Dict):
-            return found, []
-        keywords = [
-            ast.keyword(_snake(str(key.value)), value)
-            for key, value in zip(options.keys, options.values, strict=True)
-            if isinstance(key, ast.Constant)
-        ]
-        return found[:-1], keywords
-
-    def _primary(self) -> ast.expr:
-        if self._is_function():
-            return self._function_expression()
-        token = self._next()
-        if token.kind == "mark":
-            return self._bracketed(token.value)
-        if token.kind == "name":
-            words: dict[str, ast.expr] = {
-                "this": ast.Name("self"), "true": ast.Constant(True), "false": ast.Constant(False),
-                "null": ast.Constant(None), "undefined": ast.Constant(None),
-            }  # fmt: skip
-            return words.get(token.value) or ast.Name(token.value, lineno=token.line, col_offset=0)
-        return _literal(token)
-
-    def _bracketed(self, bracket: str) -> ast.expr:
-        if bracket == "(":
-            inner = self._expression()
-            self._expect(")")
-            return inner
-        if bracket == "[":
-            return self._list()
-        if bracket == "{":
-            return self._object()
-        raise Odd
-
-    def _is_function(self) -> bool:
-        at = self._at + (self._is("async") and self._ahead().value != "=>")
-        first = self._tokens[at]
-        if first.kind == "name":
-            return first.value == "function" or self._tokens[min(at + 1, len(self._tokens) - 1)].value == "=>"
-        if first.value != "(" or first.kind != "mark":
-            return False
-        begun = self._at
-        self._at = at
+def _tests_in(block: Node, hooks: _Hooks) -> Iterator[ast.stmt]:
+    """The classes, functions, constants and tests of a module, or of a `test.describe`."""
+    for each in block.named_children:
         try:
-            self._skip_group()
-            if self._take(":"):
-                self._skip_type()
-            return self._is("=>")
-        except Odd:
-            return False
-        finally:
-            self._at = begun
+            yield from _outermost(each, hooks)
+        except _Odd:
+            continue
 
-    def _function_expression(self) -> ast.expr:
-        names = self._function_head()
-        if self._take("{"):
-            body = self._body()
-            self._expect("}")
+
+def _outermost(node: Node, hooks: _Hooks) -> Iterator[ast.stmt]:
+    if node.type == "export_statement":
+        inner = _field(node, "declaration") or _field(node, "value")
+        if inner is not None:
+            yield from _outermost(inner, hooks)
+    elif node.type == "ambient_declaration":
+        for each in node.named_children:
+            yield from _outermost(each, hooks)
+    elif node.type in _CLASSES:
+        yield _class(node)
+    elif (called := _test_call(node)) is not None:
+        yield from _test(*called, hooks)
+    else:
+        yield from _statement(node)
+
+
+def _test_call(node: Node) -> tuple[Node, list[str]] | None:
+    """The call of `test(...)`, `test.describe(...)` and the like, and the words behind `test`."""
+    call = _first(node) if node.type == "expression_statement" else node
+    called = _field(call, "function") if call.type == "call_expression" else None
+    words: list[str] = []
+    while called is not None and called.type == "member_expression":
+        words.append(_text(_needed(called, "property")))
+        called = _field(called, "object")
+    if called is None or called.type != "identifier" or _text(called) not in _TESTS:
+        return None
+    return call, words
+
+
+def _test(call: Node, called: list[str], hooks: _Hooks) -> Iterator[ast.stmt]:
+    """`test("...", ...)`, `test.describe`, `test.beforeEach`."""
+    given = _children(_needed(call, "arguments"))
+    title = ""
+    if given and given[0].type not in ("object", *_FUNCTIONS):
+        said = _expression(given.pop(0))
+        title = str(said.value) if isinstance(said, ast.Constant) else _UNKNOWN
+    if given and given[0].type == "object":  # details: tags, annotations
+        given.pop(0)
+    if not given or given[0].type not in _FUNCTIONS:
+        return
+    body = _needed(given[0], "body")
+    if body.type != "statement_block":
+        return
+    if "describe" in called:
+        yield from _tests_in(body, _Hooks([*hooks.names], [*hooks.body]))
+        return
+    function = _function_expression(given[0])
+    if "beforeEach" in called:
+        hooks.names += function.names
+        hooks.body += function.block
+    elif not _NO_TESTS & {*called}:
+        about: list[ast.stmt] = [ast.Expr(ast.Constant(title))] if title else []
+        names = dict.fromkeys([*hooks.names, *function.names])
+        name = f"test_{identifier(title, 'one')}"
+        yield _function(name, names, [*about, *hooks.body, *function.block], _line(call))
+
+
+# -- functions and classes -----------------------------------------------------------------------------
+
+
+def _function(name: str, names: Iterable[str], body: list[ast.stmt], line: int,
+              types: dict[str, str | None] | None = None, returns: str | None = None) -> ast.FunctionDef:  # fmt: skip
+    said = types or {}
+    arguments = [ast.arg(each, _named(said.get(each))) for each in names]
+    given = ast.arguments([], arguments, None, [], [], None, [])
+    return ast.FunctionDef(
+        name, given, body or [ast.Pass()], [], _named(returns), lineno=line, col_offset=0, end_lineno=line
+    )
+
+
+def _declared(node: Node, name: str, *first: str) -> ast.FunctionDef:
+    """A function or method as it is written; `first`: what it is given before all else."""
+    given = _parameters(_needed(node, "parameters"))
+    body = _body(_needed(node, "body"))
+    names = [*first, *(each for each, _ in given)]
+    return _function(name, names, body, _line(node), dict(given), _type(_field(node, "return_type")))
+
+
+def _parameters(node: Node) -> list[tuple[str, str | None]]:
+    """Names and the names of their types; of what is taken apart, each name."""
+    found: list[tuple[str, str | None]] = []
+    for each in _children(node):
+        pattern = _needed(each, "pattern")
+        if pattern.type in ("identifier", "this"):
+            found.append((_text(pattern), _type(_field(each, "type"))))
         else:
-            body = [ast.Return(self._expression())]
-        made = _Function(ast.arguments([], [], None, [], [], None, []), ast.Constant(None))
-        made.names, made.block = names, body
-        return made
-
-    def _list(self) -> ast.expr:
-        found = []
-        while not self._take("]"):
-            if not self._take(","):
-                found.append(self._expression())
-        return ast.List(found)
-
-    def _object(self) -> ast.expr:
-        """An object; of what is no plain value, only that it is there."""
-        keys: list[ast.expr | None] = []
-        values: list[ast.expr] = []
-        while not self._take("}"):
-            if self._take(",") or self._take("..."):
-                continue
-            if self._is("[", "("):
-                self._skip_group()
-                continue
-            token = self._next()
-            if self._take(":"):
-                keys.append(ast.Constant(token.value))
-                values.append(self._expression())
-            elif self._is("("):
-                self._skip_group()
-                if self._is("{"):
-                    self._skip_group()
-            elif token.kind == "name" and self._is(",", "}"):
-                keys.append(ast.Constant(token.value))
-                values.append(ast.Name(token.value))
-        return ast.Dict(keys, values)
+            found += [(name, None) for name in _names_in(pattern)]
+    return found
 
 
-def _literal(token: Token) -> ast.expr:
-    match token.kind:
-        case "text":
-            return ast.Constant(token.value)
-        case "number":
-            known = token.value.isdigit() and len(token.value) < 16
-            return ast.Constant(int(token.value)) if known else ast.Name(_UNKNOWN)
-        case "pattern":
-            flags = [ast.Attribute(ast.Name("re"), "I")] if "i" in token.flags else []
-            return ast.Call(ast.Attribute(ast.Name("re"), "compile"), [ast.Constant(token.value), *flags], [])
-    return _joined(token)
+def _names_in(pattern: Node) -> list[str]:
+    found = []
+    waiting = [pattern]
+    while waiting:
+        node = waiting.pop()
+        if node.type in _NAMES:
+            found.append(_text(node))
+        waiting += reversed(node.named_children)
+    return found
 
 
-def _joined(token: Token) -> ast.expr:
-    """A template as the text it is, or as a text with expressions."""
-    values: list[ast.expr] = []
-    for text, inner in token.parts:
-        if text:
-            values.append(ast.Constant(text))
-        if inner:
-            reader = _Reader([*inner, Token("end", "", token.line)])
-            values.append(ast.FormattedValue(reader._expression(), -1))  # noqa: SLF001 - of this class
-    if all(isinstance(each, ast.Constant) for each in values):
-        return ast.Constant("".join(str(each.value) for each in values if isinstance(each, ast.Constant)))
-    return ast.JoinedStr(values)
+def _type(node: Node | None) -> str | None:
+    """A type's name where it is one, of a promise that of what is promised."""
+    words = [] if node is None else _TYPE_WORD.findall(_text(node))
+    plain = [each for each in words if each not in ("Promise", "void", "readonly")]
+    return plain[0] if len(plain) == 1 and plain[0] not in "([{" else None
 
 
-def _assign(target: ast.expr, value: ast.expr) -> ast.stmt:
-    return ast.Assign([target], value)
+def _class(node: Node) -> ast.ClassDef:
+    name = _field(node, "name")
+    heritage = (part for each in node.children if each.type == "class_heritage" for part in each.children)
+    extended = (_text(_needed(each, "value")) for each in heritage if each.type == "extends_clause")
+    bases: list[ast.expr] = [ast.Name(found[0]) for each in extended if (found := re.match(r"[\w$]+", each))]
+    texts: list[ast.stmt] = []
+    first: list[ast.stmt] = []
+    methods: list[ast.stmt] = []
+    for each in _whole(_needed(node, "body")):
+        try:
+            _member(each, texts, first, methods)
+        except _Odd:
+            continue
+    if first:
+        made = next(
+            (each for each in methods if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None
+        )
+        if made is None:
+            methods.insert(0, _function("__init__", ["self", "page"], first, _line(node)))
+        else:
+            made.body = [*first, *made.body]
+    return ast.ClassDef(
+        "Page" if name is None else _text(name),
+        bases,
+        [],
+        [*texts, *methods] or [ast.Pass()],
+        [],
+        lineno=_line(node),
+        col_offset=0,
+    )
+
+
+def _member(node: Node, texts: list[ast.stmt], first: list[ast.stmt], methods: list[ast.stmt]) -> None:
+    if node.type not in ("method_definition", "public_field_definition"):
+        return
+    _refuse_errors(node)
+    name = _key(_needed(node, "name"))
+    if name is None:
+        return
+    if node.type == "method_definition":
+        methods.append(_declared(node, "__init__" if name == "constructor" else name, "self"))
+        return
+    written = _field(node, "value")
+    if written is None:
+        return
+    value = _expression(written)
+    if isinstance(value, _Function):
+        methods.append(_function(name, ["self", *value.names], value.block, _line(node)))
+    elif isinstance(value, ast.Constant | ast.JoinedStr | ast.BinOp):
+        texts.append(_assign(ast.Name(name), value))
+    else:
+        first.append(_assign(ast.Attribute(ast.Name("self"), name), value))
+
+
+# -- statements ----------------------------------------------------------------------------------------
+
+
+def _body(block: Node) -> list[ast.stmt]:
+    """The statements of a block that are understood."""
+    found: list[ast.stmt] = []
+    for each in _whole(block):
+        try:
+            found += _statement(each)
+        except _Odd:
+            continue
+    return found
+
+
+def _statement(node: Node) -> list[ast.stmt]:
+    """A statement; nothing for what declares types, throws or imports."""
+    if node.type == "statement_block":
+        return _body(node)
+    _refuse_errors(node)
+    if node.type in _BRANCHES:
+        body = [*_inside(node)]
+        return [ast.If(ast.Constant(None), body or [ast.Pass()], [], lineno=_line(node), col_offset=0)]
+    if node.type in _NAMED_FUNCTIONS:
+        return [_declared(node, _text(_needed(node, "name")))]
+    if node.type in _DECLARATIONS:
+        return [each for part in _children(node) for each in _declaration(part)]
+    if node.type == "return_statement":
+        value = next(iter(_children(node)), None)
+        return [ast.Return(None if value is None else _expression(value))]
+    if node.type == "expression_statement":
+        node = _first(node)
+    return _done(node) if node.type in _EXPRESSIONS else []
+
+
+def _inside(branch: Node) -> Iterator[ast.stmt]:
+    """All that is done in a branch or loop, which the reader tells and leaves out."""
+    names = ("consequence", "alternative", "body", "handler", "finalizer")
+    parts = [each for name in names for each in branch.children_by_field_name(name)]
+    for each in parts if branch.type not in ("else_clause", "switch_body") else branch.named_children:
+        if each.type in _PARTS:
+            yield from _inside(each)
+        else:
+            yield from _statement(each)
+
+
+def _done(node: Node) -> list[ast.stmt]:
+    """An expression as the statement that it is."""
+    if node.type == "assignment_expression":
+        return [_assign(_expression(_needed(node, "left")), _expression(_needed(node, "right")))]
+    return _inlined(_expression(node))
+
+
+def _declaration(node: Node) -> list[ast.stmt]:
+    name, value = _needed(node, "name"), _field(node, "value")
+    if value is None:
+        return []
+    said = _expression(value)
+    return [_assign(ast.Name(_text(name)), said)] if name.type == "identifier" else _inlined(said)
 
 
 def _inlined(expression: ast.expr) -> list[ast.stmt]:
@@ -541,6 +399,202 @@ def _inlined(expression: ast.expr) -> list[ast.stmt]:
     return [ast.Expr(expression)]
 
 
+# -- expressions ---------------------------------------------------------------------------------------
+
+
+def _expression(node: Node) -> ast.expr:
+    """An expression; what is of no interest is a name that nothing knows."""
+    _refuse_errors(node)
+    made = _EXPRESSIONS.get(node.type)
+    return ast.Name(_UNKNOWN) if made is None else made(node)
+
+
+def _function_expression(node: Node) -> _Function:
+    one, several = _field(node, "parameter"), _field(node, "parameters")
+    made = _Function(ast.arguments([], [], None, [], [], None, []), ast.Constant(None))
+    made.names = [name for name, _ in _parameters(several)] if several else [_text(one)] if one else []
+    body = _needed(node, "body")
+    made.block = _body(body) if body.type == "statement_block" else [ast.Return(_expression(body))]
+    return made
+
+
+def _attribute(node: Node) -> ast.expr:
+    written = _needed(node, "property")
+    name = _text(written).lstrip("#")
+    owner = _expression(_needed(node, "object"))
+    return ast.Attribute(owner, _PLAYWRIGHT.get(name, name), lineno=_line(written), col_offset=0)
+
+
+def _call(node: Node) -> ast.expr:
+    given = _needed(node, "arguments")
+    if given.type == "template_string":
+        return ast.Name(_UNKNOWN)
+    called = _expression(_needed(node, "function"))
+    arguments, keywords = _arguments(given)
+    if isinstance(called, ast.Attribute) and called.attr in _PROPERTIES and not arguments:
+        return called
+    return ast.Call(called, arguments, keywords, lineno=_line(given), col_offset=0)
+
+
+def _new(node: Node) -> ast.expr:
+    given = _field(node, "arguments")
+    arguments, keywords = ([], []) if given is None else _arguments(given)
+    made = _expression(_needed(node, "constructor"))
+    return ast.Call(made, arguments, keywords, lineno=_line(node), col_offset=0)
+
+
+def _arguments(node: Node) -> tuple[list[ast.expr], list[ast.keyword]]:
+    """What a call is given; the last object as the keywords that Python has instead."""
+    _refuse_errors(node)
+    found = [_expression(each) for each in _children(node)]
+    options = found[-1] if found else None
+    if not isinstance(options, ast.Dict):
+        return found, []
+    keywords = [
+        ast.keyword(_snake(str(key.value)), value)
+        for key, value in zip(options.keys, options.values, strict=True)
+        if isinstance(key, ast.Constant)
+    ]
+    return found[:-1], keywords
+
+
+def _binary(node: Node) -> ast.expr:
+    left, right = _expression(_needed(node, "left")), _expression(_needed(node, "right"))
+    plus = _needed(node, "operator").type == "+"
+    return ast.BinOp(left, ast.Add(), right) if plus else ast.Name(_UNKNOWN)
+
+
+def _object(node: Node) -> ast.expr:
+    """An object; of what is no plain value, nothing."""
+    keys: list[ast.expr | None] = []
+    values: list[ast.expr] = []
+    for each in _children(node):
+        if each.type == "shorthand_property_identifier":
+            keys.append(ast.Constant(_text(each)))
+            values.append(ast.Name(_text(each)))
+        elif each.type == "pair" and (key := _key(_needed(each, "key"))) is not None:
+            keys.append(ast.Constant(key))
+            values.append(_expression(_needed(each, "value")))
+    return ast.Dict(keys, values)
+
+
+def _pattern(node: Node) -> ast.expr:
+    flags = _field(node, "flags")
+    ignored = [ast.Attribute(ast.Name("re"), "I")] if flags is not None and "i" in _text(flags) else []
+    pattern = ast.Constant(_text(_needed(node, "pattern")))
+    return ast.Call(ast.Attribute(ast.Name("re"), "compile"), [pattern, *ignored], [])
+
+
+def _number(node: Node) -> ast.expr:
+    said = _text(node)
+    return ast.Constant(int(said)) if said.isdecimal() and len(said) < 16 else ast.Name(_UNKNOWN)
+
+
+def _template(node: Node) -> ast.expr:
+    """A template as the text it is, or as a text with expressions."""
+    raw = node.text or b""
+    values: list[ast.expr] = []
+    at = 1
+    for each in _children(node):
+        if each.type == "template_substitution":
+            begin, end = each.start_byte - node.start_byte, each.end_byte - node.start_byte
+            values.append(ast.Constant(unescaped(raw[at:begin].decode())))
+            values += [ast.FormattedValue(_expression(inner), -1) for inner in _children(each)[:1]]
+            at = end
+    values.append(ast.Constant(unescaped(raw[at:-1].decode())))
+    said = [each for each in values if not isinstance(each, ast.Constant) or each.value]
+    if all(isinstance(each, ast.Constant) for each in said):
+        return ast.Constant("".join(str(each.value) for each in said if isinstance(each, ast.Constant)))
+    return ast.JoinedStr(said)
+
+
+_EXPRESSIONS: Mapping[str, Callable[[Node], ast.expr]] = {
+    "array": lambda node: ast.List([_expression(each) for each in _children(node)]),
+    "arrow_function": _function_expression,
+    "as_expression": lambda node: _expression(_first(node)),
+    "assignment_expression": lambda node: _expression(_needed(node, "right")),
+    "await_expression": lambda node: ast.Await(_expression(_first(node)), lineno=_line(node), col_offset=0),
+    "binary_expression": _binary,
+    "call_expression": _call,
+    "false": lambda _: ast.Constant(False),
+    "function_expression": _function_expression,
+    "generator_function": _function_expression,
+    "identifier": lambda node: ast.Name(_text(node), lineno=_line(node), col_offset=0),
+    "member_expression": _attribute,
+    "new_expression": _new,
+    "non_null_expression": lambda node: _expression(_first(node)),
+    "null": lambda _: ast.Constant(None),
+    "number": _number,
+    "object": _object,
+    "parenthesized_expression": lambda node: _expression(_first(node)),
+    "regex": _pattern,
+    "satisfies_expression": lambda node: _expression(_first(node)),
+    "string": lambda node: ast.Constant(unescaped(_text(node)[1:-1])),
+    "super": lambda _: ast.Name("super"),
+    "template_string": _template,
+    "this": lambda _: ast.Name("self"),
+    "true": lambda _: ast.Constant(True),
+    "type_assertion": lambda node: _expression(_children(node)[-1]),
+    "undefined": lambda _: ast.Constant(None),
+}
+
+
+# -- nodes and texts -----------------------------------------------------------------------------------
+
+
+def _refuse_errors(node: Node) -> None:
+    """Raises `_Odd` where the parser had to guess what stands directly in it."""
+    if node.has_error and (node.is_error or any(each.is_error or each.is_missing for each in node.children)):
+        raise _Odd
+
+
+def _whole(block: Node) -> list[Node]:
+    """The statements or members of a block. One that an error follows is only half of what is written."""
+    found = block.named_children
+    return [each for each, after in zip_longest(found, found[1:]) if after is None or not after.is_error]
+
+
+def _children(node: Node) -> list[Node]:
+    """What stands in it but comments."""
+    return [each for each in node.named_children if not each.is_extra or each.is_error]
+
+
+def _first(node: Node) -> Node:
+    return next(iter(_children(node)), None) or _odd()
+
+
+def _field(node: Node, name: str) -> Node | None:
+    return node.child_by_field_name(name)
+
+
+def _needed(node: Node, name: str) -> Node:
+    return node.child_by_field_name(name) or _odd()
+
+
+def _odd() -> NoReturn:
+    raise _Odd
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode()
+
+
+def _line(node: Node) -> int:
+    return node.start_point.row + 1
+
+
+def _key(node: Node) -> str | None:
+    """A member's or property's name; None where only running would tell."""
+    if node.type == "string":
+        return unescaped(_text(node)[1:-1])
+    plain = node.type in ("property_identifier", "private_property_identifier")
+    return _text(node).lstrip("#") if plain else None
+
+
+def _assign(target: ast.expr, value: ast.expr) -> ast.stmt:
+    return ast.Assign([target], value)
+
+
 def _named(name: str | None) -> ast.expr | None:
     return None if not name else ast.Name(name)
 
@@ -548,3 +602,24 @@ def _named(name: str | None) -> ast.expr | None:
 def _snake(name: str) -> str:
     """`hasText` -> `has_text`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def unescaped(text: str) -> str:
+    r"""What a literal says.
+
+    >>> unescaped(r"it\'s\x21")
+    "it's!"
+    """
+    said = _ESCAPE.sub(_said, text)
+    if said.isascii():
+        return said
+    # Two escapes may be the halves of one character; a half alone is none.
+    return said.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _said(match: re.Match[str]) -> str:
+    code = match[1] or match[2] or match[3]
+    if code is None:
+        return _PLAIN.get(match[4], match[4])
+    number = int(code, 16)
+    return chr(number) if number <= 0x10FFFF else "\N{REPLACEMENT CHARACTER}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
+import sys
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +16,7 @@ from kb_schema import KnowledgeError
 from loaders.bridges.imported import Unreadable
 from loaders.bridges.playwright_import import read_playwright
 from loaders.bridges.playwright_steps import read_source
-from loaders.bridges.typescript import parse
-from loaders.bridges.typescript_tokens import NoTypeScript, tokens_of
+from loaders.bridges.typescript import NoTypeScript, parse
 from tests.loaders.bridges.hostile import NASTY
 
 PAGES = """
@@ -192,9 +194,64 @@ def test_what_cannot_be_read_is_refused_with_its_place(tmp_path, source, reason)
         read_playwright(tmp_path, "shop")
 
 
-def test_tokens_know_patterns_from_divisions_and_comments_from_texts():
-    told = [(each.kind, each.value) for each in tokens_of("a / b / /c[/]d/i // e\n'f//' /* g */ x")]
-    assert told == [
-        ("name", "a"), ("mark", "/"), ("name", "b"), ("mark", "/"), ("pattern", "c[/]d"), ("text", "f//"),
-        ("name", "x"), ("end", ""),
-    ]  # fmt: skip
+def test_patterns_are_known_from_divisions_and_comments_from_texts():
+    tree = parse("x = a / b / 2; y = [/c[/]d/i, // e\n'f//', /* g */ `h//${i}`]")
+    divided, listed = (ast.unparse(each) for each in tree.body)
+    assert divided == "x = something"
+    assert listed == "y = [re.compile('c[/]d', re.I), 'f//', f'h//{i}']"
+
+
+def test_a_broken_statement_is_left_out_and_what_stands_around_it_is_read():
+    tree = parse(
+        "}\nclass P { a = this.page.getByText('a'); b = page.x(; async go() { await one( two; await this.a.click() } }"
+        "\ntest('t', async ({ page }) => { foo(a b); await page.goto('/a') })"
+    )
+    page, test = tree.body
+    assert [each.name for each in page.body] == ["__init__", "go"]
+    assert ast.unparse(page.body[0].body) == "self.a = self.page.get_by_text('a')"
+    assert ast.unparse(test.body) == "'t'\nawait page.goto('/a')"
+
+
+DEEP = {
+    "(": ")", "[": "]", "{": "}", "a(": ")", "async(": ")", "a<b>(": ")", "({a:": "})", "x={a:": "}", "`${": "}`",
+    "if(a)": "", "a=>": "", "- ": "", "!": "", "a?b:": "", "a.b().": "", "'a'+": "", "class A{static{": "}}",
+    "test.describe('a', () => {": "})",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("opened", DEEP)
+def test_what_is_nested_without_end_is_refused_and_no_crash(opened):
+    number = 100_000 // len(opened)
+    with pytest.raises(NoTypeScript):
+        parse(f"{opened * number}b{DEEP[opened] * number}")
+    for broken in (opened * number, opened * (number // 5) + DEEP[opened] * number):
+        with suppress(NoTypeScript):
+            parse(broken)
+
+
+@pytest.mark.parametrize("opened", DEEP)
+def test_what_is_nested_as_deeply_as_may_be_is_read(opened):
+    for number in range(10, 300, 10):
+        try:
+            parse(f"{opened * number}b{DEEP[opened] * number}")
+        except NoTypeScript:
+            assert number > 30
+            return
+
+
+def test_what_would_take_the_parser_very_long_is_refused(monkeypatch):
+    monkeypatch.setattr("loaders.bridges.typescript.MOST_EFFORT", 500)
+    with pytest.raises(NoTypeScript):
+        parse("'" * 100_000)
+
+
+def test_where_pythons_stack_ends_there_is_an_error_and_no_crash():
+    before, here = sys.getrecursionlimit(), len(inspect.stack(0))
+    for room in range(50, 400, 7):
+        sys.setrecursionlimit(here + room)
+        try:
+            with suppress(RecursionError):
+                parse("a(" * 90 + "b" + ")" * 90)
+        finally:
+            sys.setrecursionlimit(before)
