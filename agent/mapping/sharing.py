@@ -150,13 +150,13 @@ class Sharing:
         return self._stop.is_set() or self._ledger.full or time.monotonic() >= until
 
     def _free(self, taken: list[Step]) -> tuple[list[Step], int]:
-        """Steps for others that nobody is at, the best first; how many there are. What comes after a step that is
-        not for others waits for that.
+        """Steps for others that nobody is at, the best first; how many there are. What comes after the kind of a step
+        that is not for others waits for that.
         """
         ledger, book = self._ledger, self._ledger.book
         all_ = list(steps(book, None, ledger.lost, self._may_open, ledger.urgent))
         before = min((step.rank[0] for step in all_ if not self.shares(step)), default=WAY_OUT + 1)
-        found = [step for step in all_ if self.shares(step) and step.rank[0] < before]
+        found = [step for step in all_ if self.shares(step) and step.rank[0] <= before]
         busy = {mark for step in taken for mark in _marks(book, step)}
         free = [step for step in found if not busy & _marks(book, step)]
         return sorted(free, key=lambda step: step.rank), len(found)

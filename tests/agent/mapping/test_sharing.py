@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,14 +13,17 @@ import pytest
 from playwright.async_api import Browser, StorageState
 
 from agent.mapping import events
+from agent.mapping.book import Book
 from agent.mapping.exploring import KeepSignedIn, explore
+from agent.mapping.ledger import Ledger
 from agent.mapping.parts import do_part
 from agent.mapping.permitting import Permission
-from agent.mapping.sharing import MOST_FAILED, PartLost
+from agent.mapping.sharing import MOST_FAILED, PartLost, Sharing
 from kb_schema.mapping import Exploration, Passage
 from kb_schema.mapping_folder import BEGUN_FILE, ExplorationFolder
 from kb_schema.mapping_parts import Findings, Part
 from tests.agent.mapping.small_site import Answer, Page, html, small_site
+from tests.agent.mapping.test_book import link, page
 from tests.agent.mapping.test_exploring import by_name, paths, session, signed_in_site
 
 MENU = '<nav aria-label="Main"><a href="/">Home</a> <a href="/list">List</a> <a href="/help">Help</a></nav>'
@@ -332,3 +336,31 @@ def test_a_part_says_how_many_share_the_site(tmp_path: Path) -> None:
     part = Part(exploration=wanted, workers=4, pages=(), steps=(), session={"cookies": [{"value": "secret"}]})
     assert "secret" not in repr(part)
     assert Part.model_validate_json(part.model_dump_json()) == part
+
+
+async def test_a_step_that_is_done_here_holds_up_none_of_its_kind(tmp_path: Path) -> None:
+    links = (link(1, "/one"), link(2, "/two"))
+    start = page(1, "/", links, start=True, openable=True)
+    wanted = Exploration(
+        website_id="small", base_url="https://shop.example", starts=(start.url,), origins=("https://shop.example",),
+        started_at=datetime.now(UTC),
+    )  # fmt: skip
+    given: list[Part] = []
+
+    class Idle:
+        width = 1
+
+        async def do(self, part: Part) -> Findings:
+            given.append(part)
+            return Findings()
+
+        async def stop(self) -> None:
+            """Nothing goes on."""
+
+    ledger = Ledger(
+        wanted, ExplorationFolder(tmp_path), Book(wanted.limits, [start]), lambda _: None, signed_in=False
+    )
+    sharing = Sharing(ledger, Idle(), lambda _: True, asyncio.Event())
+    sharing.alone.add((start.page_id, links[1].offer_id))
+    await sharing.run(None, time.monotonic() + 60, lambda _: None)
+    assert [[step.offer_id for step in part.steps] for part in given] == [[links[0].offer_id]]
