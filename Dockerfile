@@ -12,6 +12,7 @@ COPY agent agent
 COPY mcp_server mcp_server
 COPY loaders loaders
 COPY kb_store kb_store
+COPY web_pages web_pages
 COPY kb_schema kb_schema
 COPY seeds seeds
 RUN pip install --no-cache-dir --constraint constraints.txt '.[livekit,mongo-arango,verify,serve,scale,otel]'

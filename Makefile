@@ -6,12 +6,12 @@ JOBS ?= 4
 # Bytecode is kept even where the surroundings forbid it: without it every worker rewrites all tests, and every
 # command that a test starts compiles all its modules.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
-PACKAGES := periplus agent mcp_server loaders kb_store kb_schema seeds
+PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 # Folders arrive one by one; style is checked on those that are there.
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance demo test nightly durations lint format bench conformance constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample zoo setup-livekit setup-conformance demo test nightly durations lint format bench conformance docs constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,6 +34,12 @@ setup-miniwob: setup-base ## install the pages of MiniWoB++ for the tests into .
 setup-plain: setup-base ## set up an environment with pytest-playwright and without Periplus in .tools
 	@bash scripts/setup.sh plain || [ -z "$$CI" ]
 
+setup-zoo-sample: setup-base ## install one application of the zoo, for the sample in every test run
+	@bash scripts/setup.sh zoo roundup-2.6.0 || [ -z "$$CI" ]
+
+setup-zoo: setup-base ## install the applications that the zoo of the tests works in into .tools
+	@bash scripts/setup.sh zoo
+
 setup-livekit: setup-base ## build the LiveKit server the tests talk to into .tools, where Go is
 	@bash scripts/setup.sh livekit || [ -z "$$CI" ]
 
@@ -43,14 +49,22 @@ setup-conformance: setup-base ## install the MCP conformance tool and the MCP In
 demo: setup-base ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
+test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
 	@$(BIN)/lint-imports
 	@bash scripts/test.sh $(JOBS)
 
-nightly: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## everything, the slow tests included
+nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
-durations: setup-mongod setup-django setup-miniwob setup-plain setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
+# Each application is a part of its own (`make zoo-roundup`), which goes on where it was interrupted.
+zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (hours; goes on where it was interrupted)
+	@for name in $$($(BIN)/python -m tests.zoo names); do $(MAKE) --no-print-directory zoo-$$name || exit 1; done
+	@$(BIN)/python -m tests.zoo report
+
+zoo-%: setup-zoo
+	@$(BIN)/python -m tests.zoo measure $*
+
+durations: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
 	@PERIPLUS_TEST_DURATIONS=1 $(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
 lint: setup-base ## style, types and the architecture's contracts
@@ -73,9 +87,13 @@ bench: setup-mongod ## the benchmarks (trust ratios, not seconds)
 conformance: setup-conformance ## the MCP conformance tool and the Inspector against our server; writes docs/conformance.md
 	@$(BIN)/python scripts/conformance.py --write docs/conformance.md
 
+docs: setup-base ## the documentation site, into site/; fails on a broken link
+	@bash scripts/setup.sh docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 constraints: ## renew constraints.txt from a fresh install of the newest versions
 	@bash scripts/setup.sh constraints
 
 clean: ## remove caches, builds and the output of runs (.venv stays)
-	@rm -rf build dist out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .benchmarks
+	@rm -rf build dist out site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .benchmarks
 	@find . -name __pycache__ -not -path './.venv/*' -not -path './.tools/*' -prune -exec rm -rf {} +

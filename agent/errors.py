@@ -1,20 +1,21 @@
-"""What can go wrong while guiding, by what the caller can do about it.
+"""The agent's exceptions, by what the caller can do about them.
 
 AgentError
-+-- KnowledgeUnavailable   the desk does not answer: retry later
-+-- NotInKnowledge         the knowledge has no such thing: correct the request
-+-- InputMissing           a person must give a value
-+-- PersonNeeded           the engine cannot tell and will not guess
-|   |-- ValueRefused       a field does not take a value: a person must give another
-|   |-- NotAuthored        the page asked or opened something that nobody said what to do about
-|   `-- LedAway            the page is one of another website
-+-- SiteUnreachable        the website does not answer
-+-- Lost                   no known screen, and no recovery helped
-+-- NoWay                  no path leads there
-+-- StepFailed             one step did not do what it is for
-|   |-- LoopStopped        an iterator ended before its end, with what it did until then
-|   `-- SubtaskFailed      a task within the task did not come off, or not all of it
-+-- NotKept                what must be written down before acting cannot be
++-- KnowledgeUnavailable       the knowledge server does not answer: retry later
++-- UnknownToKnowledge         the knowledge base has no such document: correct the request
++-- InputMissing               a required input has no value: a person must give one
++-- PersonNeeded               only a person can decide or do what is next
+|   |-- ValueRefused           a field does not accept a value: a person must give another
+|   |-- UnauthoredSideEffect   the page opened a dialog, tab or download that the step does not mention
+|   `-- LeftWebsite            the page belongs to another website
++-- SiteUnreachable            the website does not answer
++-- NoKnownScreen              the page is no known screen, and no recovery edge helped
++-- NoPath                     no path leads to the screen
++-- StepFailed                 one step did not achieve what it is for
+|   |-- StepRefused            the application refused what the step sent, and says so
+|   |-- IteratorStopped        an iterator ended early, with the items done until then
+|   `-- SubtaskFailed          a task called by a step failed, or succeeded only in part
++-- JournalWriteRefused        the journal cannot be written, so the action is not performed
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from agent.page.errors import (
     SelectorUnusable,
 )
 
-_VALUE_TOLD = 80
-"""Characters of a refused value that are told."""
+_QUOTED_CHARACTERS = 80
+"""Characters of a refused value that the message quotes."""
 UNTOUCHED = (ActionMisused, ElementChanged, GateFailed, OriginRefused, SelectorNotFilled, SelectorUnusable)
-"""Errors of the page layer that come before anything is done."""
+"""Page errors that are raised before anything is done on the page."""
 
 
 class AgentError(Exception):
-    """Base of everything the agent raises on purpose. `hint` says what to do next."""
+    """Base class of the errors that the agent raises on purpose. `hint` says what to do next."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -45,33 +46,33 @@ class AgentError(Exception):
 
 
 class KnowledgeUnavailable(AgentError):
-    """The MCP session is gone or answered with something unreadable."""
+    """The knowledge server does not answer, or its answer cannot be read."""
 
 
-class NotInKnowledge(AgentError):
+class UnknownToKnowledge(AgentError):
     """The knowledge base has no such website, task, screen, action or flow."""
 
 
 class InputMissing(AgentError):
-    """Required inputs have no value and nobody could be asked."""
+    """Required inputs have no value and there is no person to ask."""
 
     def __init__(self, task_id: str, inputs: Mapping[str, str]) -> None:
         """`inputs`: name -> description, at least one."""
-        told = [f"{name!r} ({about})" if about else repr(name) for name, about in inputs.items()]
+        named = [f"{name!r} ({about})" if about else repr(name) for name, about in inputs.items()]
         options = " ".join(f"--input {name}=VALUE" for name in inputs)
         super().__init__(
-            f"task {task_id!r} needs the input{'s' if len(told) > 1 else ''} {', '.join(told)}",
-            hint=f"give {'them' if len(told) > 1 else 'it'} with {options}",
+            f"task {task_id!r} needs the input{'s' if len(named) > 1 else ''} {', '.join(named)}",
+            hint=f"give {'them' if len(named) > 1 else 'it'} with {options}",
         )
         self.task_id, self.names = task_id, tuple(inputs)
 
 
 class PersonNeeded(AgentError):
-    """Something only a person can decide or do."""
+    """Only a person can decide or do this."""
 
 
-class NotAuthored(PersonNeeded):
-    """The page did something that the knowledge does not say what to do about: it was refused.
+class UnauthoredSideEffect(PersonNeeded):
+    """The page opened something that the step's author did not mention; it was refused.
 
     `kind`: `dialog`, `download`, `tab` or `file`.
     """
@@ -81,24 +82,24 @@ class NotAuthored(PersonNeeded):
         self.kind = kind
 
 
-class LedAway(PersonNeeded):
-    """The page is one of another website: nothing is done or read there."""
+class LeftWebsite(PersonNeeded):
+    """The page belongs to another website: nothing is done or read there."""
 
     def __init__(self, url: str, origin: str, allowed: frozenset[str]) -> None:
         super().__init__(
-            f"led away to {origin}, which is not among the allowed origins: {', '.join(sorted(allowed))}",
-            hint="if it belongs to the website, add it to its `allowed_origins`",
+            f"the page left the website for {origin}; allowed origins: {', '.join(sorted(allowed))}",
+            hint="if this origin belongs to the website, add it to its `allowed_origins`",
         )
         self.url, self.origin, self.allowed = url, origin, allowed
 
 
 class ValueRefused(PersonNeeded):
-    """A field does not take a value, as the knowledge or the page says."""
+    """A field does not accept a value, according to the knowledge base or the page."""
 
     def __init__(self, field: str, value: str, rule: str, fix: str, *, inputs: Sequence[str] = ()) -> None:
         given = f"; give it with --input {inputs[0]}=VALUE" if inputs else ""
-        told = value if len(value) <= _VALUE_TOLD else f"{value[:_VALUE_TOLD]}…"
-        super().__init__(f"{field!r} does not take {told!r} ({rule})", hint=f"{fix}{given}")
+        quoted = value if len(value) <= _QUOTED_CHARACTERS else f"{value[:_QUOTED_CHARACTERS]}…"
+        super().__init__(f"{field!r} does not accept {quoted!r} ({rule})", hint=f"{fix}{given}")
         self.field, self.value, self.rule, self.fix, self.inputs = field, value, rule, fix, tuple(inputs)
 
 
@@ -110,8 +111,8 @@ class SiteUnreachable(AgentError):
         self.url = url
 
 
-class Lost(AgentError):
-    """The page is no known screen and every way out failed."""
+class NoKnownScreen(AgentError):
+    """The page is no known screen, and every recovery edge failed."""
 
     def __init__(self, url: str, tried: tuple[str, ...]) -> None:
         what = f"; tried {', '.join(tried)}" if tried else ""
@@ -119,68 +120,82 @@ class Lost(AgentError):
         self.url, self.tried = url, tried
 
 
-class NoWay(AgentError):
-    """No sequence of transitions leads to the screen."""
+class NoPath(AgentError):
+    """No path of transitions leads to the screen."""
 
     def __init__(self, from_screen: str | None, to_screen: str) -> None:
         super().__init__(
-            f"no way from {from_screen or 'here'} to {to_screen}",
+            f"no path from {from_screen or 'an unknown screen'} to {to_screen}",
             hint=f"give the screen {to_screen!r} a `url`, or add a transition to it",
         )
 
 
 class StepFailed(AgentError):
-    """One step of a task failed. `acted` tells whether the page was touched before it did."""
+    """One step of a task failed. `acted`: True if the page was touched before it failed."""
 
     def __init__(self, reason: str, *, error: str = "step_failed", acted: bool = False) -> None:
         super().__init__(reason)
         self.error, self.acted = error, acted
 
 
-class LoopStopped(StepFailed):
-    """An iterator stopped early. What it had done until then stays done."""
+class StepRefused(StepFailed):
+    """The application refused what the step sent. The message quotes it."""
+
+    def __init__(
+        self, reason: str, *, did_not_happen: bool, status: int | None = None, server_error: bool = False
+    ) -> None:
+        """`did_not_happen`: the page says so for sure. `status`: HTTP status of the refused write."""
+        super().__init__(reason, error="refused", acted=True)
+        self.did_not_happen, self.status, self.server_error = did_not_happen, status, server_error
+
+
+class IteratorStopped(StepFailed):
+    """An iterator stopped early. The items done until then stay done."""
 
     def __init__(
         self, reason: str, *, error: str, done: int, left: int | None = None, failed: int = 0
     ) -> None:
         super().__init__(reason, error=error, acted=True)
         self.done, self.left, self.failed = done, left, failed
-        """Items dealt with, still to come (None: not known), and gone wrong."""
+        """Items dealt with, items left (None: unknown), and items that failed."""
 
 
 class SubtaskFailed(StepFailed):
-    """A task within the task did not come off. `share` says how much of it did all the same, 0 to 1."""
+    """A task called by a step failed. `share`: how much of it is done all the same, 0 to 1."""
 
     def __init__(self, reason: str, *, share: float = 0.0) -> None:
         super().__init__(reason, error="subtask_failed", acted=True)
         self.share = share
 
 
-class NotKept(AgentError):
-    """The journal does not take what is about to be done: it is not done."""
+class JournalWriteRefused(AgentError):
+    """The journal entry that must be written before an action cannot be written; nothing is done."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the run cannot be written down: {reason}", hint="see to the store, then `periplus run --resume`"
+            f"the run's journal cannot be written: {reason}",
+            hint="check the run store, then `periplus run --resume`",
         )
 
 
 def touched_the_page(error: BaseException) -> bool:
-    """Whether something may have happened on the site before the error: then nothing is repeated
-    blindly. An error of the page counts as having happened unless it is one that comes before.
+    """Return whether something may have happened on the website before the error.
+
+    If so, nothing is repeated without checking. A page error counts as touching the page unless it is one of
+    `UNTOUCHED`.
     """
     if isinstance(error, AgentError):
         return bool(getattr(error, "acted", False))
     return not isinstance(error, UNTOUCHED)
 
 
-def share_of(error: BaseException) -> float:
-    """How much of what was to be done is there in spite of the error: items of a loop, steps of a task."""
+def completed_share(error: BaseException) -> float:
+    """Return how much is done in spite of the error, 0 to 1: items of a loop, steps of a sub-task."""
     if isinstance(error, SubtaskFailed):
         return error.share
     if isinstance(error, StepFailed) and error.error == "extraction_failed":
-        return 0.5  # it was done, and what it was to give was not found
-    if not isinstance(error, LoopStopped):
+        return 0.5  # the step was done, but its output was not found
+    if not isinstance(error, IteratorStopped):
         return 0.0
     left = 0 if error.left is None and error.error == "items_failed" else error.left
     if left is None or error.done + left <= 0:

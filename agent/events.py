@@ -1,6 +1,6 @@
-"""What the agent tells while it works: plain values on an in-process bus.
+"""Events that the agent publishes while it works: plain values on a bus inside the process.
 
-The live view, the trace and the report all listen here; nothing listens back.
+The live view, the trace and the reports listen. Listeners never answer.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all events."""
+    """Base class of all events."""
 
     personal: ClassVar[frozenset[str]] = frozenset()
-    """Fields with a visitor's own words, or with what tells who that is."""
+    """Fields that hold a visitor's words or name."""
     lasting: ClassVar[bool] = False
-    """Whether it is kept as long as its run, for whoever asks what visitors made of a demo."""
+    """True: stored as long as its run, for questions about what visitors did in a demo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ScreenSeen(Event):
 
 @dataclass(frozen=True, slots=True)
 class DialogAnswered(Event):
-    """The page put a dialog up (`alert`, `confirm`, `prompt`, `beforeunload`)."""
+    """The page opened a dialog (`alert`, `confirm`, `prompt`, `beforeunload`)."""
 
     kind: str
     message: str
@@ -41,7 +41,7 @@ class DialogAnswered(Event):
 
 @dataclass(frozen=True, slots=True)
 class TaskStarted(Event):
-    """A task begins; `depth` 0 is the one that was asked for."""
+    """A task begins; depth 0 is the requested task."""
 
     task_id: str
     name: str
@@ -50,7 +50,7 @@ class TaskStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded(Event):
-    """A task is over."""
+    """A task ended."""
 
     task_id: str
     status: str
@@ -59,7 +59,7 @@ class TaskEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(Event):
-    """A step begins; `narration` is what its author would say."""
+    """A step begins; `narration` is its author's text."""
 
     task_id: str
     step_id: str
@@ -72,7 +72,7 @@ class StepStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepEnded(Event):
-    """A step is over: `done`, `skipped` or `failed`."""
+    """A step ended: `done`, `skipped` or `failed`."""
 
     task_id: str
     step_id: str
@@ -83,7 +83,7 @@ class StepEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActionDone(Event):
-    """One action on the page, with all a trace needs. Secrets are already taken out."""
+    """One action on the page, with everything a trace needs, without secrets."""
 
     action_type: str
     target: Any
@@ -91,7 +91,7 @@ class ActionDone(Event):
     url_before: str
     url_after: str
     html_before: str | None
-    """None where no listener wants it."""
+    """None if no listener wants it."""
     html_after: str | None
     duration_ms: float
     error: str | None = None
@@ -100,7 +100,7 @@ class ActionDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class TransitionTaken(Event):
-    """An edge was followed and one arrived (or not)."""
+    """A transition was performed; `arrived`: its target screen appeared."""
 
     transition_id: str
     from_screen: str
@@ -120,7 +120,7 @@ class Recovered(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replanned(Event):
-    """A step failed by everything its task says; another approach is tried."""
+    """A step failed after its retries and authored recoveries; another approach is tried."""
 
     task_id: str
     step_id: str
@@ -128,17 +128,17 @@ class Replanned(Event):
     """The strategy: `other_selector`, `other_path`, `other_task`, `recovery_edge`, ..."""
     detail: str
     attempt: int
-    """Which replan of the step it is, from 1."""
+    """Number of the replan of this step, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryTried(Event):
-    """A recovery that the knowledge names was carried out for a step that failed."""
+    """A recovery named by the knowledge base was applied to a failed step."""
 
     task_id: str
     step_id: str
     error: str
-    """What the error is called, most tellingly."""
+    """The most specific name of the error."""
     recovery: str
     outcome: str
     """`again`, `back`, `done`, `skip`, `stop`, `no_help`."""
@@ -146,90 +146,88 @@ class RecoveryTried(Event):
 
 @dataclass(frozen=True, slots=True)
 class OverlayDismissed(Event):
-    """Something that was in the way is gone."""
+    """An overlay was closed."""
 
     overlay_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Struggling(Event):
-    """Something did not work as it is known, and is about to be put right: it may take a while."""
+    """Something failed and is about to be repaired, which may take a while."""
 
     about: str
     """`healing`, `recovering`."""
     what: str
-    """The element, the error or the screen it is about."""
+    """The element, error or screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealTried(Event):
-    """One round of bringing an element back (PACTS `heal_events`)."""
+    """One round of finding an element again (PACTS `heal_events`)."""
 
     element: str
-    """`screen.element`, or the selector in short."""
+    """`screen.element`, or the selector in short form."""
     round: int
     actions: tuple[str, ...]
     """What was done: `scrolled`, `dismissed Close`, `waited for idle`, `compared 34 elements`, ..."""
     outcome: str
     """`healed`, `ambiguous`, `not_found`, `rejected`."""
     score: float | None
-    """How alike the element found and the one known are."""
+    """Similarity of the element found and the known one."""
     duration_ms: float
     reason: str
     lead: float | None = None
-    """How clearly it is ahead of the next one."""
+    """By how much its score exceeds that of the next candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElementUsed(Event):
-    """An element of a screen was acted on, and its step came out."""
+    """An element of a screen was acted on and the outcome of its step is known."""
 
     screen_id: str
     element_id: str
     strategy: str
-    """Which of the selector's strategies led to it."""
+    """The strategy of the selector that found it."""
     succeeded: bool
-    """False: what the step was to bring about was contradicted after a heal."""
+    """False: the step's postcondition was contradicted after healing."""
     fingerprint: dict[str, Any]
-    """`kb_schema.fingerprints.Fingerprint` as JSON; empty where it is not to be learned."""
+    """`kb_schema.fingerprints.Fingerprint` as JSON; empty if it is not to be learned."""
     healed_selector: dict[str, Any]
-    """Another selector that was needed; empty where the known one led to it."""
+    """Another selector that was needed; empty if the known one worked."""
     score: float | None = None
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class InputResolved(Event):
-    """An input has its value; never the value itself."""
+    """An input has its value. The event never holds the value itself."""
 
     task_id: str
     name: str
     source: str
 
 
-class Bus:
-    """Hands every event to every listener, at once and in order, with secrets taken out."""
+class EventBus:
+    """Passes every event to every listener, synchronously and in order, without secrets."""
 
     def __init__(self, redact: Callable[[Any], Any] = lambda data: data) -> None:
         self._listeners: list[Callable[[Event], None]] = []
         self._redact = redact
         self.pages = False
-        """Whether anybody wants to know how pages looked before what was done on them."""
+        """True if a listener wants the HTML of pages before actions."""
 
     def listen(self, listener: Callable[[Event], None], *, pages: bool = False) -> None:
-        """Add a listener, that wants `html_before` where it says `pages`. It must be quick and must not
-        raise.
-        """
+        """Add a listener. It must be quick and must not raise. `pages`: it wants `html_before`."""
         self._listeners.append(listener)
         self.pages = self.pages or pages
 
     def tell(self, event: Event) -> None:
-        """Tell everybody."""
-        told = {
+        """Pass an event to all listeners."""
+        redacted = {
             field.name: self._redact(getattr(event, field.name))
             for field in fields(event)
             if isinstance(getattr(event, field.name), str | dict | list | tuple)
         }
-        event = replace(event, **told)
+        event = replace(event, **redacted)
         for listener in self._listeners:
             listener(event)

@@ -1,7 +1,7 @@
-"""Finding the way: open the site, follow transitions, recover when lost (KS 6.2, 9.8, 9.13).
+"""Navigation: open the website, follow transitions, return from unknown pages (KS 6.2, 9.8, 9.13).
 
-The guide carries out edges through a `Performer` (the engine), so that a click on the way passes
-the same gate and the same waiting as a click of a task.
+The guide performs transitions through a `CallPerformer` (the task runner), so that a click on the way passes
+the same gate and the same waits as a click of a task.
 """
 
 from __future__ import annotations
@@ -11,54 +11,50 @@ from typing import Protocol
 
 from playwright.async_api import Error as PlaywrightError
 
-from agent.errors import AgentError, Lost, NotInKnowledge, NoWay, SiteUnreachable, StepFailed
+from agent import retry_limits
+from agent.errors import AgentError, NoKnownScreen, NoPath, SiteUnreachable, StepFailed, UnknownToKnowledge
 from agent.events import Recovered, Struggling, TransitionTaken
 from agent.page.errors import OriginRefused, PageError
-from agent.recovering.cases import Outcome
 from agent.session import SETTLE_S, Session
-from kb_schema.answers import Identification, Path, PathStep, RecoveryOption
+from kb_schema.action_calls import ActionCall
 from kb_schema.base import CURRENT_SCREEN
-from kb_schema.calls import ActionCall
-from kb_schema.graph import Transition
-from kb_schema.urls import origin_of, resolve
+from kb_schema.graph_documents import Transition
+from kb_schema.tool_answers import Identification, Path, PathStep, RecoveryOption
+from kb_schema.url_patterns import origin_of, resolve
 
-MAX_RECOVERIES = 3
-"""Ways out tried before giving up as lost."""
 CHANGES = ("creates_entity", "updates_entity", "deletes_entity")
-"""Effects of edges that do more than lead somewhere: nobody saves or deletes on the way."""
-MAX_REPLANS = 3
-"""New paths looked for on the way to one screen (WR: replans per step)."""
+"""Effects of transitions that are never used for navigation: they save or delete something."""
 
 
-class OnTheWay(Protocol):
-    """Carries out recoveries that edges name."""
+class EdgeRecovery(Protocol):
+    """Applies the recoveries that transitions name."""
 
-    async def on_the_way(self, name: str, error: Exception) -> Outcome:
-        """What it came to."""
+    async def recover_transition(self, name: str, error: Exception) -> bool:
+        """Apply one; True if the transition may be tried again."""
 
 
-class Performer(Protocol):
-    """Carries out one action call on the session's page."""
+class CallPerformer(Protocol):
+    """Performs one action call on the session's page."""
 
     @property
-    def recovering(self) -> OnTheWay:
-        """What is done where an edge did not arrive."""
+    def recovering(self) -> EdgeRecovery:
+        """Applies the recoveries of transitions that did not arrive."""
 
     async def perform_call(self, call: ActionCall, values: dict[str, object]) -> None:
-        """Raises `StepFailed` or a `PageError`."""
+        """Perform one call. Raises `StepFailed` or a `PageError`."""
 
 
 class Guide:
-    """Gets a session's page to screens."""
+    """Navigates a session's page between screens."""
 
-    def __init__(self, session: Session, performer: Performer) -> None:
+    def __init__(self, session: Session, performer: CallPerformer) -> None:
         self._session = session
         self._performer = performer
         self._recovering = False
-        self._mending = False
+        self._recovering_transition = False
 
     async def arrive(self) -> None:
-        """Open the website if the page is not on it. Raises `SiteUnreachable`."""
+        """Open the website if the page is elsewhere. Raises `SiteUnreachable`."""
         session = self._session
         if origin_of(session.page.url) in session.allowed_origins:
             return
@@ -68,15 +64,15 @@ class Guide:
     async def go_to(
         self, screen_id: str, *, method: str | None = None, url: str | None = None
     ) -> Identification:
-        """Get to a screen along transitions, or by its URL where there is no way (or `method` says
-        `direct_url`). Being there already is enough.
+        """Go to a screen along transitions, or by its URL if there is no path or `method` is `direct_url`.
 
-        Raises `NotInKnowledge`, `NoWay`, `Lost`, `SiteUnreachable`.
+        Returns at once if the page shows the screen already. Raises `UnknownToKnowledge`, `NoPath`,
+        `NoKnownScreen`, `SiteUnreachable`.
         """
         session = self._session
         if method == "direct_url" and origin_of(session.page.url) not in session.allowed_origins:
             address = url or (await session.knowledge.screen(screen_id)).url
-            if address is not None:  # nothing is gained by seeing another page first
+            if address is not None:  # skip the start page
                 return await self._open_screen(screen_id, address)
         await self.arrive()
         here = await session.look_for(timeout_s=1.0)
@@ -85,16 +81,16 @@ class Guide:
         screen = await session.knowledge.screen(screen_id)
         direct = url or screen.url
         if url is not None and here.screen_id == screen_id:
-            method = "direct_url"  # the same kind of screen, of another thing
+            method = "direct_url"  # the same screen with another record
         if method == "direct_url" and direct is not None:
             return await self._open_screen(screen_id, direct)
         return await self._along(screen_id, None if method == "path" else direct)
 
     async def _along(self, screen_id: str, direct: str | None) -> Identification:
-        """To a screen along transitions; by its address, where one may, if they do not lead there."""
+        """Go to a screen along transitions; open `direct` if they do not lead there."""
         session = self._session
         avoid: set[str] = set()
-        for _ in range(MAX_REPLANS):
+        for _ in range(retry_limits.NAVIGATION_PATHS):
             start = session.screen_id
             if start is None:
                 start = (await self.recover()).screen_id
@@ -103,7 +99,7 @@ class Guide:
             path = await self._path(start, screen_id, avoid) if start else None
             if path is None:
                 if direct is None:
-                    raise NoWay(start, screen_id)
+                    raise NoPath(start, screen_id)
                 return await self._open_screen(screen_id, direct)
             failed = await self._follow(path)
             if failed is None:
@@ -112,27 +108,29 @@ class Guide:
         if session.screen_id != screen_id and direct is not None:
             return await self._open_screen(screen_id, direct)
         if session.screen_id != screen_id or session.current is None:
-            raise NoWay(session.screen_id, screen_id)
+            raise NoPath(session.screen_id, screen_id)
         return session.current
 
     async def follow(self, path: Path) -> None:
-        """Carry out a path that was found already. Raises `StepFailed` where one did not arrive."""
+        """Perform a path that was found already. Raises `StepFailed` if a transition did not arrive."""
         failed = await self._follow(path)
         if failed is not None:
-            raise StepFailed(f"{failed} did not lead where it should", error="navigation_failed")
+            raise StepFailed(
+                f"transition {failed} did not lead to its target screen", error="navigation_failed"
+            )
 
     async def recover_by(self, option: RecoveryOption) -> None:
-        """Take one recovery edge. Raises `Lost` where the page is no known screen after it."""
+        """Perform one recovery edge. Raises `NoKnownScreen` if the page is unknown after it."""
         found = await self._try_recovery(option)
         known = found.screen_id is not None
         self._session.bus.tell(Recovered(option.recovery_id, option.to_screen, known))
         if not known:
-            raise Lost(self._session.page.url, (option.recovery_id,))
+            raise NoKnownScreen(self._session.page.url, (option.recovery_id,))
 
     async def recover(self) -> Identification:
-        """From an unknown page back to a known screen, by the recovery edges of where one was last.
+        """Return from an unknown page to a known screen by the recovery edges of the last known screen.
 
-        Raises `Lost`.
+        Raises `NoKnownScreen`.
         """
         session = self._session
         tried: list[str] = []
@@ -140,7 +138,7 @@ class Guide:
         if found.screen_id is not None:
             return found
         if self._recovering:
-            raise Lost(session.page.url, ())  # the way out needs a way out itself
+            raise NoKnownScreen(session.page.url, ())  # a recovery edge led to an unknown page
         self._recovering = True
         try:
             return await self._recover(found, tried)
@@ -154,16 +152,16 @@ class Guide:
         )
         if options:
             session.bus.tell(Struggling("recovering", session.last_known or ""))
-        for option in options[:MAX_RECOVERIES]:
+        for option in options[: retry_limits.RECOVERY_EDGES]:
             tried.append(option.recovery_id)
             found = await self._try_recovery(option)
             session.bus.tell(Recovered(option.recovery_id, option.to_screen, found.screen_id is not None))
             if found.screen_id is not None:
                 return found
-        raise Lost(session.page.url, tuple(tried))
+        raise NoKnownScreen(session.page.url, tuple(tried))
 
     async def _try_recovery(self, option: RecoveryOption) -> Identification:
-        """The edge's action, then its fallbacks, until the page is known again."""
+        """Perform the edge's action, then its fallbacks, until the page is a known screen."""
         session = self._session
         call = ActionCall.model_validate(option.action)
         stays = option.to_screen == CURRENT_SCREEN
@@ -187,26 +185,26 @@ class Guide:
                 avoid={"transitions": sorted(avoid), "effects": list(CHANGES)},
                 facts=await session.facts(),
             )
-        except NotInKnowledge:
+        except UnknownToKnowledge:
             return None
         return answer.paths[0] if answer.paths else None
 
     async def _follow(self, path: Path) -> str | None:
-        """Carry out a path; the id of the transition that failed, or None on arrival."""
+        """Perform a path; return the id of the transition that failed, or None on arrival."""
         for step in path.steps:
-            if not await self._take(step) and not await self._mended(step):
+            if not await self._take(step) and not await self._recover_transition(step):
                 return step.transition_id
         return None
 
     async def _take(self, step: PathStep) -> bool:
-        """Do what leads over an edge; whether one arrived."""
+        """Perform a transition; return whether its target screen appeared."""
         session, edge = self._session, step.edge
         started = time.monotonic()
         arrived = False
         try:
             await self._require(edge)
             await self._performer.perform_call(edge.triggered_by, {})
-            found = await session.look_for(_ends(step), timeout_s=_patience(edge))
+            found = await session.look_for(_list_arrival_screens(step), timeout_s=_arrival_timeout(edge))
             arrived = found.screen_id == step.to_screen
         except (AgentError, PageError):
             await session.look()
@@ -221,27 +219,27 @@ class Guide:
         )
         return arrived
 
-    async def _mended(self, step: PathStep) -> bool:
-        """Where the edge says what to do about ending up here (KS 4.4 `error_states`): that, and the edge
-        once more where it begins here. Whether one arrived after all.
+    async def _recover_transition(self, step: PathStep) -> bool:
+        """Apply the recovery that the transition's `error_states` name for this screen (KS 4.4), then try
+        the transition once more if the page is at its start. Return whether the target screen appeared.
         """
         session, edge = self._session, step.edge
         state = next((s for s in edge.error_states if s.screen_id == session.screen_id and s.recovery), None)
-        if state is None or state.recovery is None or self._mending:
+        if state is None or state.recovery is None or self._recovering_transition:
             return False
-        self._mending = True
+        self._recovering_transition = True
         try:
             error = StepFailed(f"{edge.local_id}: {state.reason}", error=state.reason, acted=True)
-            outcome = await self._performer.recovering.on_the_way(state.recovery, error)
+            again = await self._performer.recovering.recover_transition(state.recovery, error)
             found = await session.look_for([step.to_screen, step.from_screen], timeout_s=SETTLE_S)
             if found.screen_id == step.to_screen:
                 return True
-            return outcome is Outcome.AGAIN and found.screen_id == step.from_screen and await self._take(step)
+            return again and found.screen_id == step.from_screen and await self._take(step)
         finally:
-            self._mending = False
+            self._recovering_transition = False
 
     async def _require(self, transition: Transition) -> None:
-        """What the edge requires holds on the page; what cannot be told does not count as holding."""
+        """Check the conditions a transition requires. A condition that cannot be judged does not hold."""
         conditions = transition.conditions.required
         verdicts = await self._session.judge(conditions)
         for condition, verdict in zip(conditions, verdicts, strict=True):
@@ -252,11 +250,11 @@ class Guide:
         await self.open(url)
         found = await self._session.look_for([screen_id])
         if found.screen_id != screen_id:
-            raise NoWay(found.screen_id, screen_id)
+            raise NoPath(found.screen_id, screen_id)
         return found
 
     def resolved(self, url: str) -> str:
-        """An authored address where the site is now."""
+        """Return an authored address with the site's present base URL."""
         return resolve(url, authored_base=self._session.website.base_url, base=self._session.base_url)
 
     async def open(self, url: str) -> None:
@@ -273,14 +271,15 @@ class Guide:
             raise SiteUnreachable(target, reason) from exc
 
 
-def _ends(step: PathStep) -> set[str]:
-    """Where the edge ends, and where it is known to end up instead: one waits for neither any longer. The
-    screen it begins on tells nothing, since one is there before anything happened.
+def _list_arrival_screens(step: PathStep) -> set[str]:
+    """Return the screens that end the wait for arrival: the transition's target and its error states.
+
+    The start screen is not among them: the page shows it before anything happened.
     """
     astray = {state.screen_id for state in step.edge.error_states} - {step.from_screen}
     return {step.to_screen, *astray}
 
 
-def _patience(transition: Transition) -> float:
-    """Seconds to wait for arrival: the edge's own maximum, at least the usual."""
+def _arrival_timeout(transition: Transition) -> float:
+    """Return the seconds to wait for arrival: the transition's own maximum, at least `SETTLE_S`."""
     return max(transition.duration.max or 0.0, SETTLE_S)

@@ -1,7 +1,7 @@
-"""Secrets and every way they may be spelt: what is written anywhere goes through `Secrets.redact`.
+"""Secrets in every spelling: everything that is written goes through `Secrets.redact`.
 
-Pure text work. Which values are secret is told by the knowledge (`secret: true`); hiding what a page
-shows is `agent.page.masking`.
+Only text is handled here. The knowledge base says which values are secret (`secret: true`); hiding what a
+page shows is `agent.page`'s part.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ from kb_schema.templates import as_text, css_string, xpath_literal
 
 REDACTED = "•••"
 SHORTEST = 3
-"""A shorter secret would blot out ordinary words."""
+"""Shorter secrets are not redacted: they would remove ordinary words."""
 SHORTEST_CUT = 4
-"""Characters of a secret that are taken out where a text was cut off in the middle of it."""
+"""Characters of a secret that are removed at a point where a text was truncated."""
 SHORTEST_BASE64 = 8
-"""Characters of base64 that are looked for inside longer base64: fewer are found by chance."""
+"""Characters of base64 that are searched inside longer base64: shorter ones match by chance."""
 
 _SAFE = (
-    "", "/",                                  # Python: quote
-    "!'()*-._~",                              # JavaScript: encodeURIComponent
-    ";,/?:@&=+$-_.!~*'()#",                   # JavaScript: encodeURI
-    "*-._",                                   # forms
-    "!$%&()*+,-./:;=?@[\\]^_`{|}~",           # queries, as browsers show them
-    "!$%&'()*+,-./:;=@[\\]^_|~",              # paths, as browsers show them
-)  # fmt: skip
-"""What the ways to percent-encode leave as it is."""
+    "",
+    "/",  # Python: quote
+    "!'()*-._~",  # JavaScript: encodeURIComponent
+    ";,/?:@&=+$-_.!~*'()#",  # JavaScript: encodeURI
+    "*-._",  # forms
+    "!$%&()*+,-./:;=?@[\\]^_`{|}~",  # queries, as browsers show them
+    "!$%&'()*+,-./:;=@[\\]^_|~",  # paths, as browsers show them
+)
+"""Characters that each way of percent-encoding leaves unchanged."""
 _APOSTROPHES = ("'", "&#x27;", "&#39;", "&apos;")
 _QUOTES = ('"', "&quot;", "&#34;")
 _CUT = re.compile(r"(…|\.\.\.)")
 
 
 class Secrets:
-    """The secrets of a session. Empty at first; what was kept once is never forgotten."""
+    """The secrets of a session. Values can be added, never removed."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
         self._spelt: list[str] = []
-        """Longest first, so that no part of one is left where another was found inside it."""
+        """Longest first, so that no part of a secret remains after a shorter one inside it was replaced."""
         _LATEST.append(self)
 
     def __bool__(self) -> bool:
@@ -54,11 +55,11 @@ class Secrets:
 
     @property
     def values(self) -> frozenset[str]:
-        """As they are: for hiding them where they are shown."""
+        """The plain values, for hiding them on the page."""
         return frozenset(self._values)
 
     def keep(self, value: Any) -> None:
-        """Remember a value, or every text and number in it, that must never be written anywhere."""
+        """Register a value and every text and number in it."""
         new = {text for text in _texts(value) if len(text) >= SHORTEST} - self._values
         if not new:
             return
@@ -67,7 +68,7 @@ class Secrets:
         self._spelt = sorted(spelt, key=lambda text: (-len(text), text))
 
     def redact(self, data: Any) -> Any:
-        """JSON data with every secret blotted out, also inside longer strings, and in keys."""
+        """Return JSON data with every secret replaced, also inside longer strings and in keys."""
         return self._redacted(data) if self._values else data
 
     def _redacted(self, data: Any) -> Any:
@@ -88,9 +89,9 @@ class Secrets:
         return self._without_cuts(text) if "…" in text or "..." in text else text
 
     def _without_cuts(self, text: str) -> str:
-        """Without what is left of a secret where somebody shortened the text before it came here."""
+        """Remove the rest of a secret where the text was truncated before."""
         pieces = _CUT.split(text)
-        for index in range(0, len(pieces), 2):  # between them is what the text was cut off with
+        for index in range(0, len(pieces), 2):  # the odd pieces are the ellipses
             if index > 0:
                 pieces[index] = self._without_rest(pieces[index], head=True)
             if index + 1 < len(pieces):
@@ -98,7 +99,7 @@ class Secrets:
         return "".join(pieces)
 
     def _without_rest(self, text: str, *, head: bool) -> str:
-        """Without the end of a secret at its head, or the beginning of one at its tail."""
+        """Remove the end of a secret at the head of the text, or its beginning at the tail."""
         for secret in self._values:
             near = text[: len(secret)] if head else text[-len(secret) :]
             if (secret[-SHORTEST_CUT:] if head else secret[:SHORTEST_CUT]) not in near:
@@ -112,13 +113,11 @@ class Secrets:
 
 
 _LATEST: deque[Secrets] = deque(maxlen=100)
-"""Of the latest sessions: one may be over when an error of its own is written down."""
+"""Secrets of the latest sessions: an error may be written after its session ended."""
 
 
 def redact_known(text: str) -> str:
-    """A text without the secrets of the sessions of this process: for what is written where no session
-    is at hand (a traceback, a log).
-    """
+    """Return a text without the secrets of the sessions of this process, for tracebacks and logs."""
     for secrets in list(_LATEST):
         text = secrets.redact(text)
     return text

@@ -1,7 +1,7 @@
-"""Spans of what the agent does (OpenTelemetry): agents, steps, heals, calls to the desk.
+"""OpenTelemetry spans of what the agent does: agents, steps, healing rounds, calls to the knowledge server.
 
-Only the API is used: without an SDK set up (`periplus/telemetry.py` does that) nothing happens and nothing
-is paid. Attributes are plain values without secrets; whoever makes a span has redacted them.
+Only the API is used: without an SDK (`periplus/telemetry_setup.py` sets one up) spans cost nothing.
+Attributes are plain values from which the caller has removed secrets.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _TRACER = trace.get_tracer("periplus")
 
 @contextmanager
 def span(name: str, **attributes: Value | None) -> Iterator[Span]:
-    """A span around a piece of work; an error that leaves it is noted by its type, never by its words."""
-    told = {f"periplus.{key}": value for key, value in attributes.items() if value is not None}
+    """A span around a piece of work. An error that leaves it is recorded by type, never by message."""
+    named = {f"periplus.{key}": value for key, value in attributes.items() if value is not None}
     with _TRACER.start_as_current_span(
-        name, attributes=told, record_exception=False, set_status_on_exception=False
+        name, attributes=named, record_exception=False, set_status_on_exception=False
     ) as opened:
         try:
             yield opened
@@ -36,7 +36,7 @@ def span(name: str, **attributes: Value | None) -> Iterator[Span]:
 
 
 def traced(name: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
-    """Decorate a coroutine function: every call is a span (PACTS 4)."""
+    """Decorate a coroutine function so that every call is a span (PACTS 4)."""
 
     def wrap(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         @wraps(function)

@@ -24,9 +24,9 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from agent.browser.launch import find_chromium
 from benchmarks import tokens
-from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from mcp_server.knowledge.knowledge_sources import MemorySource
 from mcp_server.server import create_server
-from mcp_server.source import MemorySource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -90,7 +90,7 @@ def knowledge(elements: int) -> KnowledgeBase:
          "triggered_by": {"action_type": "click", "target": "open_0"}},
         {"type": "task", "task_id": "save_order", "steps": [{"action": {"action_type": "click", "target": "save"}}]},
     ]  # fmt: skip
-    return assemble([Sourced(parse_document(each)) for each in documents])[0]
+    return assemble([SourcedDocument(parse_document(each)) for each in documents])[0]
 
 
 async def ours(html: str, known: KnowledgeBase, url: str) -> str:

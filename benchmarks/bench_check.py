@@ -9,12 +9,12 @@ import sys
 import time
 from collections.abc import Iterator
 
-from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
-from kb_schema.pages.sketch import sketch
-from kb_schema.pages.stored import StoredPage
-from kb_schema.snapshots import PageSnapshot
-from mcp_server.checking.check import check_signatures
-from mcp_server.compiled import compile_view
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from kb_schema.page_snapshots import PageSnapshot
+from mcp_server.knowledge.compiled_view import compile_view
+from mcp_server.signature_checks.signature_check import check_signatures
+from web_pages.page_profiles import build_page_profile
+from web_pages.stored_pages import StoredPage
 
 ROWS = 40
 
@@ -45,7 +45,7 @@ def knowledge(screens: int) -> KnowledgeBase:
             "state_signature": signature,
         }
         documents.append(parse_document(screen))
-    return assemble(Sourced(document) for document in documents)[0]
+    return assemble(SourcedDocument(document) for document in documents)[0]
 
 
 def pages(count: int, screens: int) -> Iterator[tuple[str, PageSnapshot]]:
@@ -74,7 +74,7 @@ def main(count: int, screens: int) -> None:
     """One line per size."""
     began = time.perf_counter()
     for _, snapshot in pages(count, screens):
-        sketch(StoredPage(snapshot))
+        build_page_profile(StoredPage(snapshot))
     parsing = time.perf_counter() - began
     print(f"parsing and sketching {count} pages: {parsing:.1f} s")
     for number in (screens // 5, screens):

@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 from agent.browser.launch import launch  # noqa: E402
 from benchmarks.large_site import SCREENS, WEBSITE, large_site, sizes  # noqa: E402
-from mcp_server.compiled import compile_view  # noqa: E402
-from periplus.console import chart  # noqa: E402
+from mcp_server.knowledge.compiled_view import compile_view  # noqa: E402
+from periplus.console import site_map_layout  # noqa: E402
 from tests.periplus.console.console_site import console  # noqa: E402
 
 pytestmark = pytest.mark.bench
@@ -33,11 +33,11 @@ def _layout(scale: float) -> tuple[float, float]:
     """Milliseconds of the layout and of choosing and drawing its lines."""
     view = compile_view(large_site(scale), "1")
     began = time.perf_counter()
-    layout = chart.lay_out(view)
+    layout = site_map_layout.build_layout(view)
     laid = time.perf_counter()
-    drawn = chart.chart_of(view)  # lays it out once more, for the cache
+    drawn = site_map_layout.build_site_map(view)  # lays it out once more, for the cache
     chosen = time.perf_counter()
-    drawn = chart.chart_of(view)
+    drawn = site_map_layout.build_site_map(view)
     again = time.perf_counter()
     assert len(layout.places) == len(drawn.layout.places)
     return (laid - began) * 1_000, (again - chosen) * 1_000

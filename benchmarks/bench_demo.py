@@ -22,14 +22,14 @@ from playwright.async_api import async_playwright
 
 from agent.browser.launch import launch
 from agent.media.voice import SilentVoice
-from agent.page import library
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
+from agent.page import in_page_library
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.narrator import Narrator
 from kb_store import Stores, load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.seeds import Seed, find_seed
-from periplus.sites import running_site
-from periplus.voyage import open_session
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.seed_sites.seed_manifests import Seed, find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from periplus.session_setup import open_session
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -50,7 +50,7 @@ async def measure(rounds: int) -> float:
     raw, guided = [], []
     with tempfile.TemporaryDirectory() as folder:
         async with AsyncExitStack() as stack:
-            url = await stack.enter_async_context(running_site(seed))
+            url = await stack.enter_async_context(start_seed_site(seed))
             stores = await stack.enter_async_context(open_stores(Path(folder)))
             knowledge, _ = read_knowledge_folder(seed.knowledge_folder)
             await load_knowledge(stores.documents, stores.graph, knowledge)
@@ -83,10 +83,10 @@ async def _by_hand(browser: Browser, tour: ModuleType, url: str) -> float:
 
 async def _by_guide(browser: Browser, stores: Stores, seed: Seed, url: str) -> float:
     context = await browser.new_context(viewport=VIEWPORT)
-    await library.install(context)
+    await in_page_library.install(context)
     async with open_session(stores, context, seed.name, base_url=url, values=seed.context) as session:
         narrator = Narrator(SilentVoice(), time.monotonic, silent=True)
-        player = Player(session, narrator, clock=lambda: 0.0, instant=True)
+        player = FlowPlayer(session, narrator, clock=lambda: 0.0, instant=True)
         began = time.perf_counter()
         told = await player.play(FLOW)
         seconds = time.perf_counter() - began

@@ -30,18 +30,18 @@ from mcp import Client, StdioServerParameters, stdio_client
 from playwright.async_api import async_playwright, expect
 
 from agent.browser.launch import find_chromium, launch
-from agent.engine.engine import Engine
-from agent.engine.state import RunState
 from agent.events import Event, StepEnded, StepStarted
+from agent.execution.persistence.checkpoint_state import CheckpointState
+from agent.execution.task_runner import TaskRunner
 from benchmarks import tokens
-from kb_schema.runs import RunStatus
+from kb_schema.run_records import RunStatus
 from kb_store import Stores, load_knowledge, open_stores
-from kb_store.runs import open_runs
-from loaders.files import read_knowledge_folder
-from periplus.logbook import Kept
-from periplus.seeds import Seed, find_seed
-from periplus.sites import running_site
-from periplus.voyage import fresh_context, open_session
+from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.run_store_adapters import RunStoreKeeping
+from periplus.seed_sites.seed_manifests import Seed, find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from periplus.session_setup import open_fresh_context, open_session
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext
@@ -80,7 +80,7 @@ async def harness() -> AsyncIterator[Harness]:
     seed = find_seed("spadeworks")
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        url = await stack.enter_async_context(running_site(seed))
+        url = await stack.enter_async_context(start_seed_site(seed))
         stores = await stack.enter_async_context(open_stores(folder / "stores"))
         knowledge, _ = read_knowledge_folder(seed.knowledge_folder)
         await load_knowledge(stores.documents, stores.graph, knowledge)
@@ -144,9 +144,9 @@ async def visiting(h: Harness, context: BrowserContext, run_id: str | None = Non
 
 async def by_engine(h: Harness) -> float:
     """The task by the engine, login and read-back included: seconds."""
-    async with fresh_context(h.browser) as context, visiting(h, context) as session:
+    async with open_fresh_context(h.browser) as context, visiting(h, context) as session:
         began = time.perf_counter()
-        result = await Engine(session).run_task(TASK, {"agent_name": name(), "language": "hi-IN"})
+        result = await TaskRunner(session).run_task(TASK, {"agent_name": name(), "language": "hi-IN"})
         seconds = time.perf_counter() - began
     if result.status is not RunStatus.SUCCESS:
         raise SystemExit(f"the engine did not do it: {result.error}")
@@ -200,8 +200,8 @@ async def resuming(h: Harness) -> float:
     """Seconds from the start of a run that is carried on to the beginning of a step that was not done."""
     runs_folder = Path(tempfile.mkdtemp(dir=h.folder))
     async with open_runs(runs_folder) as runs:
-        kept = Kept(runs)
-        async with fresh_context(h.browser) as context, visiting(h, context) as session:
+        kept = RunStoreKeeping(runs)
+        async with open_fresh_context(h.browser) as context, visiting(h, context) as session:
             run_id, reached = session.context.run_id, asyncio.Event()
 
             def cut(event: Event) -> None:
@@ -210,7 +210,7 @@ async def resuming(h: Harness) -> float:
 
             session.bus.listen(cut)
             running = asyncio.create_task(
-                Engine(session, keeping=kept).run_task(TASK, {"agent_name": name(), "language": "hi-IN"})
+                TaskRunner(session, keeping=kept).run_task(TASK, {"agent_name": name(), "language": "hi-IN"})
             )
             await reached.wait()
             await asyncio.sleep(0)
@@ -219,9 +219,9 @@ async def resuming(h: Harness) -> float:
         found = await kept.checkpoint(run_id)
         if found is None:
             raise SystemExit("nothing was kept")
-        state = RunState.model_validate(found.state)
+        state = CheckpointState.model_validate(found.state)
         async with (
-            fresh_context(h.browser, storage=state.storage) as context,  # type: ignore[arg-type]
+            open_fresh_context(h.browser, storage=state.storage) as context,  # type: ignore[arg-type]
             visiting(h, context, run_id) as session,
         ):
             went_on: list[float] = []
@@ -232,7 +232,7 @@ async def resuming(h: Harness) -> float:
 
             session.bus.listen(begun)
             began = time.perf_counter()
-            result = await Engine(session, keeping=kept, resume=state).run_task(TASK)
+            result = await TaskRunner(session, keeping=kept, resume=state).run_task(TASK)
     if result.status is not RunStatus.SUCCESS or not went_on:
         raise SystemExit(f"it was not carried on: {result.error}")
     return went_on[0] - began

@@ -22,18 +22,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.mapping.exploring import explore
-from kb_schema.mapping import Exploration, MapLimits
+from agent.exploration.website_exploration import explore
+from kb_schema.explorations import Exploration, MapLimits
 from kb_store import load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.fleet.collecting import Collection, CollectSettings, collect
-from periplus.fleet.home import Home, Shelf
-from periplus.fleet.local import local_fleet
-from periplus.fleet.mapping import FleetParts
-from periplus.mapping.login_form import sign_in_by_form
-from periplus.seeds import find_seed
-from periplus.sites import running_site
-from periplus.voyage import started_browser
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.exploration.login_form import sign_in_by_form
+from periplus.fleet.exploration_jobs import FleetExplorationParts
+from periplus.fleet.local_fleet import open_local_fleet
+from periplus.fleet.run_collection import RunCollection, RunCollectionSettings, collect_runs
+from periplus.fleet.worker_resources import StoreAddresses, WorkerResources
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from periplus.session_setup import start_browser
 
 SEED = find_seed("spadeworks")
 LOOK_S = 0.25
@@ -145,19 +145,19 @@ async def _looking(peaks: list[float]) -> AsyncIterator[None]:
         await asyncio.wait([looking])
 
 
-async def _measure(width: int, runs: int, base_url: str, shelf: Shelf, folder: Path) -> Measured:
-    collection = Collection(
+async def _measure(width: int, runs: int, base_url: str, shelf: StoreAddresses, folder: Path) -> Measured:
+    collection = RunCollection(
         task_id="create_agent", website_id="spadeworks", inputs="-", inputs_sha256="", base_url=base_url
     )
-    settings = CollectSettings(shelf, folder, dict(SEED.context))
+    settings = RunCollectionSettings(shelf, folder, dict(SEED.context))
     counts: Counter[str] = Counter()
     peaks = [0.0, 0.0]
-    async with local_fleet(width) as fleet:
+    async with open_local_fleet(width) as fleet:
         await _warm(fleet.home, shelf, counts)
         rows = [{"agent_name": f"Bench {width} {number}"} for number in range(runs)]
         async with _looking(peaks):
             began = time.perf_counter()
-            came = await collect(collection, rows, fleet, settings, tell=lambda _: None)
+            came = await collect_runs(collection, rows, fleet, settings, tell=lambda _: None)
             seconds = time.perf_counter() - began
     assert all(each.succeeded for each in came), [each for each in came if not each.succeeded]
     size = await asyncio.to_thread(_size, folder)
@@ -168,10 +168,10 @@ def _size(folder: Path) -> int:
     return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
 
 
-async def _warm(home: Home, shelf: Shelf, counts: Counter[str]) -> None:
+async def _warm(home: WorkerResources, shelf: StoreAddresses, counts: Counter[str]) -> None:
     """Browser and stores are there, and asked through a counter."""
     await home.browser()
-    _, runs = await home.shelves(shelf)
+    _, runs = await home.open_stores(shelf)
     home._kept["runs", shelf] = _Counting(runs, counts)  # noqa: SLF001 - a benchmark looks inside
 
 
@@ -181,8 +181,8 @@ async def _all(widths: list[int], runs: int) -> list[Measured]:
         knowledge, _ = read_knowledge_folder(SEED.knowledge_folder)
         async with open_stores(data / "data") as stores:
             await load_knowledge(stores.documents, stores.graph, knowledge)
-        shelf = Shelf(data_dir=str(data / "data"))
-        async with running_site(SEED) as base_url:
+        shelf = StoreAddresses(data_dir=str(data / "data"))
+        async with start_seed_site(SEED) as base_url:
             await _measure(1, 1, base_url, shelf, _folder(data, "warm"))
             return [
                 await _measure(width, max(runs, width), base_url, shelf, _folder(data, f"w{width}"))
@@ -193,7 +193,7 @@ async def _all(widths: list[int], runs: int) -> list[Measured]:
 async def _explored(width: int, base_url: str, folder: Path) -> Explored:
     peaks = [0.0, 0.0]
     async with AsyncExitStack() as stack:
-        browser = await stack.enter_async_context(started_browser(headed=False))
+        browser = await stack.enter_async_context(start_browser(headed=False))
         account = {name: str(SEED.context[name]) for name in ("email", "password")}
         state = await sign_in_by_form(browser, f"{base_url}/", account)
         wanted = Exploration(
@@ -202,9 +202,9 @@ async def _explored(width: int, base_url: str, folder: Path) -> Explored:
         )  # fmt: skip
         parts = None
         if width > 1:
-            fleet = await stack.enter_async_context(local_fleet(width))
+            fleet = await stack.enter_async_context(open_local_fleet(width))
             await fleet.home.browser()
-            parts = FleetParts(fleet)
+            parts = FleetExplorationParts(fleet)
         async with _looking(peaks):
             began = time.perf_counter()
             done = await explore(browser, wanted, folder, storage_state=state, workers=parts)
@@ -215,7 +215,7 @@ async def _explored(width: int, base_url: str, folder: Path) -> Explored:
 
 async def _all_explored(widths: list[int]) -> list[Explored]:
     with tempfile.TemporaryDirectory() as place:
-        async with running_site(SEED) as base_url:
+        async with start_seed_site(SEED) as base_url:
             return [await _explored(width, base_url, Path(place) / str(width)) for width in widths]
 
 

@@ -20,14 +20,15 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from agent.browser.launch import launch
 from agent.events import Event
-from agent.healing.healer import Healer, Meant
-from agent.healing.identity import sight
-from agent.page import library
-from agent.page.acting import Inspect, Performed, perform
-from agent.page.waiting import arm
+from agent.healing.healer import Healer, IntendedElement
+from agent.healing.identity_check import take_sighting
+from agent.page import in_page_library
+from agent.page.action_requests import ActionRequest
+from agent.page.armed_triggers import arm_trigger
+from agent.page.page_actions import perform_action
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.selectors import Selector, css
-from kb_schema.triggers import ObservabilityTrigger
+from kb_schema.selectors import css
+from kb_schema.wait_triggers import ObservabilityTrigger
 from tests.support.gate_pages import NEGATIVE, POSITIVE, Ruling, gated, open_page, sampled
 
 pytestmark = pytest.mark.bench
@@ -71,12 +72,12 @@ async def ours(page: Page) -> None:
     """The same through the gate."""
     await page.goto(URL)
     for field, text in FILLED.items():
-        await perform(page, "fill", selector=css(field), value=text)
-    await perform(page, "select_option", selector=css("#country"), value="de")
-    await perform(page, "check", selector=css("#terms"))
-    await perform(page, "check", selector=css("#card"))
-    armed = await arm(page, DONE, css)
-    await perform(page, "click", selector=css("#send"))
+        await perform_action(page, "fill", selector=css(field), value=text)
+    await perform_action(page, "select_option", selector=css("#country"), value="de")
+    await perform_action(page, "check", selector=css("#terms"))
+    await perform_action(page, "check", selector=css("#card"))
+    armed = await arm_trigger(page, DONE, css)
+    await perform_action(page, "click", selector=css("#send"))
     assert (await armed.wait()).fired
 
 
@@ -86,7 +87,7 @@ async def known_elements(page: Page) -> dict[str, Fingerprint]:
     known = {}
     for selector in (*FILLED, "#country", "#terms", "#card", "#send"):
         element = await page.query_selector(selector)
-        seen = await sight(page, element) if element is not None else None
+        seen = await take_sighting(page, element) if element is not None else None
         assert seen is not None
         known[selector] = seen.fingerprint
     return known
@@ -100,14 +101,11 @@ def proven(known: dict[str, Fingerprint]) -> Flow:
         healer = Healer(page, healed.append)
 
         async def step(action: str, target: str, value: str | None = None) -> None:
-            async def act(selector: Selector, inspect: Inspect, gate_s: float) -> Performed:
-                return await perform(
-                    page, action, selector=selector, value=value, timeout_s=gate_s, inspect=inspect
-                )
-
-            meant = Meant(name=f"order.{target}", selector=css(target), known=known[target], action=action)
-            done = await healer.act(meant, act)
-            assert done.recognised
+            meant = IntendedElement(
+                name=f"order.{target}", selector=css(target), known=known[target], action=action
+            )
+            done = await healer.act(meant, ActionRequest(action, value=value))
+            assert done.checked.recognised
 
         await page.goto(URL)
         for field, text in FILLED.items():
@@ -115,7 +113,7 @@ def proven(known: dict[str, Fingerprint]) -> Flow:
         await step("select_option", "#country", "de")
         await step("check", "#terms")
         await step("check", "#card")
-        armed = await arm(page, DONE, css)
+        armed = await arm_trigger(page, DONE, css)
         await step("click", "#send")
         assert (await armed.wait()).fired
         assert not healed
@@ -155,7 +153,7 @@ async def _sampled_gate(page: Page, selector: str) -> None:
 async def _page(browser: Browser, *, with_library: bool) -> AsyncIterator[Page]:
     context = await browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
     if with_library:
-        await library.install(context)
+        await in_page_library.install(context)
     page = await context.new_page()
     yield page
     await context.close()

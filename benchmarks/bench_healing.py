@@ -10,12 +10,13 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import launch
-from agent.healing.healer import Healer, Meant
-from agent.healing.matching import Outcome, find_again
-from agent.locating.fingerprints import Fingerprints
-from agent.locating.looking import look_around
-from agent.page import library
-from agent.page.acting import Performed, perform
+from agent.healing.fingerprint_search import SearchOutcome, find_fingerprint
+from agent.healing.healer import Healer, IntendedElement
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_scan import scan_page
+from agent.page import in_page_library
+from agent.page.action_requests import ActionRequest
+from agent.page.page_actions import perform_action
 from benchmarks.bench_locating import page_of
 from benchmarks.timing import median_ms_async, row
 from kb_schema.selectors import css
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from playwright.async_api import Page
-
-    from agent.page.acting import Inspect
-    from kb_schema.selectors import Selector
 
 pytestmark = pytest.mark.bench
 
@@ -40,7 +38,7 @@ async def page() -> AsyncIterator[Page]:
     async with async_playwright() as playwright:
         browser = await launch(playwright)
         context = await browser.new_context(viewport={"width": 1280, "height": 720})
-        await library.install(context)
+        await in_page_library.install(context)
         yield await context.new_page()
         await browser.close()
 
@@ -51,18 +49,17 @@ async def test_the_identity_check_against_the_gated_action_alone(page: Page, ele
     await page.evaluate("document.addEventListener('submit', (event) => event.preventDefault())")
     healer = Healer(page, lambda _: None)
 
-    async def act(selector: Selector, inspect: Inspect | None, gate_s: float) -> Performed:
-        return await perform(page, "click", selector=selector, timeout_s=gate_s, inspect=inspect)
+    click = ActionRequest("click")
 
     async def plain() -> None:
-        await act(TARGET, None, 5.0)
+        await perform_action(page, "click", selector=TARGET)
 
-    first = await healer.act(Meant("it", TARGET), act)
-    assert first.sighting is not None
-    meant = Meant("it", TARGET, first.sighting.fingerprint)
+    first = await healer.act(IntendedElement("it", TARGET), click)
+    assert first.checked.fingerprint is not None
+    meant = IntendedElement("it", TARGET, first.checked.fingerprint)
 
     async def proven() -> None:
-        await healer.act(meant, act)
+        await healer.act(meant, click)
 
     proving, alone = [], []
     for _ in range(ROUNDS):  # in turns: a busy machine is busy for both
@@ -79,17 +76,17 @@ async def test_the_identity_check_against_the_gated_action_alone(page: Page, ele
 @pytest.mark.parametrize("elements", SIZES)
 async def test_finding_an_element_again_among_all_against_one_look(page: Page, elements: int) -> None:
     await page.set_content(page_of(elements))
-    before = await look_around(page)
-    known = Fingerprints(before).of(next(each.at for each in before.elements if each.id == "b3"))
+    before = await scan_page(page)
+    known = PageFingerprints(before).of(next(each.at for each in before.elements if each.id == "b3"))
     await page.evaluate("document.querySelectorAll('[id]').forEach((el) => { el.id = `n-${el.id}`; })")
-    index = await look_around(page)
+    index = await scan_page(page)
 
     async def again() -> None:
-        match = find_again(known, list(Fingerprints(index).all()))
-        assert match.outcome in (Outcome.FOUND, Outcome.AMBIGUOUS)
+        match = find_fingerprint(known, list(PageFingerprints(index).all()))
+        assert match.outcome in (SearchOutcome.FOUND, SearchOutcome.AMBIGUOUS)
 
     async def look() -> None:
-        await look_around(page)
+        await scan_page(page)
 
     rounds = 3 if elements > 1_000 else ROUNDS
     row(

@@ -24,16 +24,16 @@ from typing import Any
 import pytest
 
 from benchmarks.timing import median_ms
-from kb_schema import KnowledgeBase, parse_document, urls
-from kb_schema.pages.stored import StoredPage, answer_probes
+from kb_schema import KnowledgeBase, parse_document, url_patterns
+from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.probes import ElementProbe, Probe, TextProbe, probe_key
 from kb_schema.screens import Screen
 from kb_schema.selectors import Selector
-from kb_schema.snapshots import PageSnapshot
 from kb_schema.websites import Website
-from mcp_server.anchors import Medium
-from mcp_server.compiled import View, compile_view
-from mcp_server.identify import by_scan, identify
+from mcp_server.identification.screen_identification import all_candidates, identify
+from mcp_server.knowledge.compiled_view import KnowledgeView, compile_view
+from mcp_server.screen_index.index_keys import SnapshotFormat
+from web_pages.stored_pages import StoredPage, answer_probes
 
 pytestmark = pytest.mark.bench
 
@@ -153,7 +153,7 @@ class Row:
 class Scan:
     """A linear scan over compiled signatures."""
 
-    view: View
+    view: KnowledgeView
     checks: list[Check] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
 
@@ -184,7 +184,7 @@ class Scan:
     def _check(self, condition: object, scope: object) -> Check:
         pattern = getattr(condition, "pattern", None)
         if pattern is not None:
-            return ("url", urls.compile_pattern(pattern))
+            return ("url", url_patterns.compile_pattern(pattern))
         [probe] = condition.probes(scope)  # type: ignore[attr-defined]
         return ("page", probe_key(probe))
 
@@ -273,7 +273,7 @@ def measured(size: int) -> Line:
     before, begin = memory_mb(), time.perf_counter()
     view = compile_view(documents, "1")
     compiled = time.perf_counter()
-    for medium in (Medium.MARKUP, Medium.OUTLINE):
+    for medium in (SnapshotFormat.MARKUP, SnapshotFormat.OUTLINE):
         view.screens.filed(medium)
     filed, after = time.perf_counter(), memory_mb()
     scan = Scan(view)
@@ -284,7 +284,9 @@ def measured(size: int) -> Line:
         assert scan.best(one) == (answer.screen_id, answer.confidence)
     for n in [*pages][:WHOLE_ANSWERS]:
         for one in (pages[n], StoredPage(told(n))):
-            assert identify(view, one, answer_probes) == identify(view, one, answer_probes, narrowing=by_scan)
+            assert identify(view, one, answer_probes) == identify(
+                view, one, answer_probes, narrowing=all_candidates
+            )
     return Line(
         size=size,
         look_up=mean_ms(lambda one: identify(view, one, answer_probes), pages.values(), ROUNDS),
@@ -293,7 +295,7 @@ def measured(size: int) -> Line:
         whole_scan=mean_ms(lambda n: scan.best(StoredPage(page(n))), pages, 3),
         text=mean_ms(lambda n: identify(view, told(n), answer_probes), pages, 7),
         without_index=mean_ms(
-            lambda one: identify(view, one, answer_probes, narrowing=by_scan), [*pages.values()][:2], 1
+            lambda one: identify(view, one, answer_probes, narrowing=all_candidates), [*pages.values()][:2], 1
         ),
         compile_s=compiled - begin,
         file_s=filed - compiled,

@@ -25,13 +25,14 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from kb_schema import KnowledgeBase  # noqa: E402
-from kb_schema.pages.sketch import sketch  # noqa: E402
-from kb_schema.pages.stored import StoredPage  # noqa: E402
-from kb_schema.snapshots import PageSnapshot  # noqa: E402
-from loaders.signatures.atlas import learn_all, screens_of  # noqa: E402
-from loaders.signatures.seen import ObservedPage  # noqa: E402
-from periplus.learning.drawing import drawn, mistaken  # noqa: E402
-from periplus.learning.sorted_pages import SortedPage, read_sorted  # noqa: E402
+from kb_schema.page_snapshots import PageSnapshot  # noqa: E402
+from loaders.screen_learner.observed_pages import ObservedPage  # noqa: E402
+from loaders.screen_learner.page_clusters import cluster_pages  # noqa: E402
+from loaders.screen_learner.signature_learner import learn_signatures  # noqa: E402
+from periplus.learned_screens.learned_knowledge import build_knowledge_base, find_misidentified_pages  # noqa: E402
+from periplus.learned_screens.sorted_pages import SortedPage, read_sorted_pages  # noqa: E402
+from web_pages.page_profiles import build_page_profile  # noqa: E402
+from web_pages.stored_pages import StoredPage  # noqa: E402
 
 LABELS = "labels.json"
 SHOWN = (None, 3, 1)
@@ -72,13 +73,13 @@ def split(
 
 def learned(pages: Sequence[SortedPage]) -> KnowledgeBase:
     """The knowledge that comes of these pages."""
-    found = learn_all([page.observed for page in pages])
-    return drawn(found.learned, "bench", pages[0].base)[0]
+    found = learn_signatures([page.observed for page in pages])
+    return build_knowledge_base(found.learned, "bench", pages[0].base)[0]
 
 
 def right(knowledge: KnowledgeBase, pages: Sequence[SortedPage]) -> str:
     """How many pages are told as they should be."""
-    return f"{len(pages) - len(mistaken(knowledge, pages, ()))} of {len(pages)}"
+    return f"{len(pages) - len(find_misidentified_pages(knowledge, pages, ()))} of {len(pages)}"
 
 
 def unlabelled(pages: Sequence[SortedPage]) -> str:
@@ -91,18 +92,19 @@ def unlabelled(pages: Sequence[SortedPage]) -> str:
             for page in pages
             if page.screen == screen
         ]
-        wrong += len(mistaken(knowledge, nobody, ()))
+        wrong += len(find_misidentified_pages(knowledge, nobody, ()))
     return f"{wrong} of {len(pages)}"
 
 
 def measure(folder: Path) -> None:
     """All sites of a folder."""
     sites = {
-        each.parent.name: read_sorted(each.parent, each, None) for each in sorted(folder.glob(f"*/{LABELS}"))
+        each.parent.name: read_sorted_pages(each.parent, each, None)
+        for each in sorted(folder.glob(f"*/{LABELS}"))
     }
     for name, pages in sites.items():
         bare = [replace(page.observed, screen=None, run="") for page in pages]
-        groups = screens_of(bare)
+        groups = cluster_pages(bare)
         f1, precision, recall = pairwise(groups, pages)
         due = len({page.screen for page in pages})
         print(f"{name}: {len(pages)} pages, {due} screens")
@@ -139,18 +141,18 @@ def large(pages: int, screens: int) -> list[ObservedPage]:
         )
         path = f"/{word}/p/{number}"
         page = StoredPage(PageSnapshot(url=f"https://large.example{path}", title="Large", html=html))
-        found.append(ObservedPage(sketch(page), path, f"run{number}", f"screen_{word}"))
+        found.append(ObservedPage(build_page_profile(page), path, f"run{number}", f"screen_{word}"))
     return found
 
 
 def speed(pages: int = 2_000, screens: int = 60) -> None:
-    """Grouping and learning of a large site, sketches made already."""
+    """Grouping and learning of a large site, profiles made already."""
     site = large(pages, screens)
     began = time.perf_counter()
-    groups = screens_of([replace(page, screen=None) for page in site])
+    groups = cluster_pages([replace(page, screen=None) for page in site])
     grouping = time.perf_counter() - began
     began = time.perf_counter()
-    found = learn_all(site)
+    found = learn_signatures(site)
     print(
         f"{pages} pages of {screens} screens: {len(groups)} groups in {grouping:.1f} s, "
         f"{len(found.learned)} signatures in {time.perf_counter() - began:.1f} s"

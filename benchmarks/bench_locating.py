@@ -13,11 +13,11 @@ import pytest
 from playwright.async_api import Locator, Page, async_playwright
 
 from agent.browser.launch import launch
-from agent.locating.discovering import Discovered, discover_all
-from agent.locating.looking import look_around
-from agent.locating.roles import ROLE_HINTS
-from agent.locating.wanted import Wanted
-from agent.page import library
+from agent.locators.element_descriptions import ElementDescription
+from agent.locators.page_scan import scan_page
+from agent.locators.role_hints import ROLE_HINTS
+from agent.locators.target_discovery import DiscoveredElement, discover_elements
+from agent.page import in_page_library
 
 pytestmark = pytest.mark.bench
 
@@ -44,19 +44,19 @@ async def showing(elements: int) -> AsyncIterator[Page]:
     async with async_playwright() as playwright:
         browser = await launch(playwright)
         context = await browser.new_context(viewport={"width": 1280, "height": 720})
-        await library.install(context)
+        await in_page_library.install(context)
         page = await context.new_page()
         await page.set_content(page_of(elements))
         yield page
         await browser.close()
 
 
-def targets(elements: int, count: int) -> list[Wanted]:
+def targets(elements: int, count: int) -> list[ElementDescription]:
     """Fields, buttons and links spread over the page; what is clicked is found by no label."""
     last = elements // 6 - 1
     places = [last * (n + 1) // count for n in range(count)]
     kinds = [("Go to {}", "click"), ("Field number {}", "fill"), ("Press {}", "click"), ("Hint {}", "fill")]
-    return [Wanted(kinds[n % 4][0].format(at), kinds[n % 4][1]) for n, at in enumerate(places)]
+    return [ElementDescription(kinds[n % 4][0].format(at), kinds[n % 4][1]) for n, at in enumerate(places)]
 
 
 # -- the same, by sequential calls, as PACTS 5 writes it down ------------------------------------------
@@ -117,7 +117,7 @@ async def by_css(page: Page, words: str) -> bool:
     return any([await page.locator(f"css={css}").count() == 1 for css in tries])
 
 
-async def by_calls(page: Page, wanted: Wanted, *, all_rungs: bool) -> bool:
+async def by_calls(page: Page, wanted: ElementDescription, *, all_rungs: bool) -> bool:
     """PACTS's ladder as its document writes it, by sequential calls.
 
     With `all_rungs` every strategy is asked, as ours does to tell what is ambiguous; else the first
@@ -153,14 +153,14 @@ async def compare(elements: int, count: int) -> float:
     async with showing(elements) as page:
         wanted = targets(elements, count)
         for _ in range(WARMING):
-            found = await discover_all(page, wanted)
-        assert all(isinstance(each, Discovered) for each in found), found
+            found = await discover_elements(page, wanted)
+        assert all(isinstance(each, DiscoveredElement) for each in found), found
 
         async def calls(*, all_rungs: bool) -> None:
             for each in wanted:
                 await by_calls(page, each, all_rungs=all_rungs)
 
-        ours = await median_ms(lambda: discover_all(page, wanted))
+        ours = await median_ms(lambda: discover_elements(page, wanted))
         theirs = await median_ms(lambda: calls(all_rungs=True), 3)
         first = await median_ms(lambda: calls(all_rungs=False), 3)
         print(
@@ -183,14 +183,14 @@ def test_one_look() -> None:
         for elements in (50, 500, 5_000):
             async with showing(elements) as page:
                 for _ in range(WARMING):
-                    await look_around(page)
-                whole = await median_ms(lambda page=page: look_around(page))  # type: ignore[misc]
+                    await scan_page(page)
+                whole = await median_ms(lambda page=page: scan_page(page))  # type: ignore[misc]
                 inside = await median_ms(
                     lambda page=page: page.evaluate(  # type: ignore[misc]
                         "window[Symbol.for('periplus.page.1')].index('{\"everything\": false}').length"
                     )
                 )
-                kept = len((await look_around(page)).elements)
+                kept = len((await scan_page(page)).elements)
                 print(
                     f"\none look at {elements}: {whole:.1f} ms, {inside:.1f} of it in the page, {kept} kept"
                 )

@@ -27,10 +27,10 @@ sys.path.insert(0, str(ROOT))  # the servers of stdio and HTTP are processes tha
 
 from benchmarks import tokens  # noqa: E402
 from benchmarks.shop import page, synthetic  # noqa: E402
-from mcp_server.security.door import Door, http_app  # noqa: E402
-from mcp_server.security.rates import Rate  # noqa: E402
+from mcp_server.knowledge.knowledge_sources import MemorySource  # noqa: E402
+from mcp_server.security.http_app import HttpAccessPolicy, create_http_app  # noqa: E402
+from mcp_server.security.rate_limits import RateLimit  # noqa: E402
 from mcp_server.server import create_server  # noqa: E402
-from mcp_server.source import MemorySource  # noqa: E402
 
 pytestmark = pytest.mark.bench
 
@@ -172,7 +172,7 @@ async def _serve(server: MCPServer[Any]) -> None:
     listener.listen()
     # Ours goes through its door, as users have it; only the rate is opened, a benchmark is no guest.
     if server.name == "periplus":
-        app = http_app(server, Door(rate=Rate(per_second=1e6, burst=10**6)))
+        app = create_http_app(server, HttpAccessPolicy(rate=RateLimit(per_second=1e6, burst=10**6)))
     else:
         app = server.streamable_http_app(stateless_http=True)
     print(listener.getsockname()[1], flush=True)

@@ -23,9 +23,9 @@ import pymongo
 
 from benchmarks.timing import median_ms_async
 from kb_store import Stores, load_knowledge, open_stores
-from kb_store.changes import POLL_SECONDS, changes
-from kb_store.load import LoadProgress
-from tests.kb_store.samples import knowledge_of
+from kb_store.generation_watch import POLL_SECONDS, watch_changes
+from kb_store.knowledge_loader import LoadProgress
+from tests.kb_store.sample_knowledge import knowledge_of
 from tests.support.mongod import Mongod, with_database
 
 PATIENCE = 60.0
@@ -47,7 +47,7 @@ async def noticed_ms(loading: Stores, following: Stores, rounds: int) -> list[fl
         return time.perf_counter()
 
     await load_knowledge(loading.documents, loading.graph, knowledge_of())
-    async with aclosing(changes(following.documents)) as told:  # type: ignore[type-var]
+    async with aclosing(watch_changes(following.documents)) as told:  # type: ignore[type-var]
         await tells()
         for number in range(rounds):
             telling = asyncio.create_task(tells())

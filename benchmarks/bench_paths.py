@@ -13,14 +13,19 @@ import pytest
 
 from benchmarks.timing import compared, median_ms
 from kb_schema import KnowledgeBase, parse_document
-from kb_schema.learned import TransitionStats
+from kb_schema.observed_outcomes import TransitionStats
 from kb_schema.websites import Website
-from mcp_server import rendering
-from mcp_server.compiled import Learned, View, compile_view, with_learned
-from mcp_server.network import Network
-from mcp_server.paths import Avoid, best_ways, find_paths
-from mcp_server.tables import MOST_SCREENS, Tables, towards
-from mcp_server.terrain import OpenWays, Shut
+from mcp_server.descriptions import answer_text
+from mcp_server.knowledge.compiled_view import (
+    KnowledgeView,
+    LearnedStatistics,
+    apply_statistics,
+    compile_view,
+)
+from mcp_server.paths.open_transitions import OpenTransitions, ResolvedExclusions
+from mcp_server.paths.path_search import PathExclusions, find_best_path, find_paths
+from mcp_server.transition_graph.next_hop_tables import MOST_SCREENS, NextHopTables, compute_row
+from mcp_server.transition_graph.transition_network import TransitionNetwork
 
 pytestmark = pytest.mark.bench
 
@@ -30,7 +35,7 @@ PAIRS = 40
 
 
 @cache
-def view_of(screens: int) -> View:
+def view_of(screens: int) -> KnowledgeView:
     """A site whose every screen leads to the next one and to some others; one edge in twenty has a condition."""
     chance = random.Random(7)  # noqa: S311 - a benchmark repeats itself
     documents: list[dict[str, Any]] = [
@@ -80,7 +85,10 @@ def each(screens: int, ask: Callable[[str, str], object]) -> Callable[[], list[o
 @pytest.mark.parametrize("screens", SIZES)
 def test_one_path(screens: int) -> None:
     view, graph = view_of(screens), networkx_of(screens)
-    numbers, terrain = view.network.numbers, OpenWays(view.network, "balanced", Shut(), {})
+    numbers, terrain = (
+        view.network.numbers,
+        OpenTransitions(view.network, "balanced", ResolvedExclusions(), {}),
+    )
 
     def theirs(a: str, b: str) -> list[str]:
         return nx.bidirectional_dijkstra(graph, a, b)[1]
@@ -91,17 +99,17 @@ def test_one_path(screens: int) -> None:
     what, name = f"{screens} screens, {SIZES[screens]} transitions", "networkx, bidirectional Dijkstra"
 
     def ways(a: str, b: str) -> object:
-        return best_ways(terrain, numbers[a], numbers[b])
+        return find_best_path(terrain, numbers[a], numbers[b])
 
     def answer(a: str, b: str) -> object:
         return find_paths(view, a, b)
 
     def written(a: str, b: str) -> object:
         found = find_paths(view, a, b)
-        return found.to_json(), rendering.paths(found)
+        return found.to_json(), answer_text.render_paths(found)
 
     def forget() -> None:
-        view.network.tables = Tables()
+        view.network.tables = NextHopTables()
 
     print()
     them = each(screens, theirs)
@@ -119,8 +127,8 @@ def test_one_path(screens: int) -> None:
 def test_making_tables(screens: int) -> None:
     network = view_of(screens).network
     arcs = network.arcs("balanced")
-    one = median_ms(lambda: towards(7, arcs.into), 20)
-    tables = Tables()
+    one = median_ms(lambda: compute_row(7, arcs.into), 20)
+    tables = NextHopTables()
     for target in (*range(screens), *range(screens)):
         tables.row("balanced", target, arcs.into)
     print()
@@ -164,7 +172,9 @@ def test_what_closes_the_best_path_is_gone_around(screens: int) -> None:
     if bare:
         compared(
             f"{screens} screens: avoiding a screen of the best path",
-            lambda: [find_paths(view, a, b, avoid=Avoid(screens=(out,))) for (a, b), out in midst.items()],
+            lambda: [
+                find_paths(view, a, b, avoid=PathExclusions(screens=(out,))) for (a, b), out in midst.items()
+            ],
             "networkx, the screen taken out",
             lambda: [nx.bidirectional_dijkstra(bare[out], a, b) for (a, b), out in midst.items()],
             each=len(midst),
@@ -175,7 +185,7 @@ def test_what_closes_the_best_path_is_gone_around(screens: int) -> None:
         graph.remove_nodes_from(avoided)
         compared(
             f"{screens} screens: avoiding {len(avoided)} screens of best paths",
-            lambda: [find_paths(view, a, b, avoid=Avoid(screens=avoided)) for a, b in midst],
+            lambda: [find_paths(view, a, b, avoid=PathExclusions(screens=avoided)) for a, b in midst],
             "networkx, the screens taken out",
             lambda: [nx.bidirectional_dijkstra(graph, a, b) for a, b in midst],
             each=len(midst),
@@ -196,12 +206,12 @@ def test_weights_that_change(screens: int) -> None:
     for _ in range(3):
         each(screens, lambda a, b: find_paths(view, a, b))()
     stats = TransitionStats(transition_id="t5", succeeded=2, failed=3, seen=5, timed=0)
-    learned = Learned(transitions={"t5": stats})
-    after = with_learned(view, learned)
+    learned = LearnedStatistics(transitions={"t5": stats})
+    after = apply_statistics(view, learned)
     print()
     compared(
-        f"{screens} screens: an outcome changes the weights", lambda: with_learned(view, learned),
-        "the network made anew", lambda: Network.of(view.ways).arcs("balanced"), rounds=5,
+        f"{screens} screens: an outcome changes the weights", lambda: apply_statistics(view, learned),
+        "the network made anew", lambda: TransitionNetwork.of(view.ways).arcs("balanced"), rounds=5,
     )  # fmt: skip
     if screens <= MOST_SCREENS:
         print(f"  tables: {after.network.tables.bytes} of {view.network.tables.bytes} bytes stay")

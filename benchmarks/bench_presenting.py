@@ -1,4 +1,4 @@
-"""How closely words and work go together on the seed site, and how soon a visitor is given the floor.
+"""How closely speech and actions match on the seed site, and how soon the presenter stops for a visitor.
 
 `make bench`, or `python benchmarks/bench_presenting.py [--rounds 3] [--film]`. Two measurements, both in
 this process with the real browser: the time between a word's mark (`[[at:save]]`) and what the page then
@@ -22,15 +22,19 @@ from pathlib import Path
 import pytest
 
 from agent.events import Event, StepEnded, StepStarted
-from agent.media.picture import Picture
+from agent.media.screencast import Screencast
 from agent.media.voice import Speech
-from agent.presenting.floor import SpeechStopped
-from agent.presenting.narrator import Narrator, Spoken, word_starts
-from kb_schema.marks import read_marks
-from kb_schema.presentation import PresentationFlow
-from periplus.presenting.show import Show, ShowSettings, open_show
-from periplus.presenting.venue import Venue, VenueSettings, open_venue
-from periplus.seeds import find_seed
+from agent.presentation.narration.narrator import Narrator, SpokenUtterance, word_starts
+from agent.presentation.turn_manager import SpeechStopped
+from kb_schema.narration_marks import read_marks
+from kb_schema.presentation_flows import PresentationFlow
+from periplus.demos.demo_environment import DemoEnvironment, DemoEnvironmentSettings, open_demo_environment
+from periplus.demos.live_presentation import (
+    LivePresentation,
+    LivePresentationSettings,
+    open_live_presentation,
+)
+from periplus.seed_sites.seed_manifests import find_seed
 
 SEED = "spadeworks"
 SEEN = """(() => {
@@ -103,12 +107,14 @@ async def measure(rounds: int, *, film: bool) -> None:
     offsets: dict[str, list[float]] = {}
     stops: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        async with open_venue(find_seed(SEED), VenueSettings(Path(folder), headed=False)) as venue:
+        async with open_demo_environment(
+            find_seed(SEED), DemoEnvironmentSettings(Path(folder), headed=False)
+        ) as environment:
             for number in range(rounds):
-                for step, seconds in (await _marked(venue, number, film=film)).items():
+                for step, seconds in (await _marked(environment, number, film=film)).items():
                     offsets.setdefault(step, []).append(seconds)
             for number in range(rounds):
-                stops += await _interrupted(venue, rounds + number, film=film)
+                stops += await _interrupted(environment, rounds + number, film=film)
     print(f"\n{rounds} rounds{', while the page is filmed' if film else ''}")
     for step, seconds in offsets.items():
         print(f"  {step:<18} {' '.join(f'{1000 * each:+5.0f}' for each in seconds)} ms after its word")
@@ -130,7 +136,7 @@ def _row(what: str, seconds: Sequence[float], goal: str) -> None:
     )
 
 
-async def _marked(venue: Venue, number: int, *, film: bool) -> dict[str, float]:
+async def _marked(environment: DemoEnvironment, number: int, *, film: bool) -> dict[str, float]:
     """Seconds between each mark and what the page saw then."""
     due: dict[str, float] = {}
     seen: list[tuple[str, float]] = []
@@ -141,7 +147,7 @@ async def _marked(venue: Venue, number: int, *, film: bool) -> dict[str, float]:
             spans.setdefault(event.step_id, []).append(time.time())
 
     async with AsyncExitStack() as stack:
-        show = await _opened(stack, venue, number, film=film)
+        show = await _opened(stack, environment, number, film=film)
         show.session.bus.listen(note)
         await show.session.page.context.expose_function("notePageEvent", lambda *it: seen.append(it))
         await show.session.page.context.add_init_script(SEEN)
@@ -167,7 +173,7 @@ def _note_marks(narrator: Narrator, due: dict[str, float]) -> None:
     """Have it noted when each mark's word is heard."""
     say = narrator.say
 
-    async def noting(text: str, *, resumed: bool = False) -> Spoken | None:
+    async def noting(text: str, *, resumed: bool = False) -> SpokenUtterance | None:
         spoken = await say(text, resumed=resumed)
         if spoken is not None:
             marked, began = read_marks(text), time.time() - (narrator.now - spoken.start_s)
@@ -178,11 +184,11 @@ def _note_marks(narrator: Narrator, due: dict[str, float]) -> None:
     narrator.say = noting  # type: ignore[method-assign]  # a spy
 
 
-async def _interrupted(venue: Venue, number: int, *, film: bool) -> list[float]:
+async def _interrupted(environment: DemoEnvironment, number: int, *, film: bool) -> list[float]:
     """Seconds from each interruption until the speaker had been told to stop."""
     randomly, waits = random.Random(number), list[float]()  # noqa: S311 - a visitor's whims, the same each time
     async with AsyncExitStack() as stack:
-        show = await _opened(stack, venue, number, film=film)
+        show = await _opened(stack, environment, number, film=film)
         heard = Heard()
         show.narrator.add(heard)
         silent = asyncio.Event()
@@ -197,7 +203,7 @@ async def _interrupted(venue: Venue, number: int, *, film: bool) -> list[float]:
                     continue
                 began = time.time()
                 silent.clear()
-                show.floor.barge_in()
+                show.turns.barge_in()
                 await silent.wait()
                 waits.append(max(heard.stopped[-1], time.time()) - began)
 
@@ -209,8 +215,10 @@ async def _interrupted(venue: Venue, number: int, *, film: bool) -> list[float]:
     return waits
 
 
-async def _opened(stack: AsyncExitStack, venue: Venue, number: int, *, film: bool) -> Show:
-    show = await stack.enter_async_context(open_show(venue, ShowSettings()))
+async def _opened(
+    stack: AsyncExitStack, environment: DemoEnvironment, number: int, *, film: bool
+) -> LivePresentation:
+    show = await stack.enter_async_context(open_live_presentation(environment, LivePresentationSettings()))
     text = PresentationFlow.model_validate(FLOW).model_dump_json().replace("Bench %s", f"Bench {number}")
     flow = PresentationFlow.model_validate_json(text)
 
@@ -219,13 +227,13 @@ async def _opened(stack: AsyncExitStack, venue: Venue, number: int, *, film: boo
 
     show.session.knowledge.flow = marked  # type: ignore[method-assign]  # the bench's own
     if film:
-        picture = Picture()
+        picture = Screencast()
         await picture.start(show.session.page, (1280, 720), 25)
         stack.push_async_callback(picture.stop)
     return show
 
 
-async def _played(show: Show) -> None:
+async def _played(show: LivePresentation) -> None:
     told = await show.play()
     if not told.succeeded:
         raise SystemExit(f"the flow failed: {[s.reason for s in told.segments if s.reason]}")

@@ -24,19 +24,19 @@ import pytest
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import launch
-from agent.engine import steps as engine_steps
-from agent.engine.engine import Engine
 from agent.events import Replanned
+from agent.execution import step_runner as engine_steps
+from agent.execution.results.run_metrics import MEANINGFUL, collect_values, compute_means, compute_run_metrics
+from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
-from agent.resilience.metrics import MEANINGFUL, means, metrics_of, values_in
 from kb_schema import parse_document
-from kb_schema.resilience import MAX_TOTAL_REPLANS, ResiliencePolicy
-from kb_schema.runs import RunResult, RunStatus
+from kb_schema.resilience_policy import MAX_TOTAL_REPLANS, ResiliencePolicy
+from kb_schema.run_records import RunResult, RunStatus
 from kb_store import load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.seeds import find_seed
-from periplus.sites import running_site
-from periplus.voyage import fresh_context, open_session
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from periplus.session_setup import open_fresh_context, open_session
 
 if TYPE_CHECKING:
     from playwright.async_api import APIRequestContext
@@ -190,21 +190,21 @@ async def signed_in() -> AsyncIterator[tuple[Session, Controls]]:
     seed = seed.model_copy(update={"site": controlled})
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        url = await stack.enter_async_context(running_site(seed))
+        url = await stack.enter_async_context(start_seed_site(seed))
         stores = await stack.enter_async_context(open_stores(folder))
         knowledge, _ = read_knowledge_folder(seed.knowledge_folder)
         await load_knowledge(stores.documents, stores.graph, knowledge)
         playwright = await stack.enter_async_context(async_playwright())
         browser = await launch(playwright)
         stack.push_async_callback(browser.close)
-        context = await stack.enter_async_context(fresh_context(browser))
+        context = await stack.enter_async_context(open_fresh_context(browser))
         session = await stack.enter_async_context(
             open_session(
                 stores, context, knowledge.website.website_id, base_url=url, values=seed.context,
                 healing=HealPolicy(max_rounds=0, gate_s=PATIENCE_S),
             )
         )  # fmt: skip
-        await Engine(session).run_task("login")
+        await TaskRunner(session).run_task("login")
         yield session, Controls(url, context.request)
 
 
@@ -224,11 +224,11 @@ async def run(session: Session, site: Controls, workflow: Workflow) -> Ran:
         name = document.local_id
     replans: list[int] = []
     session.resilience = workflow.policy
-    engine = Engine(session)
+    engine = TaskRunner(session)
 
     def hear(event: object) -> None:
         if isinstance(event, Replanned):
-            replans.append(sum(len(each) for each in engine.keeper.state.ledger.data.values()))
+            replans.append(sum(len(each) for each in engine.checkpoints.state.ledger.data.values()))
 
     session.bus.listen(hear)
     result = await engine.run_task(name)
@@ -239,7 +239,7 @@ def criteria(runs: Sequence[Ran]) -> list[tuple[str, str, bool]]:
     """WR's five, as they came out: what, how it came out, whether it is met."""
     most = max(each.replanned for each in runs)
     replanned = [each for each in runs if each.replanned]
-    kept = sum(values_in(each.result.best_effort_data) >= each.read for each in replanned)
+    kept = sum(collect_values(each.result.best_effort_data) >= each.read for each in replanned)
     close = [each.result for each in runs if each.workflow.close]
     partial = sum(each.status is RunStatus.PARTIAL for each in close)
     failed = [tried for each in runs for tried in each.result.tried if tried.outcome == "failed"]
@@ -285,7 +285,7 @@ def told(runs: Sequence[Ran]) -> str:
     ]
     lines.append("")
     lines += [f"{'met ' if met else 'MISSED'}  {what}: {how}" for what, how, met in criteria(runs)]
-    usual = means(metrics_of(each.result) for each in runs)
+    usual = compute_means(compute_run_metrics(each.result) for each in runs)
     lines.append("")
     lines += [
         f"{name:<28} {value:10.2f}" for name, value in usual.items() if not name.startswith("replans_of")

@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 from agent.media.voice import EspeakVoice
-from agent.presenting.floor import SpeechStopped
-from periplus.presenting.venue import Venue, VenueSettings, open_venue
-from periplus.seeds import find_seed
+from agent.presentation.turn_manager import SpeechStopped
+from periplus.demos.demo_environment import DemoEnvironment, DemoEnvironmentSettings, open_demo_environment
+from periplus.seed_sites.seed_manifests import find_seed
 from tests.support.livekit_server import LiveKitServer, livekit_running
 from tests.support.room_house import House, open_house
 from tests.support.room_visitor import RoomVisitor, entered
@@ -139,13 +139,13 @@ def told(times: list[float]) -> str:
 
 
 async def measure(
-    server: LiveKitServer, venue: Venue, folder: Path, rounds: int, rooms: int, seconds: float
+    server: LiveKitServer, environment: DemoEnvironment, folder: Path, rounds: int, rooms: int, seconds: float
 ) -> None:
     """Print both tables."""
-    async with open_house(server, venue) as house:
+    async with open_house(server, environment) as house:
         for way, times in (await interruptions(house, rounds, folder)).items():
             print(f"silence in the room after an interruption by {way}: {told(times)}")
-    async with open_house(server, venue, max_rooms=rooms) as house:
+    async with open_house(server, environment, max_rooms=rooms) as house:
         found = await asyncio.gather(*(kept_up(house, seconds) for _ in range(rooms)), return_exceptions=True)
     print(f"{rooms} rooms at once, {seconds:g} s each:")
     for one in found:
@@ -164,10 +164,12 @@ async def run(rounds: int, rooms: int, seconds: float) -> None:
         folder = Path(scratch)
         with livekit_running(folder) as server:
             async with AsyncExitStack() as stack:
-                venue = await stack.enter_async_context(
-                    open_venue(find_seed("spadeworks"), VenueSettings(folder / "data", headed=False))
+                environment = await stack.enter_async_context(
+                    open_demo_environment(
+                        find_seed("spadeworks"), DemoEnvironmentSettings(folder / "data", headed=False)
+                    )
                 )
-                await measure(server, venue, folder, rounds, rooms, seconds)
+                await measure(server, environment, folder, rounds, rooms, seconds)
 
 
 @pytest.mark.bench

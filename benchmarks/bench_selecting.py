@@ -6,10 +6,10 @@ import pytest
 from lxml import html as lxml_html
 
 from benchmarks.timing import compared
-from kb_schema.pages.names import is_interactive
-from kb_schema.pages.selecting.choosing import PageSelectors
-from kb_schema.pages.stored import StoredPage
-from kb_schema.snapshots import PageSnapshot
+from kb_schema.page_snapshots import PageSnapshot
+from web_pages.accessible_names import is_interactive
+from web_pages.selectors.selector_generator import PageSelectors
+from web_pages.stored_pages import StoredPage
 
 pytestmark = pytest.mark.bench
 

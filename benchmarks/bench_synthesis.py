@@ -18,11 +18,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig
-from agent.synthesis.sequences import align_sequences
-from kb_schema.pages.stored import StoredPage
-from kb_schema.snapshots import PageSnapshot
-from kb_schema.traces import ExecutionTrace, TraceStep
+from agent.synthesis.alignment.sequence_alignment import align_sequences
+from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineConfig
+from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from kb_schema.page_snapshots import PageSnapshot
+from web_pages.stored_pages import StoredPage
 
 pytestmark = pytest.mark.bench
 

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.verifying.planning import requirement_of
+from agent.verification.planning import requirement_of
 from kb_schema.verification import VerdictReport
-from periplus.seeds import find_seed
-from periplus.sites import running_site
-from periplus.verifying.verifier import Verifier, VerifySettings, open_verifier
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from periplus.verification.requirement_verifier import RequirementVerifier, open_verifier
+from periplus.verification.verifier_settings import VerifierSettings
 
 pytestmark = pytest.mark.bench
 
@@ -37,7 +38,7 @@ STEPS = (
 )
 
 
-async def rounds_of(verifier: Verifier, count: int) -> list[float]:
+async def rounds_of(verifier: RequirementVerifier, count: int) -> list[float]:
     """Seconds of each; a verification that does not pass is no measurement."""
     requirement = requirement_of("five_steps", "/login", STEPS)
     times = []
@@ -63,12 +64,12 @@ async def main(rounds: int) -> float:
     password = {"SPADEWORKS_PASSWORD": str(seed.context["password"])}
     worst = 0.0
     with tempfile.TemporaryDirectory(prefix="periplus-bench-") as scratch:
-        async with running_site(seed) as url:
+        async with start_seed_site(seed) as url:
             for what, rediscover in (
                 ("five steps, found first", True),
                 ("five steps, with a known plan", False),
             ):
-                settings = VerifySettings(
+                settings = VerifierSettings(
                     out=Path(scratch) / "out", data_dir=Path(scratch) / "data", base_url=url, website_id="spadeworks",
                     secrets=password, rediscover=rediscover,
                 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
 
 SCREENS, WAYS_PER_SCREEN, TASKS, GROUPS = 10_000, 5, 2_000, 20
 WEBSITE = "large"
@@ -16,7 +16,7 @@ WEBSITE = "large"
 
 def large_site(scale: float) -> KnowledgeBase:
     """The site, checked."""
-    return assemble([Sourced(parse_document(document)) for document in documents(scale)])[0]
+    return assemble([SourcedDocument(parse_document(document)) for document in documents(scale)])[0]
 
 
 def sizes(scale: float) -> str:

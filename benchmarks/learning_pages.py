@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from agent.browser.launch import launch  # noqa: E402
-from agent.page.snapshot import take_snapshot  # noqa: E402
-from kb_schema.pages.folder import write_snapshot  # noqa: E402
+from agent.page.snapshot_capture import take_snapshot  # noqa: E402
+from kb_schema.snapshot_folder import write_snapshot  # noqa: E402
 from tests.support.foreign_sites import (  # noqa: E402
     django_site,
     sign_in_to_admin,

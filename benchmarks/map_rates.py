@@ -24,14 +24,14 @@ from playwright.async_api import Browser
 from rich.console import Console
 from rich.table import Table
 
-from kb_schema.mapping import MapLimits
+from kb_schema.explorations import MapLimits
 from loaders import read_knowledge_folder
-from loaders.cartography.looks import Seen
-from periplus.mapping.composing import Plan, mapped
-from periplus.mapping.places import MapFolder
-from periplus.mapping.signing_in import by_form
-from periplus.mapping.view import MapView
-from periplus.voyage import started_browser
+from loaders.exploration_import.explored_pages import ExploredSite
+from periplus.exploration.map_folder import MapFolder
+from periplus.exploration.map_run import MapRunPlan, map_website
+from periplus.exploration.map_view import MapView
+from periplus.exploration.sign_in_methods import sign_in_with_form
+from periplus.session_setup import start_browser
 from tests.support.foreign_sites import ADMIN_PASSWORD, ADMIN_USER, django_site, spadeworks_site
 from tests.support.live_spadeworks import ACCOUNT, SEED
 from tests.support.mapping_rates import NOT_BY_LOOKING, DjangoTruth, Rates, identified, pairwise
@@ -79,7 +79,7 @@ async def django(browser: Browser, folder: Path, seconds: float) -> Result:
 
 @dataclass(frozen=True)
 class _Map:
-    seen: Seen
+    seen: ExploredSite
     labels: Mapping[str, str]
     own: Mapping[str, str]
     seconds: float
@@ -107,10 +107,10 @@ async def _mapped(
 ) -> _Map:
     began = time.monotonic()
     folder = MapFolder(path)
-    plan = Plan("site", url, folder, MapLimits(per_second=100.0, seconds=seconds), allowed=allowed)
+    plan = MapRunPlan("site", url, folder, MapLimits(per_second=100.0, seconds=seconds), allowed=allowed)
     view = MapView(Console(file=io.StringIO()), "a map")
-    chart, _ = await mapped(browser, plan, lambda each: by_form(each, url, account), view)
-    seen = Seen(folder.exploration, folder.signed_out)
+    chart, _ = await map_website(browser, plan, lambda each: sign_in_with_form(each, url, account), view)
+    seen = ExploredSite(folder.exploration, folder.signed_out)
     labels = {page: screen for screen, pages in chart.screens.items() for page in pages}
     own = identified(chart.knowledge, {p: seen.snapshot(p) for p in labels}, seen.exploration.base_url)
     return _Map(seen, labels, own, time.monotonic() - began)
@@ -121,7 +121,7 @@ SITES = {"seed": seed_site, "django": django}
 
 async def _run(only: Iterable[str], seconds: float) -> list[Result]:
     with tempfile.TemporaryDirectory(prefix="periplus-map-") as folder:
-        async with started_browser(headed=False) as browser:
+        async with start_browser(headed=False) as browser:
             return [await SITES[name](browser, Path(folder) / name, seconds) for name in only]
 
 

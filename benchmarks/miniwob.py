@@ -44,28 +44,32 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from agent.context import Context
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
 from agent.errors import AgentError
-from agent.events import Bus
-from agent.knowledge import Knowledge
-from agent.page import library
+from agent.events import EventBus
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from agent.knowledge_client import KnowledgeClient
+from agent.page import in_page_library
 from agent.page.errors import PageError
+from agent.run_context import RunContext
 from agent.session import Session
-from agent.synthesis.consensus import agreed, gap_of
 from agent.synthesis.errors import MetaAgentError
-from agent.synthesis.lowering import Lowered
-from agent.synthesis.pipeline import MetaAgentPipeline, PipelineConfig
-from agent.synthesis.utterances import Template, UtteranceUnfit, said
-from kb_schema.knowledge import Sourced, assemble
-from kb_schema.traces import ExecutionTrace
+from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineConfig
+from agent.synthesis.trace_consensus import find_gap, synthesize_consensus
+from agent.synthesis.utterances.utterance_templates import (
+    UtteranceMismatch,
+    UtteranceTemplate,
+    expand_value_forms,
+)
+from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
+from kb_schema import SourcedDocument, assemble
+from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.websites import Website
 from kb_store import load_knowledge, open_stores
-from loaders.recordings.demonstrations import read
-from loaders.recordings.imported import RecordingUnreadable
-from periplus.desk import desk_client
-from periplus.voyage import started_browser
+from loaders.recordings.imported_traces import UnreadableRecording
+from loaders.recordings.miniwob_demonstrations import read
+from periplus.knowledge_server import connect_knowledge_client
+from periplus.session_setup import start_browser
 
 PAGES = Path(__file__).parents[1] / ".tools/miniwob/miniwob/html"
 KS, DRAWS, SEEDS = (1, 3, 5, 10), 5, 30
@@ -136,7 +140,7 @@ def drawn(folder: Path, k: int, dice: random.Random) -> list[ExecutionTrace]:
         text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         try:
             traces = [each.trace for each in read(json.loads(text), file)]
-        except RecordingUnreadable:
+        except UnreadableRecording:
             continue
         found += [trace for trace in traces if trace.success]
     return found[:k]
@@ -153,16 +157,16 @@ def _files(folder: Path) -> list[Path]:
 class Learned:
     """A workflow, and the sentences it understands."""
 
-    lowered: Lowered
-    template: Template | None
+    lowered: WorkflowDocuments
+    template: UtteranceTemplate | None
     shown: frozenset[str]
     """Goals that were demonstrated."""
 
     def inputs(self, goal: str) -> dict[str, Any]:
-        """What a goal says for the workflow's inputs. Raises `UtteranceUnfit`."""
+        """What a goal says for the workflow's inputs. Raises `UtteranceMismatch`."""
         if self.template is None:
             return {}
-        told = said(self.template.parse(goal))
+        told = expand_value_forms(self.template.parse(goal))
         names = {spec.name for spec in self.lowered.workflow.io_spec.inputs}
         return {name: value for name, value in told.items() if name in names}
 
@@ -170,10 +174,12 @@ class Learned:
 async def learn(traces: Sequence[ExecutionTrace], name: str) -> Learned | str:
     """A workflow of demonstrations, or why there is none. Slips of a few are left out where the others agree."""
     try:
-        result = (await agreed(MetaAgentPipeline(config=PipelineConfig(name=name)), traces)).result
+        result = (
+            await synthesize_consensus(MetaAgentPipeline(config=PipelineConfig(name=name)), traces)
+        ).result
     except MetaAgentError as exc:
         return str(exc)
-    why = gap_of(result)
+    why = find_gap(result)
     if why is not None or result.lowered is None:
         return str(why).split(" (at ")[0]
     template = None if result.understanding is None else result.understanding.template
@@ -223,7 +229,7 @@ class Arena:
         """Do what the page asks for, now that its goal is set."""
         try:
             inputs = learned.inputs(goal)
-        except UtteranceUnfit as exc:
+        except UtteranceMismatch as exc:
             return Ending("refused", goal, str(exc))
         error = await self._done(learned.lowered, inputs)
         over, reward = await self.page.evaluate(_ENDED)
@@ -233,23 +239,23 @@ class Arena:
             return Ending("wrong", goal, f"the reward is {reward}" if over else "it did not end the episode")
         return Ending("stopped", goal, error)
 
-    async def _done(self, lowered: Lowered, inputs: Mapping[str, Any]) -> str | None:
+    async def _done(self, lowered: WorkflowDocuments, inputs: Mapping[str, Any]) -> str | None:
         """Run it; what it says went wrong."""
-        knowledge = Knowledge(self.client, self.website.website_id, self.website.base_url)
+        knowledge = KnowledgeClient(self.client, self.website.website_id, self.website.base_url)
         for task in lowered.tasks:
             knowledge.know(task)
-        context = Context()
+        context = RunContext()
         session = Session(
             self.page,
             knowledge,
             self.website,
             self.website.base_url,
             context=context,
-            bus=Bus(context.redact),
+            bus=EventBus(context.redact),
         )
         try:
             async with asyncio.timeout(EPISODE_S):
-                done = await run_workflow(Engine(session), lowered.workflow, inputs)
+                done = await run_workflow(TaskRunner(session), lowered.workflow, inputs)
         except TimeoutError:
             return f"not done after {EPISODE_S:g} s"
         except (AgentError, PageError, PlaywrightError) as exc:
@@ -262,13 +268,13 @@ async def arena(browser: Browser, pages: Path) -> AsyncIterator[Arena]:
     """A page of a browser for the tasks whose pages are in a folder."""
     with served(pages) as url, tempfile.TemporaryDirectory() as folder:
         website = Website(website_id="miniwob", name="MiniWoB++", base_url=url)
-        knowledge, _ = assemble([Sourced(website, "website")])
+        knowledge, _ = assemble([SourcedDocument(website, "website")])
         async with open_stores(Path(folder)) as stores:
             await load_knowledge(stores.documents, stores.graph, knowledge)
-            async with desk_client(stores) as client:
+            async with connect_knowledge_client(stores) as client:
                 context = await browser.new_context(viewport={"width": 500, "height": 600})
                 try:
-                    await library.install(context)
+                    await in_page_library.install(context)
                     yield Arena(await context.new_page(), client, website)
                 finally:
                     await context.close()
@@ -341,7 +347,7 @@ async def main(options: argparse.Namespace, console: Console) -> list[Score]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     total = len(options.tasks) * len(options.k) * options.draws
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    async with started_browser(headed=False) as browser, arena(browser, options.pages) as place:
+    async with start_browser(headed=False) as browser, arena(browser, options.pages) as place:
         with progress:
             bar = progress.add_task("", total=total)
             for task in options.tasks:

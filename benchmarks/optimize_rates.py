@@ -34,10 +34,10 @@ from rich.console import Console
 from rich.table import Table
 
 from agent.browser.launch import find_chromium, launch
-from agent.optimizing.sources import violations
-from agent.verifying.bench import build_plan, open_bench
-from agent.verifying.generating import generate
-from agent.verifying.planning import read_requirements
+from agent.optimization.sources import find_violations
+from agent.verification.generation import generate
+from agent.verification.page_checks import build_plan, open_verification_page
+from agent.verification.planning import read_requirements
 from tests.support.foreign_sites import plain_python, spadeworks_site
 from tests.support.live_spadeworks import Controls
 from tests.support.verification import REDESIGNED, REQUIREMENTS, SECRETS, Trouble, troubles
@@ -81,7 +81,7 @@ async def suite_of(folder: Path) -> Path:
         with spadeworks_site() as site:
             for requirement in await read_requirements([REQUIREMENTS / "spadeworks.csv"]):
                 signed_in = storage if requirement.login else None
-                bench_of = open_bench(
+                bench_of = open_verification_page(
                     browser, base_url=site, secrets=SECRETS, unique="k7q2", storage=signed_in
                 )
                 async with bench_of as bench:
@@ -112,7 +112,7 @@ def optimized(suite: Path, trouble: Trouble | None) -> Ran:
             file.name
             for file in sorted(copy.rglob("*.py"))
             if file.read_text() != (suite / file.relative_to(copy)).read_text()
-            and violations((suite / file.relative_to(copy)).read_text(), file.read_text())
+            and find_violations((suite / file.relative_to(copy)).read_text(), file.read_text())
         ]
     summary = report["summary"]
     return Ran(report["tests"], summary["passed"], summary["failed"], touched, seconds)

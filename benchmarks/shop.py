@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from kb_schema import KnowledgeBase, parse_document
-from kb_schema.snapshots import PageSnapshot
+from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.websites import Website
 
 BASE = "https://shop.example"

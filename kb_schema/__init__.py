@@ -1,8 +1,9 @@
-"""The vocabulary: what a knowledge base may say, and its rules. Imports nothing of Periplus."""
+"""The document models of a knowledge base and the rules it must obey. Imports no other package of ours."""
 
+from kb_schema.assembly import SourcedDocument, assemble
 from kb_schema.documents import MODELS, parse_document, parse_fragment
 from kb_schema.errors import KnowledgeError, Problem, Severity
-from kb_schema.knowledge import KnowledgeBase, Sourced, assemble
+from kb_schema.knowledge_base import KnowledgeBase
 
 __all__ = [
     "MODELS",
@@ -10,7 +11,7 @@ __all__ = [
     "KnowledgeError",
     "Problem",
     "Severity",
-    "Sourced",
+    "SourcedDocument",
     "assemble",
     "parse_document",
     "parse_fragment",

@@ -1,6 +1,6 @@
-"""What every model of the vocabulary shares: strictness, identifiers, references, durations.
+"""What every document model shares: strictness, identifiers, references, durations.
 
-Nothing here knows a document kind; kinds live in their own modules.
+Document kinds are defined in their own modules, not here.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
-SCHEMA_VERSION = 1
-"""The version written into every document (KS 8.1). Migrations lead from one to the next."""
+SCHEMA_VERSION = 2
+"""The version written into every document (KS 8.1). Migrations lead from one version to the next."""
 
 
 class Model(BaseModel):
-    """A strict, immutable model: unknown keys are refused, values are never changed in place."""
+    """A strict, immutable model: unknown keys are refused, and values never change in place."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     def to_json(self) -> dict[str, Any]:
-        """The document as plain JSON, without what is absent or left at its default."""
+        """Return the document as plain JSON, without absent and default values."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 LocalId = Annotated[
     str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$")
 ]
-"""An identifier that is unique within one website and kind (DESIGN 3)."""
+"""An identifier that is unique within one website and kind."""
 
 Metadata = dict[str, JsonValue]
-"""Free notes of the author. Nothing in Periplus depends on what is inside."""
+"""Free notes of the author. No code depends on their content."""
 
 Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, le=86_400_000, allow_inf_nan=False)]
@@ -60,18 +60,18 @@ _COLLECTION_ALIASES = {
     "website": "website",
     "error_recovery": "error_recovery",
 }
-"""The names KS uses for one collection, each with the kind it stands for (DESIGN 9)."""
+"""The collection names that KS uses, each with the kind it stands for."""
 
 _REFERENCE = re.compile(r"^(?P<collection>[a-z_]+)[/:](?P<id>.+)$")
 
 CURRENT_SCREEN = "current"
-"""`screen/current`: the screen one is on (DESIGN 3)."""
+"""`screen/current`: the current screen."""
 
 
 def split_reference(reference: str) -> tuple[str | None, str]:
-    """`"groups/x"` -> `("screen_group", "x")`; a bare id has no kind.
+    """Return kind and id of a reference: `("screen_group", "x")` for `"groups/x"`; a bare id has no kind.
 
-    Raises nothing: a prefix that names no collection stays part of the id and fails as an id.
+    Raises nothing: a prefix that is no collection stays part of the id, which then fails validation as an id.
     """
     match = _REFERENCE.match(reference)
     if match is None or match["collection"] not in _COLLECTION_ALIASES:
@@ -80,7 +80,7 @@ def split_reference(reference: str) -> tuple[str | None, str]:
 
 
 def digest(data: Any) -> str:
-    """Eight characters that stand for JSON data: parallel edges without an id keep apart by it."""
+    """Return eight characters that stand for JSON data. They distinguish parallel edges without an id."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -104,23 +104,23 @@ TransitionRef = Annotated[LocalId, _reference_to("transition")]
 
 
 class Document(Model):
-    """What every stored document and edge carries beside its own fields."""
+    """The fields that every stored document and edge has."""
 
     website_id: LocalId | None = None
-    """Filled in from the website document of the folder a document is loaded from."""
+    """Set from the website document of the folder that a document is loaded from."""
     schema_version: int = Field(default=SCHEMA_VERSION, ge=1)
     metadata: Metadata = Field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As any model, but always with its `type`: what it is must survive."""
+        """Return the document as plain JSON, always with its `type`."""
         return {"type": getattr(self, "type", self.kind), **super().to_json()}
 
     @property
     def kind(self) -> str:
-        """`screen`, `task`, `transition`, ...: the document kind."""
+        """The document kind: `screen`, `task`, `transition`, ..."""
         raise NotImplementedError
 
     @property
     def local_id(self) -> str:
-        """The identifier within website and kind; edges derive one where they carry none."""
+        """The identifier within website and kind. An edge without one derives it."""
         raise NotImplementedError

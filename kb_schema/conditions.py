@@ -1,9 +1,8 @@
-"""The one condition model: every type a knowledge base may state, with what it means.
+"""The one condition model: every condition type, its schema, its probes and how it is judged.
 
-Pre- and postconditions, validation, success criteria, edge and skip conditions, state
-indicators, termination and wait triggers are all entries here. One class is one entry: its
-fields (the schema), the probes it needs and how it is judged. Adding a type is adding a class
-and putting it into `Condition`.
+Preconditions, postconditions, validation, success criteria, edge and skip conditions, state indicators,
+termination conditions and wait triggers all use these types. To add a type, add a class and put it into
+`Condition`.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, JsonValue, model_validator
 
-from kb_schema import urls
+from kb_schema import url_patterns
 from kb_schema.base import LocalId, Metadata, Model, ScreenRef, Seconds, TaskRef
 from kb_schema.excerpts import excerpt
 from kb_schema.probes import (
+    ConditionScope,
     ElementProbe,
-    Facts,
     FormProbe,
     Probe,
     ProbeAnswer,
-    Scope,
-    Status,
+    ProbeFacts,
     TextProbe,
     Verdict,
+    VerdictStatus,
     held,
     unknown,
 )
@@ -33,35 +32,35 @@ from kb_schema.selectors import Selector, css
 MESSAGE_REGIONS = (
     '[role="status"], [role="alert"], [aria-live]:not([aria-live="off"]), .toast, .banner, .alert'
 )
-"""Where pages tell people what happened; used where a condition names no selector."""
+"""Where pages show messages; used if a condition names no selector."""
 
 ElementRef = str | Selector
 """An element id of the current screen, a literal CSS selector, or a whole selector."""
 
 
 class BaseCondition(Model):
-    """Fields every condition may carry, and the two questions every type answers."""
+    """The fields of every condition, and the two questions that every type answers."""
 
     type: str
     reason: str | None = None
     weight: float | None = Field(default=None, gt=0, le=1_000, allow_inf_nan=False)
-    """Share in a signature's confidence; see DESIGN 5 for the defaults."""
+    """Its share in a signature's confidence. Without one, the indicator's list decides."""
     success: bool | None = None
     """True: evidence of success; False: evidence of failure (KS 4.1)."""
     timeout: Seconds | None = None
     hard_dependency: bool = True
-    """A hard condition that does not hold fails; a soft one is remediated (KS 9.11)."""
+    """If it does not hold: a hard condition fails the step, a soft one is remedied (KS 9.11)."""
     auto_remediate: bool = False
     remediation_task_id: TaskRef | None = None
     remediation_action: str | None = None
     remediation_params: Metadata = Field(default_factory=dict)
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
-        """What must be asked of the page. Unresolvable references yield no probe."""
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
+        """Return what to ask the page. An unresolvable reference yields no probe."""
         return ()
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
-        """The verdict on answered probes and other facts."""
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        """Return the verdict on answered probes and other facts."""
         raise NotImplementedError
 
     @property
@@ -71,7 +70,7 @@ class BaseCondition(Model):
 
     @property
     def of_the_run(self) -> bool:
-        """Whether it is about the run's values only: nothing that a page does changes it."""
+        """Whether it is about the run's values only, so that no change of the page affects it."""
         return False
 
 
@@ -86,30 +85,38 @@ class UrlMatches(BaseCondition):
 
     @model_validator(mode="after")
     def _pattern_compiles(self) -> UrlMatches:
-        urls.compile_pattern(self.pattern)
+        url_patterns.compile_pattern(self.pattern)
         return self
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
-        """Absolute patterns are matched against any configured base URL."""
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        """Match an absolute pattern against any configured base URL."""
         if not facts.url:
             return unknown("the URL is not known")
-        ok = urls.matches(self.pattern, facts.url, authored_base=facts.authored_base, base=facts.path_base)
+        ok = url_patterns.matches_pattern(
+            self.pattern, facts.url, authored_base=facts.authored_base, base=facts.path_base
+        )
         return held(ok, f"URL {excerpt(facts.url)} against {self.pattern}")
 
 
 class UrlContains(BaseCondition):
-    """The URL contains a text; only path, query and fragment are looked at for a value that
-    begins with `/`, so that a host name never matches by accident.
+    """The URL contains a text.
+
+    A value that begins with `/` is searched only in path, query and fragment, so that a host name never
+    matches by accident.
     """
 
     type: Literal["url_contains"]
     value: str = Field(min_length=1)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
-        """Exact as to case."""
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        """Compare case-sensitively."""
         if not facts.url:
             return unknown("the URL is not known")
-        where = urls.path_of(facts.url) if self.value.startswith("/") else urls.normal(facts.url)
+        where = (
+            url_patterns.path_of(facts.url)
+            if self.value.startswith("/")
+            else url_patterns.normalize_url(facts.url)
+        )
         return held(self.value in where, f"{self.value!r} in {excerpt(where)}")
 
 
@@ -119,8 +126,8 @@ class TitleContains(BaseCondition):
     type: Literal["title_contains"]
     value: str = Field(min_length=1)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
-        """Exact as to case."""
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        """Compare case-sensitively."""
         if facts.title is None:
             return unknown("the title is not known")
         return held(self.value in facts.title, f"{self.value!r} in title {excerpt(facts.title)!r}")
@@ -130,7 +137,7 @@ class TitleContains(BaseCondition):
 
 
 class DomContains(BaseCondition):
-    """A visible element (matching `selector`, where given) shows a text (KS 4.1)."""
+    """A visible element (matching `selector`, if given) shows a text (KS 4.1)."""
 
     type: Literal["dom_contains"]
     value: str = Field(min_length=1)
@@ -139,16 +146,16 @@ class DomContains(BaseCondition):
     def _probe(self) -> TextProbe:
         return TextProbe(value=self.value, css=self.selector)
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (self._probe(),)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         where = self.selector or "the page"
-        return _seen(facts.answer(self._probe()), f"{self.value!r} in {where}")
+        return _judge_presence(facts.answer(self._probe()), f"{self.value!r} in {where}")
 
 
 class DomElement(BaseCondition):
-    """A visible element matches a CSS selector, and contains a text where one is given (KS 4.7)."""
+    """A visible element matches a CSS selector and, if `text` is given, contains it (KS 4.7)."""
 
     type: Literal["dom_element"]
     selector: str = Field(min_length=1)
@@ -159,16 +166,16 @@ class DomElement(BaseCondition):
             return TextProbe(value=self.text_contains, css=self.selector)
         return ElementProbe(selector=css(self.selector))
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (self._probe(),)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         what = self.selector + (f" with {self.text_contains!r}" if self.text_contains else "")
-        return _seen(facts.answer(self._probe()), what)
+        return _judge_presence(facts.answer(self._probe()), what)
 
 
-class _AboutElement(BaseCondition):
-    """Conditions on one element, named by id of the screen, by CSS, or by a whole selector."""
+class _ElementCondition(BaseCondition):
+    """Conditions on one element, given by id on the screen, by CSS, or by a whole selector."""
 
     element: ElementRef = Field(
         validation_alias=AliasChoices(
@@ -176,15 +183,15 @@ class _AboutElement(BaseCondition):
         )
     )
 
-    def _probe(self, scope: Scope) -> ElementProbe | None:
+    def _probe(self, scope: ConditionScope) -> ElementProbe | None:
         selector = scope.element(self.element)
         return None if selector is None else ElementProbe(selector=selector)
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         probe = self._probe(scope)
         return () if probe is None else (probe,)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         probe = self._probe(scope)
         name = self.element if isinstance(self.element, str) else "element"
         answer = None if probe is None else facts.answer(probe)
@@ -198,8 +205,8 @@ class _AboutElement(BaseCondition):
         raise NotImplementedError
 
 
-class ElementVisible(_AboutElement):
-    """At least one matching element can be seen."""
+class ElementVisible(_ElementCondition):
+    """At least one matching element is visible."""
 
     type: Literal["element_visible"]
 
@@ -207,8 +214,8 @@ class ElementVisible(_AboutElement):
         return held(answer.visible > 0, f"{name}: {answer.visible} visible of {answer.present}")
 
 
-class ElementHidden(_AboutElement):
-    """No matching element can be seen (KS 9.9 `element_hidden`, KS 9.10 `element_disappears`)."""
+class ElementHidden(_ElementCondition):
+    """No matching element is visible (KS 9.9 `element_hidden`, KS 9.10 `element_disappears`)."""
 
     type: Literal["element_hidden", "element_disappears", "element_absent", "empty_collection"]
 
@@ -216,8 +223,8 @@ class ElementHidden(_AboutElement):
         return held(answer.visible == 0, f"{name}: {answer.visible} visible")
 
 
-class ElementEnabled(_AboutElement):
-    """The element can be seen and is not disabled."""
+class ElementEnabled(_ElementCondition):
+    """The element is visible and not disabled."""
 
     type: Literal["element_enabled"]
 
@@ -227,8 +234,8 @@ class ElementEnabled(_AboutElement):
         return held(answer.enabled is not False, f"{name} is {'' if answer.enabled else 'not '}enabled")
 
 
-class ElementCount(_AboutElement):
-    """The number of visible matching elements lies within bounds."""
+class ElementCount(_ElementCondition):
+    """The number of visible matching elements is within bounds."""
 
     type: Literal["element_count"]
     min: int = Field(default=0, ge=0)
@@ -239,8 +246,8 @@ class ElementCount(_AboutElement):
         return held(ok, f"{name}: {answer.visible} visible")
 
 
-class FieldFilled(_AboutElement):
-    """The field holds something; a checkbox is checked (KS 4.1)."""
+class FieldFilled(_ElementCondition):
+    """The field is not empty; a checkbox is checked (KS 4.1)."""
 
     type: Literal["field_filled"]
 
@@ -252,8 +259,8 @@ class FieldFilled(_AboutElement):
         return held(answer.value not in ("", "false"), f"{name} is {'filled' if answer.value else 'empty'}")
 
 
-class FieldHasValue(_AboutElement):
-    """The field holds exactly this value (KS 4.2). The evidence never repeats it."""
+class FieldHasValue(_ElementCondition):
+    """The field holds exactly this value (KS 4.2). The evidence does not repeat the value."""
 
     type: Literal["field_has_value"]
     value: JsonValue
@@ -277,32 +284,32 @@ class AllRequiredFieldsFilled(BaseCondition):
     def _parts(self) -> tuple[FieldFilled, ...]:
         return tuple(FieldFilled(type="field_filled", element=name) for name in self.fields)
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         if not self.fields:
             return (FormProbe(),)
         return tuple(probe for part in self._parts() for probe in part.probes(scope))
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if not self.fields:
             return _form_verdict(facts)
         return all_of(part.judge(facts, scope) for part in self._parts())
 
 
 class FormValid(BaseCondition):
-    """No visible field is marked invalid or is required and empty (KS 4.2)."""
+    """No visible field is marked invalid, and none is required and empty (KS 4.2)."""
 
     type: Literal["form_valid"]
     screen_id: str | None = None
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (FormProbe(),)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         return _form_verdict(facts)
 
 
 class ShowsMessage(BaseCondition):
-    """A message region shows a text, or any text at all (KS 4.1, 4.3)."""
+    """A message region shows a text, or any text (KS 4.1, 4.3)."""
 
     type: Literal["shows_banner", "shows_success_message", "confirmation_message", "shows_message"]
     text_contains: str = ""
@@ -311,11 +318,11 @@ class ShowsMessage(BaseCondition):
     def _probe(self) -> TextProbe:
         return TextProbe(value=self.text_contains, css=self.selector or MESSAGE_REGIONS)
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (self._probe(),)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
-        return _seen(facts.answer(self._probe()), f"a message with {self.text_contains!r}")
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        return _judge_presence(facts.answer(self._probe()), f"a message with {self.text_contains!r}")
 
 
 class PageLoaded(BaseCondition):
@@ -323,27 +330,27 @@ class PageLoaded(BaseCondition):
 
     type: Literal["page_loaded"]
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if facts.ready_state is None:
-            return unknown("the snapshot does not say whether the page had loaded")
+            return unknown("the snapshot does not show whether the page was loaded")
         return held(facts.ready_state == "complete", f"document is {facts.ready_state}")
 
 
-# -- where one is --------------------------------------------------------------------------------
+# -- the current screen --------------------------------------------------------------------------
 
 
-class _AboutScreen(BaseCondition):
+class _ScreenCondition(BaseCondition):
     @property
     def needs_screen(self) -> bool:
         return True
 
-    def _is_on(self, facts: Facts, screen_id: str) -> Verdict:
+    def _is_on(self, facts: ProbeFacts, screen_id: str) -> Verdict:
         if not facts.screen_known:
             return unknown("the current screen was not identified")
         return held(facts.screen_id == screen_id, f"on {facts.screen_id or 'an unknown screen'}")
 
 
-class OnScreen(_AboutScreen):
+class OnScreen(_ScreenCondition):
     """The current screen is this one (KS 4.1 `navigates_to`, 4.3 `on_screen`, `screen_reached`,
     `screen_match`).
     """
@@ -351,43 +358,43 @@ class OnScreen(_AboutScreen):
     type: Literal["on_screen", "navigates_to", "screen_reached", "screen_match"]
     screen_id: ScreenRef
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         return self._is_on(facts, self.screen_id)
 
 
-class ScreenTransition(_AboutScreen):
-    """One got from one screen to another, with further signs of it (KS 4.3)."""
+class ScreenTransition(_ScreenCondition):
+    """A transition from one screen to another took place, with further indicators of it (KS 4.3)."""
 
     type: Literal["screen_transition"]
     from_screen: ScreenRef | None = Field(default=None, alias="from")
     to_screen: ScreenRef = Field(alias="to")
     success_indicators: tuple[Condition, ...] = ()
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return tuple(probe for part in self.success_indicators for probe in part.probes(scope))
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         parts = (part.judge(facts, scope) for part in self.success_indicators)
         return all_of([self._is_on(facts, self.to_screen), *parts])
 
 
 class Authenticated(BaseCondition):
-    """One is signed in, as the website's own conditions tell (KS 4.1)."""
+    """The user is signed in, by the website's own conditions (KS 4.1)."""
 
     type: Literal["authenticated"]
     screen_id: str | None = None
     expected: bool = True
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return tuple(probe for part in scope.signed_in_when for probe in part.probes(scope))
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if "authenticated" in facts.known:
             return held(facts.known["authenticated"] is self.expected, "known beforehand")
         if not scope.signed_in_when:
-            return unknown("the website does not say how to tell that one is signed in")
+            return unknown("the website has no sign-in conditions (`authenticated_when`)")
         verdict = all_of(part.judge(facts, scope) for part in scope.signed_in_when)
-        if verdict.status is Status.UNKNOWN:
+        if verdict.status is VerdictStatus.UNKNOWN:
             return verdict
         return held(verdict.held is self.expected, verdict.evidence)
 
@@ -396,23 +403,23 @@ class Authenticated(BaseCondition):
         return False
 
 
-# -- what has happened since ---------------------------------------------------------------------
+# -- events since a trigger was armed ------------------------------------------------------------
 
 
 class EventFired(BaseCondition):
-    """Something happened since the trigger was armed (KS 9.9)."""
+    """An event happened since the trigger was armed (KS 9.9)."""
 
     type: Literal["dom_mutation", "network_idle", "url_change"]
     selector: str | None = None
 
     @property
     def event_key(self) -> str:
-        """What an armed trigger reports under in `Facts.fired`."""
+        """The key in `ProbeFacts.fired` under which an armed trigger reports."""
         return f"{self.type}:{self.selector or ''}"
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if self.event_key not in facts.fired:
-            return unknown(f"{self.type} was not being watched")
+            return unknown(f"{self.type} was not observed")
         return held(facts.fired[self.event_key], f"{self.type} since armed")
 
 
@@ -422,7 +429,7 @@ class MaxIterationsReached(BaseCondition):
     type: Literal["max_iterations_reached"]
     max_iterations: int = Field(ge=0, validation_alias=AliasChoices("max_iterations", "value", "max"))
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if facts.iteration is None:
             return unknown("not inside an iterator")
         return held(facts.iteration >= self.max_iterations, f"{facts.iteration} iterations")
@@ -437,25 +444,25 @@ class TimeConstraint(BaseCondition):
     type: Literal["time_constraint"]
     remaining_time: float = Field(ge=0)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if facts.remaining_seconds is None:
-            return unknown("no time window is known")
+            return unknown("the remaining time is unknown")
         short = facts.remaining_seconds < self.remaining_time
         return held(short, f"{facts.remaining_seconds:.0f} s remain of {self.remaining_time:.0f} s")
 
 
 class UserInterest(BaseCondition):
-    """The visitor wants to see this (KS 4.5). Unknown as long as nobody said so."""
+    """The visitor wants to see this (KS 4.5). Unknown until the visitor has said so."""
 
     type: Literal["user_interest"]
     topic: str | None = None
     fallback: str | None = None
-    """Segment (or `skip_to_SEGMENT`) to go on with where the interest is not there."""
+    """The segment (or `skip_to_SEGMENT`) to continue with if the visitor is not interested."""
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         interests = facts.context.get("user_interest")
         if interests is None:
-            return unknown("the visitor has not said")
+            return unknown("the visitor has not said so")
         if isinstance(interests, bool):
             return held(interests, "the visitor said so")
         return held(self.topic is None or self.topic in interests, f"the visitor wants {interests}")
@@ -465,13 +472,13 @@ class UserInterest(BaseCondition):
 
 
 class ContextEquals(BaseCondition):
-    """A variable of the run has this value; without a value, it has any."""
+    """A variable of the run has this value; without a value, it has any value."""
 
     type: Literal["context_equals"]
     name: str = Field(min_length=1)
     value: JsonValue = None
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         if self.name not in facts.context:
             return held(False, f"{self.name} is not set")
         if self.value is None:
@@ -489,19 +496,19 @@ class Combined(BaseCondition):
     type: Literal["all_of", "any_of", "none_of"]
     conditions: tuple[Condition, ...] = Field(min_length=1)
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return tuple(probe for part in self.conditions for probe in part.probes(scope))
 
     @property
     def of_the_run(self) -> bool:
         return all(part.of_the_run for part in self.conditions)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         verdicts = [part.judge(facts, scope) for part in self.conditions]
         if self.type == "all_of":
             return all_of(verdicts)
         some = any_of(verdicts)
-        return some if self.type == "any_of" else inverted(some)
+        return some if self.type == "any_of" else invert_verdict(some)
 
     @property
     def needs_screen(self) -> bool:
@@ -509,16 +516,16 @@ class Combined(BaseCondition):
 
 
 class CustomCondition(BaseCondition):
-    """KS 9.10 leaves this to code; here it is one of ours (DESIGN 6)."""
+    """A condition in code (KS 9.10), expressed by one of our own conditions."""
 
     type: Literal["custom_condition"]
     condition: Condition
     description: LocalId | str | None = None
 
-    def probes(self, scope: Scope) -> tuple[Probe, ...]:
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return self.condition.probes(scope)
 
-    def judge(self, facts: Facts, scope: Scope) -> Verdict:
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         return self.condition.judge(facts, scope)
 
     @property
@@ -557,39 +564,39 @@ Condition = Annotated[
 
 
 def condition_types() -> dict[str, type[BaseCondition]]:
-    """Every `type` a condition may have, with its class."""
+    """Return every condition `type` with its class."""
     members = Condition.__origin__.__args__  # type: ignore[attr-defined]
     return {name: member for member in members for name in member.model_fields["type"].annotation.__args__}
 
 
 def all_of(verdicts: Any) -> Verdict:
-    """HELD if all held; NOT_HELD if any did not; else UNKNOWN."""
+    """Return HELD if all held, NOT_HELD if any did not, else UNKNOWN."""
     verdicts = list(verdicts)
-    for status in (Status.NOT_HELD, Status.UNKNOWN):
+    for status in (VerdictStatus.NOT_HELD, VerdictStatus.UNKNOWN):
         bad = [v for v in verdicts if v.status is status]
         if bad:
             return Verdict(status, "; ".join(v.evidence for v in bad))
-    return Verdict(Status.HELD, "; ".join(v.evidence for v in verdicts))
+    return Verdict(VerdictStatus.HELD, "; ".join(v.evidence for v in verdicts))
 
 
 def any_of(verdicts: Any) -> Verdict:
-    """HELD if any held; UNKNOWN if none did but one could not be evaluated."""
+    """Return HELD if any held, UNKNOWN if none did but one could not be evaluated, else NOT_HELD."""
     verdicts = list(verdicts)
-    for status in (Status.HELD, Status.UNKNOWN):
+    for status in (VerdictStatus.HELD, VerdictStatus.UNKNOWN):
         found = [v for v in verdicts if v.status is status]
         if found:
             return Verdict(status, "; ".join(v.evidence for v in found))
-    return Verdict(Status.NOT_HELD, "; ".join(v.evidence for v in verdicts))
+    return Verdict(VerdictStatus.NOT_HELD, "; ".join(v.evidence for v in verdicts))
 
 
-def inverted(verdict: Verdict) -> Verdict:
-    """HELD and NOT_HELD swapped; UNKNOWN stays."""
-    if verdict.status is Status.UNKNOWN:
+def invert_verdict(verdict: Verdict) -> Verdict:
+    """Return the verdict with HELD and NOT_HELD swapped; UNKNOWN stays."""
+    if verdict.status is VerdictStatus.UNKNOWN:
         return verdict
     return held(not verdict.held, verdict.evidence)
 
 
-def _seen(answer: ProbeAnswer | None, what: str) -> Verdict:
+def _judge_presence(answer: ProbeAnswer | None, what: str) -> Verdict:
     if answer is None:
         return unknown(f"{what} was not looked for")
     if answer.error:
@@ -597,7 +604,7 @@ def _seen(answer: ProbeAnswer | None, what: str) -> Verdict:
     return held(answer.visible > 0, f"{what}: {'seen' if answer.visible else 'not seen'}")
 
 
-def _form_verdict(facts: Facts) -> Verdict:
+def _form_verdict(facts: ProbeFacts) -> Verdict:
     answer = facts.answer(FormProbe())
     if answer is None or answer.error:
         return unknown(answer.error if answer and answer.error else "the form was not looked at")

@@ -1,4 +1,4 @@
-"""From JSON to models: which kind a document is, aliases normalised, every problem located."""
+"""Parses JSON into document models: decides the kind, normalises aliases and locates every problem."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from rapidfuzz import fuzz, process
 
-from kb_schema.actions import Action
+from kb_schema.action_documents import Action
 from kb_schema.base import Document, split_reference
+from kb_schema.error_handling import ErrorRecovery
 from kb_schema.errors import KnowledgeError, Problem
-from kb_schema.graph import (
+from kb_schema.graph_documents import (
     ActionTrigger,
     GlobalRecovery,
     GroupMembership,
@@ -19,8 +20,7 @@ from kb_schema.graph import (
     TaskDependency,
     Transition,
 )
-from kb_schema.handling import ErrorRecovery
-from kb_schema.presentation import PresentationFlow
+from kb_schema.presentation_flows import PresentationFlow
 from kb_schema.screens import Screen, StateSignature
 from kb_schema.tasks import NO_GRAPH_LOOPS, Task
 from kb_schema.websites import Website
@@ -42,7 +42,7 @@ MODELS: dict[str, type[Document]] = {
     "task_dependency": TaskDependency,
     "action_trigger": ActionTrigger,
 }
-"""Every document and edge kind with its model. Order: what others refer to comes first."""
+"""Every document and edge kind with its model. Kinds that others refer to come first."""
 
 EDGE_KINDS = frozenset(
     {"transition", "group_membership", "global_recovery", "task_dependency", "action_trigger"}
@@ -79,7 +79,7 @@ _KIND_OF_ID_FIELD = (
 
 
 def kind_of(data: Mapping[str, Any]) -> str | None:
-    """The kind of a document: by `type`, by an edge's ends, by `_id`, by its id field."""
+    """Return the kind of a document: from `type`, an edge's ends, `_id`, or its id field."""
     stated = data.get("type")
     if isinstance(stated, str) and stated in _KIND_OF_TYPE:
         return _KIND_OF_TYPE[stated]
@@ -96,7 +96,7 @@ def kind_of(data: Mapping[str, Any]) -> str | None:
 
 
 def parse_document(data: Mapping[str, Any], *, source: str | None = None) -> Document:
-    """Any document or edge in the source documents' own form, as its model.
+    """Parse any document or edge in the form of the source documents.
 
     Raises `KnowledgeError` with every problem of the document, each with its JSON path.
     """
@@ -123,7 +123,7 @@ def parse_document(data: Mapping[str, Any], *, source: str | None = None) -> Doc
         raise KnowledgeError(
             [
                 Problem(
-                    f"_id is {stated!r} but the document calls itself {document.local_id!r}",
+                    f"_id is {stated!r} but the document's id is {document.local_id!r}",
                     path="$._id",
                     document=f"{kind}:{document.local_id}",
                     source=source,
@@ -135,10 +135,10 @@ def parse_document(data: Mapping[str, Any], *, source: str | None = None) -> Doc
 
 
 def parse_fragment(kind: str | type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Part of a document: each field given is validated as that field of its model.
+    """Validate part of a document: each given field as that field of its model.
 
-    For documentation that shows only a piece. Required fields may be missing, unknown ones not.
-    Raises `KnowledgeError`.
+    For documentation that shows only an excerpt: required fields may be missing, unknown fields may not be
+    present. Raises `KnowledgeError`.
     """
     model = MODELS[kind] if isinstance(kind, str) else kind
     by_alias = {(field.alias or name): name for name, field in model.model_fields.items()}
@@ -164,12 +164,12 @@ def parse_fragment(kind: str | type[BaseModel], data: Mapping[str, Any]) -> dict
 def problems_of(
     error: ValidationError, data: Any, *, document: str | None = None, source: str | None = None
 ) -> list[Problem]:
-    """A validation error as problems with JSON paths, expectations and suggestions."""
+    """Return a validation error as problems with JSON paths, expectations and suggestions."""
     problems = []
     items = error.errors(include_url=False)
     for item in items:
         if item["type"] == "too_short" and any(_inside(other["loc"], item["loc"]) for other in items):
-            continue  # counted after its bad items were dropped: they are what is wrong
+            continue  # this item was counted after its bad items were dropped: those are the real problem
         path = json_path(item["loc"], data, keep_last=item["type"] in ("missing", "extra_forbidden"))
         rule = item["type"] if item["type"] == NO_GRAPH_LOOPS else "schema"
         if rule == NO_GRAPH_LOOPS:
@@ -192,7 +192,7 @@ def _inside(location: Sequence[str | int], outer: Sequence[str | int]) -> bool:
 
 
 def json_path(location: Sequence[str | int], data: Any, *, keep_last: bool = False) -> str:
-    """A pydantic location as a JSON path: names of union members are no part of the data."""
+    """Return a pydantic location as a JSON path, without the names of union members."""
     path, node = "$", data
     for index, part in enumerate(location):
         last = index == len(location) - 1
@@ -209,13 +209,31 @@ def json_path(location: Sequence[str | int], data: Any, *, keep_last: bool = Fal
 
 
 _CLOSE = 60
-"""How much alike (0-100) a word and a known one are where the one may be meant for the other."""
+"""The similarity (0-100) from which a known word is suggested for an unknown one."""
 
 
 def did_you_mean(word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any]) -> str | None:
-    """`did you mean "x"?`, or nothing where no known word is close."""
+    """Return `did you mean "x"?`, or an empty text if no known word is close."""
     close = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=_CLOSE)
     return f'did you mean "{close[0]}"?' if close else None
+
+
+_NUMBER_KINDS = frozenset({"int_parsing", "float_parsing", "int_type", "float_type", "decimal_parsing"})
+_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$"
+
+
+def describe_invalid_value(item: Any) -> str:
+    """Return what is wrong with a value, from one entry of `ValidationError.errors()`, without the value."""
+    kind, context = item["type"], item.get("ctx", {})
+    if kind in _NUMBER_KINDS:
+        return "expected a number"
+    if kind in ("bool_parsing", "bool_type"):
+        return "expected true or false"
+    if kind != "string_pattern_mismatch":
+        return str(item["msg"]).removeprefix("Value error, ")
+    if context.get("pattern") == _ID_PATTERN:
+        return "expected letters, digits, `_`, `.` and `-`, beginning with a letter or digit"
+    return f"expected the form {context.get('pattern')}"
 
 
 def _message(item: Any) -> str:
@@ -227,8 +245,8 @@ def _message(item: Any) -> str:
     if kind == "union_tag_invalid":
         return f"unknown {context['discriminator'].strip(chr(39))} {context['tag']!r}"
     if kind == "union_tag_not_found":
-        return f"needs a {context['discriminator']} that says what it is"
-    message = str(item["msg"]).removeprefix("Value error, ")
+        return f"needs a {context['discriminator']}, which selects its form"
+    message = describe_invalid_value(item)
     given = item.get("input")
     if kind != NO_GRAPH_LOOPS and isinstance(given, str | int | float | bool) and len(str(given)) < 80:
         message += f" (got {given!r})"
@@ -260,7 +278,7 @@ def _unknown_kind(data: Mapping[str, Any], source: str | None) -> Problem:
     stated = data.get("type")
     known = sorted(_KIND_OF_TYPE)
     if stated is None:
-        message, path = "cannot tell what kind of document this is", "$"
+        message, path = "unknown kind of document", "$"
         fix = f"add a `type`: one of {', '.join(known)}"
     else:
         message, path = f"unknown type {stated!r}", "$.type"

@@ -1,4 +1,4 @@
-"""What actions and transitions bring about (KS 4.2 side effects, 4.4 effects)."""
+"""The effects of actions and transitions (KS 4.2 side effects, 4.4 effects)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kb_schema.base import Model
 
 
 class EntityEffect(Model):
-    """Something is created, changed or deleted on the site."""
+    """An entity is created, changed or deleted on the site."""
 
     type: Literal["creates_entity", "updates_entity", "deletes_entity"]
     entity_type: str = Field(min_length=1)
@@ -18,7 +18,7 @@ class EntityEffect(Model):
 
 
 class MessageEffect(Model):
-    """The site says something."""
+    """The site shows a message."""
 
     type: Literal["shows_message"]
     message_type: Literal["success", "info", "warning", "error"] = "info"
@@ -26,14 +26,14 @@ class MessageEffect(Model):
 
 
 class ValidationEffect(Model):
-    """The site checks a field."""
+    """The site validates a field."""
 
     type: Literal["triggers_validation"]
     field: str
 
 
 class FactEffect(Model):
-    """A fact that conditions ask about becomes true or false (`authenticated`)."""
+    """A fact that conditions test becomes true or false (`authenticated`)."""
 
     type: Literal["sets_fact"]
     fact: str = Field(min_length=1)
@@ -47,4 +47,4 @@ EFFECT_TYPES = frozenset(
     for model in get_args(get_args(Effect)[0])
     for name in get_args(model.model_fields["type"].annotation)
 )
-"""Every type of effect there is."""
+"""Every type of effect."""

@@ -1,4 +1,4 @@
-"""The one error for bad knowledge, carrying every problem found at once (DESIGN 3)."""
+"""`KnowledgeError`, the one error for invalid knowledge. It carries every problem found."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 LONGEST = 1_000
-"""Characters of one part of a problem that are told."""
+"""The most characters of one part of a problem in a message."""
 
 
 class Severity(StrEnum):
-    """Errors keep knowledge out; warnings are told and let it in."""
+    """Errors refuse knowledge; warnings are reported and accept it."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -19,13 +19,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, where it is, and what to do about it."""
+    """One problem: what is wrong, where it is, and what to do."""
 
     message: str
     path: str = "$"
     """JSON path inside the document, e.g. `$.steps[2].action.target`."""
     document: str | None = None
-    """`kind:id` of the document, where it is known."""
+    """`kind:id` of the document, if it is known."""
     source: str | None = None
     """The file it was read from."""
     fix: str | None = None
@@ -33,20 +33,20 @@ class Problem:
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        """For people: a name of a megabyte is in the fields, and not told back whole."""
+        """Return the message for people. Very long values are shortened; the fields have them whole."""
         where = " ".join(_short(part) for part in (self.source, self.document, self.path) if part)
         text = f"{where}: {_short(self.message)}"
         return f"{text} -> {_short(self.fix)}" if self.fix else text
 
 
 def _short(text: str) -> str:
-    """The two ends of a text that is longer than anybody reads."""
+    """Return the beginning and the end of a long text."""
     half = LONGEST // 2
     return text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
 
 
 class KnowledgeError(ValueError):
-    """Knowledge that may not be loaded. `problems` has all of them, errors and warnings."""
+    """Knowledge that must not be loaded. `problems` has all errors and warnings."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

@@ -1,4 +1,4 @@
-"""Iteration stated in the knowledge, so that task steps stay linear (KS 9.10)."""
+"""Iterators as the knowledge states them, so that task steps stay linear (KS 9.10)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from kb_schema.action_calls import ActionCall
 from kb_schema.base import Model, TaskRef
-from kb_schema.calls import ActionCall
 from kb_schema.conditions import Condition
 
 
@@ -18,7 +18,7 @@ class ItemAction(Model):
     reuse_task: bool = True
     action: ActionCall | None = None
     runs_nodes: bool = False
-    """The nodes of the group that the iterator stands on; nowhere else."""
+    """Whether it runs the nodes of the iterator's group; only in workflows."""
     inputs: dict[str, str] = Field(default_factory=dict)
     """Input of the task -> template over `{item}`, `{item_index}` and the outer variables."""
 
@@ -30,7 +30,7 @@ class ItemAction(Model):
 
 
 class IterationErrors(Model):
-    """When an item fails."""
+    """What to do when an item fails."""
 
     max_consecutive_errors: int = Field(default=3, ge=1)
     on_error: Literal["abort", "skip", "retry"] = "abort"
@@ -46,8 +46,10 @@ class _Iterator(Model):
     @model_validator(mode="before")
     @classmethod
     def _termination_takes_the_iterators_own(cls, data: Any) -> Any:
-        """`empty_collection` without a selector means the iterator's collection, and
-        `max_iterations_reached` without a number its `max_iterations`.
+        """Fill in the iterator's own values in termination conditions.
+
+        `empty_collection` without a selector means the iterator's collection, `max_iterations_reached`
+        without a number its `max_iterations`.
         """
         if not isinstance(data, dict) or not isinstance(data.get("termination_condition"), dict):
             return data
@@ -63,36 +65,36 @@ class _Iterator(Model):
 
 
 class NoIterator(Model):
-    """The task is linear."""
+    """No iteration: the task is linear."""
 
     type: Literal["none"]
 
 
 class CollectionIterator(_Iterator):
-    """Over the elements that match a selector, the first one each time."""
+    """Iterates over the elements that match a selector, always taking the first."""
 
     type: Literal["collection_processing"]
     collection_selector: str = Field(min_length=1)
 
 
 class ListIterator(_Iterator):
-    """Over the items of a list input."""
+    """Iterates over the items of a list input."""
 
     type: Literal["list_processing"]
     items: str = Field(min_length=1)
-    """`{variable}` that holds the list."""
+    """`{variable}` with the list."""
     item_name: str = "item"
 
 
 class PaginationIterator(_Iterator):
-    """Over the pages of a list: the item action, then the next page while there is one."""
+    """Iterates over the pages of a list: the item action, then the next page, if there is one."""
 
     type: Literal["pagination"]
     next_page: ActionCall
 
 
 class UntilIterator(_Iterator):
-    """Until a condition holds (DESIGN 6); the condition is required."""
+    """Iterates until a condition holds; the condition is required."""
 
     type: Literal["until"]
     termination_condition: Condition

@@ -1,6 +1,6 @@
-"""What failed where, and what worked instead: the memory of runs (WR phase 4).
+"""Lessons: which approach failed or worked for which step, from earlier runs (WR phase 4).
 
-Kept per page (screen) and task, for the replanner of later runs. No values, no texts of pages.
+Kept per screen and task for the replanner of later runs. They contain no values and no page texts.
 """
 
 from __future__ import annotations
@@ -8,44 +8,44 @@ from __future__ import annotations
 from pydantic import Field
 
 from kb_schema.base import LocalId, Model
-from kb_schema.runs import Count, Moment
+from kb_schema.run_records import Count, Moment
 
 LESSON_TTL_S = 30 * 86_400.0
-"""A site is another one after a month. Every use renews it."""
+"""How long a lesson lives after its last use: sites change."""
 MAX_LESSONS = 50
-"""Of one task on one screen; the ones used longest ago go first (WR: capped in number)."""
+"""The most lessons of one task on one screen; those used longest ago are dropped (WR: capped in number)."""
 MAX_APPROACH = 400
-"""Characters of an approach's label (WR: capped in size)."""
+"""The most characters of an approach's label (WR: capped in size)."""
 MAX_ERROR = 400
 
 NO_SCREEN = "-"
-"""Stands for a page that no screen of the knowledge is."""
+"""Stands for a page that no known screen matches."""
 
 
 class LessonKey(Model):
-    """Which approach to which step of which task, on which screen."""
+    """An approach to a step of a task on a screen."""
 
     website_id: LocalId
     screen_id: str = Field(min_length=1, max_length=200)
     task_id: LocalId
     step_id: LocalId
     approach: str = Field(min_length=1, max_length=MAX_APPROACH)
-    """The plan's label; `authored`."""
+    """The plan's label, or `authored`."""
 
 
 class Lesson(LessonKey):
-    """How it went there."""
+    """How often the approach worked and failed there."""
 
     worked: Count = 0
     failed: Count = 0
     worked_at: Moment | None = None
     failed_at: Moment | None = None
     error: str | None = Field(default=None, max_length=MAX_ERROR)
-    """Of the last failure, its sort only (`not_found`, `postcondition`): no values, nothing of pages."""
+    """The class of the last failure (`not_found`, `postcondition`): no values, no page texts."""
 
     @property
     def worked_last(self) -> bool:
-        """Whether it worked the last time it was tried."""
+        """Whether it worked when it was last tried."""
         if self.worked_at is None:
             return False
         return self.failed_at is None or self.worked_at >= self.failed_at

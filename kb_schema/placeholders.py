@@ -1,7 +1,7 @@
-"""What a value of a requirement may leave open: `{secret:NAME}` and `{unique}`.
+"""Placeholders in the values of a requirement: `{secret:NAME}` and `{unique}`.
 
-Secrets come from the environment when a test runs and are written nowhere; `{unique}` is another short
-word in every run. Other braces are plain text; a slip of the pen (`{secret}`, `{Unique}`) is told.
+Secrets come from the environment when a test runs and are never written. `{unique}` is a different short word
+in every run. Other braces are plain text; a misspelt placeholder (`{secret}`, `{Unique}`) is an error.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from dataclasses import dataclass
 from kb_schema.excerpts import excerpt
 
 _MEANT = re.compile(r"\{\s*(?:secrets?|unique)\b[^{}]*\}", re.IGNORECASE)
-"""What somebody may have meant as a placeholder."""
+"""What may be meant as a placeholder."""
 _SECRET = re.compile(r"\{secret:([A-Za-z_][A-Za-z0-9_]{0,199})\}")
 _UNIQUE = "{unique}"
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """Text that is as it is."""
+class LiteralPart:
+    """Literal text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
-    """A value of the environment."""
+class SecretPart:
+    """A value from the environment."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unique:
-    """Another short word in every run."""
+class UniquePart:
+    """A short word that differs in every run."""
 
 
-Part = Literal | Secret | Unique
+ValuePart = LiteralPart | SecretPart | UniquePart
 
 
 class PlaceholderInvalid(ValueError):
-    """Something that looks like a placeholder is none. `said`: what it is; `fix`: what to write."""
+    """A misspelt placeholder. `said`: what it is; `fix`: what to write."""
 
     def __init__(self, said: str) -> None:
         self.said = said
         self.fix = "write {secret:NAME}, with the name of an environment variable, or {unique}"
-        super().__init__(f"{excerpt(said)!r} is no placeholder -> {self.fix}")
+        super().__init__(f"{excerpt(said)!r} is not a placeholder -> {self.fix}")
 
 
 class SecretMissing(KeyError):
-    """A secret has no value. `name`: the environment variable it is read from."""
+    """A secret without a value. `name`: its environment variable."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,33 +60,33 @@ class SecretMissing(KeyError):
         return f"the secret {self.name} has no value -> set the environment variable {self.name}"
 
 
-def parts(text: str) -> tuple[Part, ...]:
-    """A text as its parts, in order; no two literals in a row, and none that is empty.
+def parts(text: str) -> tuple[ValuePart, ...]:
+    """Split a text into its parts, in order, without empty or adjacent literals.
 
     Raises `PlaceholderInvalid`.
     """
-    found: list[Part] = []
+    found: list[ValuePart] = []
     at = 0
     for match in _MEANT.finditer(text):
         if match.start() > at:
-            found.append(Literal(text[at : match.start()]))
+            found.append(LiteralPart(text[at : match.start()]))
         found.append(_placeholder(match[0]))
         at = match.end()
     if at < len(text):
-        found.append(Literal(text[at:]))
+        found.append(LiteralPart(text[at:]))
     return tuple(found)
 
 
 def fill(text: str, *, secrets: Mapping[str, str], unique: str) -> str:
-    """The text with every placeholder replaced. Raises `PlaceholderInvalid`, `SecretMissing`."""
+    """Return the text with every placeholder replaced. Raises `PlaceholderInvalid`, `SecretMissing`."""
     filled = []
     for part in parts(text):
         match part:
-            case Literal(plain):
+            case LiteralPart(plain):
                 filled.append(plain)
-            case Unique():
+            case UniquePart():
                 filled.append(unique)
-            case Secret(name):
+            case SecretPart(name):
                 if name not in secrets:
                     raise SecretMissing(name)
                 filled.append(secrets[name])
@@ -94,20 +94,20 @@ def fill(text: str, *, secrets: Mapping[str, str], unique: str) -> str:
 
 
 def secret_names(*texts: str | None) -> tuple[str, ...]:
-    """The environment variables these texts read, each once, in order of appearance."""
-    named = (part.name for text in texts if text for part in parts(text) if isinstance(part, Secret))
+    """Return the environment variables that these texts read, each once, in order of appearance."""
+    named = (part.name for text in texts if text for part in parts(text) if isinstance(part, SecretPart))
     return tuple(dict.fromkeys(named))
 
 
 def is_open(text: str | None) -> bool:
-    """Whether the text leaves anything open."""
-    return bool(text) and any(not isinstance(part, Literal) for part in parts(text or ""))
+    """Return whether the text contains a placeholder."""
+    return bool(text) and any(not isinstance(part, LiteralPart) for part in parts(text or ""))
 
 
-def _placeholder(said: str) -> Part:
-    if said == _UNIQUE:
-        return Unique()
-    named = _SECRET.fullmatch(said)
+def _placeholder(inside: str) -> ValuePart:
+    if inside == _UNIQUE:
+        return UniquePart()
+    named = _SECRET.fullmatch(inside)
     if named is None:
-        raise PlaceholderInvalid(said)
-    return Secret(named[1])
+        raise PlaceholderInvalid(inside)
+    return SecretPart(named[1])

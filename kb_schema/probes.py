@@ -1,18 +1,18 @@
-"""The few questions all conditions come down to, and the facts they are judged on.
+"""Probes: the few questions about a page that conditions need, and the facts they are judged on.
 
-A condition says which probes it needs; whoever holds the page (live or stored) answers all of
-them at once; the condition judges the answers. So a condition type is written once, and live
-pages and stored snapshots cannot disagree about anything but the probes themselves.
+A condition states which probes it needs, the page layer (live or stored) answers all of them at once,
+and the condition judges the answers. So each condition type is written once for live pages and stored
+snapshots.
 
-What the answers mean, for every implementation:
+The answers mean the same in every implementation:
 
 - An element is *visible* if it has a box, is not `visibility: hidden`/`display: none` itself or
-  through an ancestor. On foreign HTML: no `hidden` attribute, no inline `display:none` or
+  through an ancestor. On other HTML: no `hidden` attribute, no inline `display:none` or
   `visibility:hidden`, not inside `script`, `style`, `template`, `noscript`, not `type=hidden`.
 - *Text* is the visible text nodes in document order, joined, runs of white space as one space;
   for fields and images also `value` of buttons, `aria-label`, `alt`, `title`, `placeholder`.
-  Comparison is exact as to case, as a part of the whole.
-- Every open shadow root and same-origin frame is searched as a document of its own.
+  Comparison is case-sensitive and by substring.
+- Every open shadow root and same-origin frame is searched as a separate document.
 - A *value* is what the field holds now; for a checkbox or radio button `true` / `false`.
 """
 
@@ -38,7 +38,7 @@ class TextProbe(Model):
 
 
 class ElementProbe(Model):
-    """What does this selector find?"""
+    """What does this selector match?"""
 
     kind: Literal["element"] = "element"
     selector: Selector
@@ -54,8 +54,10 @@ Probe = Annotated[TextProbe | ElementProbe | FormProbe, Field(discriminator="kin
 
 
 class ProbeAnswer(Model):
-    """`present` elements match, `visible` of them can be seen; the rest describes the first
-    visible one, else the first. For a form probe `visible` counts the invalid fields.
+    """The answer to a probe: `present` elements match, `visible` of them are visible.
+
+    The rest describes the first visible one, else the first. For a form probe, `visible` is the number of
+    invalid fields.
     """
 
     present: int = 0
@@ -64,11 +66,11 @@ class ProbeAnswer(Model):
     value: str | None = None
     text: str | None = None
     error: str | None = None
-    """Why the question could not be answered (a selector that cannot be parsed, ...)."""
+    """Why the probe could not be answered (an invalid selector, ...)."""
 
 
-class Status(StrEnum):
-    """Could not be evaluated is its own outcome and never counts as passed."""
+class VerdictStatus(StrEnum):
+    """How a condition came out. UNKNOWN (it could not be evaluated) never counts as passed."""
 
     HELD = "held"
     NOT_HELD = "not_held"
@@ -77,44 +79,44 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one condition came out, with what a person can check."""
+    """The result of one condition, with evidence that a person can check."""
 
-    status: Status
+    status: VerdictStatus
     evidence: str = ""
 
     @property
     def held(self) -> bool:
         """True only for `HELD`."""
-        return self.status is Status.HELD
+        return self.status is VerdictStatus.HELD
 
 
 def held(flag: bool, evidence: str) -> Verdict:
-    """A verdict from a plain truth value."""
-    return Verdict(Status.HELD if flag else Status.NOT_HELD, evidence)
+    """Return HELD or NOT_HELD."""
+    return Verdict(VerdictStatus.HELD if flag else VerdictStatus.NOT_HELD, evidence)
 
 
 def unknown(evidence: str) -> Verdict:
-    """The condition could not be evaluated."""
-    return Verdict(Status.UNKNOWN, evidence)
+    """Return the verdict of a condition that could not be evaluated."""
+    return Verdict(VerdictStatus.UNKNOWN, evidence)
 
 
-class Scope(Protocol):
-    """What a condition may look up before the page is asked. Implemented by whoever evaluates."""
+class ConditionScope(Protocol):
+    """What a condition may look up before the page is probed."""
 
     def element(self, reference: str | Selector) -> Selector | None:
-        """The selector of an element id of the current screen, or of a literal CSS selector."""
+        """Return the selector of an element id of the current screen, or of literal CSS."""
 
     @property
     def signed_in_when(self) -> tuple[Any, ...]:
-        """The website's conditions for being signed in; empty where the website names none."""
+        """The website's conditions for being signed in; empty if it states none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything a condition is judged on. None means *not known*."""
+class ProbeFacts:
+    """The facts that a condition is judged on. None means *not known*."""
 
     url: str = ""
-    """Empty: not known, as before any page was seen."""
+    """Empty: not known, for example before the first page."""
     title: str | None = None
     ready_state: str | None = None
     answers: Mapping[str, ProbeAnswer] = field(default_factory=dict)
@@ -122,10 +124,10 @@ class Facts:
     screen_known: bool = False
     """Whether identification was tried; then `screen_id` None means *no known screen*."""
     path_base: str = ""
-    """Base URL in force; see `kb_schema.urls`."""
+    """The base URL in force; see `kb_schema.url_patterns`."""
     authored_base: str = ""
     fired: Mapping[str, bool] = field(default_factory=dict)
-    """Observability events since they were armed, by key."""
+    """Events since the triggers were armed, by key."""
     remaining_seconds: float | None = None
     iteration: int | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -133,10 +135,10 @@ class Facts:
     """Facts given from outside, by condition type (`authenticated`, ...)."""
 
     def answer(self, probe: Probe) -> ProbeAnswer | None:
-        """The answer to a probe, if it was asked."""
+        """Return the answer to a probe, or None if it was not asked."""
         return self.answers.get(probe_key(probe))
 
 
 def probe_key(probe: Probe) -> str:
-    """One string per distinct question, so that each is asked once per page."""
+    """Return one string per distinct probe, so that each is asked once per page."""
     return probe.model_dump_json(exclude_defaults=False)

@@ -1,8 +1,8 @@
-"""Changes of a website's knowledge that somebody proposes, and what speaks for and against each.
+"""Proposed changes of a website's knowledge, and the evidence for and against each.
 
-A proposal is named after what it proposes: the same change seen by several runs is one proposal with
-several supports. Not here: where proposals are kept (`kb_store.proposals`), and how an accepted one
-becomes knowledge (`kb_store.changing`).
+A proposal's id is derived from its content: the same change from several runs is one proposal with several
+supports. Not here: where proposals are stored (`kb_store.proposals.proposal_store`) and how an accepted one
+is applied (`kb_store.proposals.accepted_changes`).
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AwareDatetime, Field, JsonValue, StringConstraints, field_validator
 
 from kb_schema.base import Document, LocalId, Model, Probability
-from kb_schema.graph import TaskDependency, Transition
-from kb_schema.learned import OutcomeId
-from kb_schema.runs import Moment
+from kb_schema.graph_documents import TaskDependency, Transition
+from kb_schema.observed_outcomes import OutcomeId
+from kb_schema.run_records import Moment
 from kb_schema.screens import Screen, Signature
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
 CONFIRMED_BY = 3
-"""A proposal is confirmed once so many more runs speak for it than against it (DESIGN 6)."""
+"""A proposal is confirmed when this many more runs support it than contradict it."""
 
 MAX_SUPPORTS = 200
-"""Runs kept of one proposal; further ones would change nothing."""
+"""The most runs that are stored for one proposal; more would not change anything."""
 
 
 class SelectorChange(Model):
-    """Another way of finding an element of a screen, or of one of its layouts."""
+    """A different selector for an element of a screen or of one of its layouts."""
 
     type: Literal["selector"]
     screen_id: LocalId
@@ -43,13 +43,13 @@ class SelectorChange(Model):
         return f"selector of {self.screen_id}.{self.element_id}"
 
     @property
-    def said(self) -> JsonValue:
-        """What the knowledge says there once it is made."""
+    def proposed_value(self) -> JsonValue:
+        """The value in the knowledge after the change."""
         return self.selector.to_json()
 
 
 class SignatureChange(Model):
-    """Another way of recognising a screen."""
+    """A different signature for a screen."""
 
     type: Literal["signature"]
     screen_id: LocalId
@@ -61,13 +61,13 @@ class SignatureChange(Model):
         return f"signature of {self.screen_id}"
 
     @property
-    def said(self) -> JsonValue:
-        """What the knowledge says there once it is made."""
+    def proposed_value(self) -> JsonValue:
+        """The value in the knowledge after the change."""
         return self.signature.to_json()
 
 
 class ScreenChange(Model):
-    """A screen nobody knew, or another form of a known one: it takes that one's place."""
+    """A new screen, or a different version of a known one, which it replaces."""
 
     type: Literal["screen"]
     screen: Screen
@@ -83,13 +83,13 @@ class ScreenChange(Model):
         return f"screen {self.screen.screen_id}"
 
     @property
-    def said(self) -> JsonValue:
-        """What the knowledge says there once it is made."""
+    def proposed_value(self) -> JsonValue:
+        """The value in the knowledge after the change."""
         return self.screen.to_json()
 
 
 class TransitionChange(Model):
-    """A way from one screen to another that nobody knew, or another form of a known one."""
+    """A new transition, or a different version of a known one."""
 
     type: Literal["transition"]
     transition: Transition
@@ -106,25 +106,25 @@ class TransitionChange(Model):
         return f"transition {way.local_id} ({way.from_screen} -> {way.to_screen})"
 
     @property
-    def said(self) -> JsonValue:
-        """What the knowledge says there once it is made."""
+    def proposed_value(self) -> JsonValue:
+        """The value in the knowledge after the change."""
         return self.transition.to_json()
 
 
 class WorkflowChange(Model):
-    """A workflow that is published. It needs no confirmation: publishing it accepts it."""
+    """A workflow to publish. Publishing accepts it, without confirmation."""
 
     type: Literal["workflow"]
     workflow: Workflow
     tasks: tuple[Task, ...] = ()
-    """What it is made of, where the knowledge does not have it yet."""
+    """The tasks it consists of, if the knowledge does not have them yet."""
     dependencies: tuple[TaskDependency, ...] = ()
     screens: tuple[Screen, ...] = ()
-    """New ones that it is on."""
+    """The new screens it uses."""
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """All that becomes knowledge with it."""
+        """All documents that it adds."""
         return (*self.screens, self.workflow, *self.tasks, *self.dependencies)
 
     @property
@@ -133,16 +133,16 @@ class WorkflowChange(Model):
         return f"workflow {self.workflow.workflow_id}"
 
     @property
-    def said(self) -> JsonValue:
-        """What the knowledge says of the workflow once it is published."""
+    def proposed_value(self) -> JsonValue:
+        """The workflow in the knowledge after publication."""
         return self.workflow.to_json()
 
 
 ProposableChange = Annotated[
     SelectorChange | SignatureChange | ScreenChange | TransitionChange, Field(discriminator="type")
 ]
-"""What clients may propose."""
-Change = Annotated[
+"""The changes that clients may propose."""
+KnowledgeChange = Annotated[
     SelectorChange | SignatureChange | ScreenChange | TransitionChange | WorkflowChange,
     Field(discriminator="type"),
 ]
@@ -153,58 +153,58 @@ WithinRun = Annotated[
         max_length=500, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.\-]*(/[A-Za-z0-9_][A-Za-z0-9_.\-]*)*$"
     ),
 ]
-"""A file in the folder of a run, a recording or an exploration: it leads nowhere else."""
+"""A file in the folder of a run, a recording or an exploration; the path cannot leave the folder."""
 
 MOST_URL = 8_000
-"""Characters of an address that is shown."""
+"""The most characters of an address that is shown."""
 MAX_SEEN = 8
-"""Pages a run shows for what it says."""
+"""The most pages that a run gives as evidence."""
 
 
-class Seen(Model):
-    """A page that shows what a run says: references only, the files stay with the run."""
+class PageReference(Model):
+    """A page given as evidence: a reference only, the files stay with the run."""
 
     url: Annotated[str, Field(max_length=MOST_URL)] = ""
     snapshot: WithinRun | None = None
-    """Without its ending, as in `kb_schema.storage`."""
+    """The file name without its ending, as in `kb_schema.run_storage`."""
     picture: WithinRun | None = None
     when: Literal["", "before", "after"] = ""
-    """Of two pages that belong together: before what is proposed happened, or after it."""
+    """Of two related pages: before or after the proposed change happened."""
 
 
 class ReportedSupport(Model):
-    """What one run says of a proposed change, as clients report it."""
+    """One run's evidence on a proposed change, as clients report it."""
 
     run_id: OutcomeId
-    """A run speaks once for or against a change: what it says later is not counted."""
+    """Each run counts once per change; later reports of it are ignored."""
     succeeded: bool = True
-    """Whether what it was tried for worked with the change."""
+    """Whether the change worked in the run."""
     score: Probability | None = None
-    """How alike the thing found and the thing known are (0-1), where that was measured."""
+    """The similarity (0-1) of the found and the known element, if it was measured."""
     note: Annotated[str, Field(max_length=1_000)] = ""
     at: AwareDatetime | None = None
     """None: now."""
-    seen: Annotated[tuple[Seen, ...], Field(max_length=MAX_SEEN)] = ()
+    seen: Annotated[tuple[PageReference, ...], Field(max_length=MAX_SEEN)] = ()
 
 
 class Support(ReportedSupport):
-    """The same as stores keep it."""
+    """The evidence as stores keep it."""
 
     at: Moment
 
 
 ProposalStatus = Literal["proposed", "accepted", "rejected", "replaced"]
-"""`replaced`: it was part of the knowledge until a load that was told to went over it."""
+"""`replaced`: it was part of the knowledge until a load with --replace-learned replaced it."""
 
 
 class Proposal(Model):
-    """A change, what was there before, and the runs that speak for and against it."""
+    """A proposed change, the value before it, and the runs for and against it."""
 
     proposal_id: str
     website_id: LocalId
-    change: Change
+    change: KnowledgeChange
     before: JsonValue = None
-    """What the knowledge said when it was first proposed; None: nothing."""
+    """The value in the knowledge when it was first proposed; None: there was none."""
     status: ProposalStatus = "proposed"
     proposed_at: Moment
     decided_at: Moment | None = None
@@ -212,43 +212,43 @@ class Proposal(Model):
 
     @property
     def succeeded(self) -> int:
-        """Runs it worked in."""
+        """The number of runs it worked in."""
         return sum(support.succeeded for support in self.supports)
 
     @property
     def failed(self) -> int:
-        """Runs it did not work in."""
+        """The number of runs it did not work in."""
         return len(self.supports) - self.succeeded
 
     @property
     def confirmed(self) -> bool:
-        """Whether enough different runs speak for it."""
+        """Whether enough different runs support it."""
         return self.succeeded - self.failed >= CONFIRMED_BY
 
     @property
     def score(self) -> float | None:
-        """The mean of the scores that runs gave it, where any did."""
+        """The mean of the scores that runs gave it, or None."""
         scores = [support.score for support in self.supports if support.score is not None]
         return sum(scores) / len(scores) if scores else None
 
 
-def proposal_id(website_id: str, change: Change) -> str:
-    """Twelve characters that stand for what is proposed, wherever and whenever it is.
+def proposal_id(website_id: str, change: KnowledgeChange) -> str:
+    """Return twelve characters that identify a proposed change.
 
-    How sure a strategy's finder was and its notes do not make it another one, nor does how long a way took.
+    A strategy's confidence and notes, and how long a transition took, do not count.
     """
     proposed = change.to_json() | {"type": change.type}
     if isinstance(change, TransitionChange):
         proposed["transition"].pop("duration", None)
-    said = json.dumps([website_id, _essence(proposed)], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    essence = json.dumps([website_id, _essence(proposed)], sort_keys=True)
+    return hashlib.sha256(essence.encode()).hexdigest()[:12]
 
 
 DocumentT = TypeVar("DocumentT", bound=Document)
 
 
 def _of_any_website(document: DocumentT) -> DocumentT:
-    """Whose it is, is the proposal's to say: so one change has one name."""
+    """Return the document without its website id, so that equal changes have equal ids."""
     return document.model_copy(update={"website_id": None})
 
 
@@ -259,14 +259,14 @@ def _essence(value: Any) -> Any:
     return [_essence(each) for each in value] if isinstance(value, list) else value
 
 
-class ChangeProposed(Model):
-    """The desk's answer to a proposed change."""
+class ProposalAnswer(Model):
+    """The answer to a proposed change."""
 
     website_id: str
     proposal_id: str
     status: ProposalStatus
     counted: bool
-    """False: this run had its say before, or the change is what the knowledge says already."""
+    """False: this run was counted before, or the knowledge already has the change."""
     reason: str = ""
     """Why it was not counted."""
     succeeded: int = 0
@@ -274,13 +274,13 @@ class ChangeProposed(Model):
     confirmed: bool = False
 
 
-class WorkflowPublished(Model):
-    """The desk's answer to a published workflow."""
+class PublicationAnswer(Model):
+    """The answer to a published workflow."""
 
     website_id: str
     workflow_id: str
     revision: str
-    """Of the website's knowledge that has it."""
+    """The revision of the knowledge that contains it."""
     replaced: bool = False
-    """Whether another workflow of that id gave way."""
+    """Whether it replaced another workflow with its id."""
     warnings: tuple[str, ...] = ()

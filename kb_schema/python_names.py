@@ -1,4 +1,4 @@
-"""Names of classes, functions and variables in Python that is written for people: made of what things are called."""
+"""Makes readable Python names (classes, functions, variables) from labels."""
 
 from __future__ import annotations
 
@@ -11,19 +11,34 @@ from collections.abc import Container
 
 LONGEST = 40
 WIDTH = 88
-"""Columns of a line: ruff's own."""
-_RESERVED = frozenset({
-    "page", "expect", "re", "pytest", "secret", "unique", "console_errors", "fnmatch", "message", "visible_text", "self", "path", "context",
-    "browser", "base_url",
-})  # fmt: skip
-"""What generated tests use themselves."""
+"""The line width of generated code: the default of ruff."""
+_RESERVED = frozenset(
+    {
+        "page",
+        "expect",
+        "re",
+        "pytest",
+        "secret",
+        "unique",
+        "console_errors",
+        "fnmatch",
+        "message",
+        "visible_text",
+        "self",
+        "path",
+        "context",
+        "browser",
+        "base_url",
+    }
+)
+"""Names that generated tests use themselves."""
 _QUOTES = re.compile(r'"{2,}|"$')
 """What would end a docstring."""
 
 
 def identifier(words: str, otherwise: str = "element") -> str:
-    """`Agent Name *` -> `agent_name`; a name that Python or the tests need themselves gets a `_` behind it."""
-    # An apostrophe joins, everything else separates; `ß` and umlauts are written in ASCII.
+    """Return `agent_name` for `Agent Name *`. A name that Python or the tests use gets a trailing `_`."""
+    # An apostrophe joins words, everything else separates them; `ß` and umlauts become ASCII.
     plain = unicodedata.normalize("NFKD", words.replace("ß", "ss")).encode("ascii", "ignore").decode()
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", plain.replace("'", ""))
     joined = "_".join(re.findall(r"[a-z0-9]+", plain.lower()))
@@ -42,12 +57,12 @@ def identifier(words: str, otherwise: str = "element") -> str:
 
 
 def class_name(words: str, otherwise: str = "Some") -> str:
-    """`create agent` -> `CreateAgent`."""
+    """Return `CreateAgent` for `create agent`."""
     return "".join(part.capitalize() for part in identifier(words, otherwise.lower()).split("_") if part)
 
 
-def untaken(name: str, taken: Container[str]) -> str:
-    """The name, or with the first number behind it that makes it another one."""
+def make_unique_name(name: str, taken: Container[str]) -> str:
+    """Return the name, or the name with the first number that makes it unique."""
     if name not in taken:
         return name
     number = 2
@@ -57,13 +72,13 @@ def untaken(name: str, taken: Container[str]) -> str:
 
 
 def docstring(paragraphs: str, indent: int = 0) -> str:
-    """A docstring of these paragraphs, wrapped; whatever is in them."""
+    """Return a wrapped docstring of these paragraphs, whatever characters they contain."""
     shown = "".join(each if each.isprintable() or each == "\n" else " " for each in paragraphs)
     plain = [" ".join(each.split()) for each in shown.split("\n\n")]
     safe = [
         _QUOTES.sub(lambda run: '\\"' * len(run[0]), each.replace("\\", "\\\\")) for each in plain if each
     ]
-    # A long word stays whole: broken, half of an escape would begin the next line.
+    # A long word is not split: half an escape would begin the next line.
     width = WIDTH - indent - 6 * (len(safe) == 1)
     wrapped = ["\n".join(textwrap.wrap(each, width, break_long_words=False)) for each in safe]
     text = "\n\n".join(wrapped)

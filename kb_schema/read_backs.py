@@ -1,7 +1,7 @@
-"""What a task changes, and how that is seen apart from the click that did it (DESIGN 6).
+"""How the effect of a task is read independently of the action that caused it.
 
-The same reading is taken before and after; what differs between the two is what happened. Names
-alone prove nothing: something of that name may have been there before.
+The same reading is taken before and after; the difference is the effect. A matching name alone proves
+nothing: something with that name may have existed before.
 """
 
 from __future__ import annotations
@@ -14,57 +14,62 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from kb_schema.base import Model, ScreenRef, TaskRef
-from kb_schema.values import DomExtraction, TableExtraction, VariableName
+from kb_schema.io_specs import DomExtraction, TableExtraction, VariableName
 
 Expectation = Literal["one_more", "one_less", "more", "changed", "there", "gone"]
 
 
 PRESENCE = ("there", "gone")
-"""What is expected of an address itself: then nothing is read on it."""
+"""Expectations about an address itself; nothing is read on its page."""
 
 
 class ReadBack(Model):
     """Where to look for a task's effect, and what it looks like there.
 
-    Either a screen (`screen_id`, with `url` where it shows one thing of many) and what to read on
-    it, or a task that reads, and which of its outputs counts. Both only read.
+    Either a screen (`screen_id`, with `url` if it shows one of many things) and what to read on it, or a
+    reading task and which of its outputs to use. Neither changes anything.
     """
 
     screen_id: ScreenRef | None = None
     url: str | None = None
-    """Of the screen, with `{x}`; values are quoted for a URL."""
+    """The screen's URL, with `{x}`; values are percent-encoded."""
     extraction: DomExtraction | TableExtraction | None = None
     task_id: TaskRef | None = None
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
     output: VariableName | None = None
-    """Of the task: what it found."""
+    """The task's output that counts."""
     expect: Expectation
-    """`one_more` or `one_less` row; `more` rows or a larger number; another value than before
-    (`changed`); the address shows the screen now (`there`) or does no longer (`gone`)."""
+    """What must differ.
+
+    `one_more` or `one_less` row; `more` rows or a larger number; a `changed` value; the address shows the
+    screen now (`there`) or no longer (`gone`).
+    """
     only_in_doubt: bool = False
-    """It decides where the page did not tell; success does not need it (nothing may have been new)."""
+    """Use it only if the page gave no answer; success does not require it (there may be nothing new)."""
     key: str | None = None
-    """Column that tells one row from another; without it whole rows are compared."""
+    """The column that identifies a row; without it, whole rows are compared."""
     where: dict[str, str] = Field(default_factory=dict)
-    """Column -> what it says (with `{x}`) in the rows that are meant; the others are not looked at."""
+    """Column -> its value (with `{x}`) in the relevant rows; other rows are ignored."""
     gives: dict[VariableName, str] = Field(default_factory=dict)
-    """Output of the task -> column of the row that came or went, for when the page that would
-    have said it was never seen."""
+    """Output of the task -> column of the row that appeared or disappeared.
+
+    Used if the page that would have shown the output was never seen.
+    """
 
     @model_validator(mode="after")
     def _one_place_to_look(self) -> ReadBack:
         on_screen, by_task = self.screen_id is not None, self.task_id is not None
         if on_screen == by_task:
-            raise ValueError("a read-back looks at a `screen_id` or runs a `task_id`: give one of them")
+            raise ValueError("a read-back needs either a `screen_id` or a `task_id`")
         if on_screen and self.extraction is None and self.expect not in PRESENCE:
-            raise ValueError("a read-back on a screen says what it reads there: give `extraction`")
+            raise ValueError("a read-back on a screen needs an `extraction`")
         if by_task and self.output is None:
-            raise ValueError("a read-back by a task says which of its outputs counts: give `output`")
+            raise ValueError("a read-back by a task needs an `output`")
         return self
 
 
-class Happened(StrEnum):
-    """What two readings say."""
+class ReadBackStatus(StrEnum):
+    """The result of comparing two readings."""
 
     HAPPENED = "happened"
     DID_NOT_HAPPEN = "did_not_happen"
@@ -72,67 +77,73 @@ class Happened(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What two readings say, why, and what the row that came or went says."""
+class ReadBackResult:
+    """The result of comparing two readings, the reason, and the row that appeared or disappeared."""
 
-    status: Happened
+    status: ReadBackStatus
     reason: str
     row: Mapping[str, Any] | None = None
 
 
-def compare(rule: ReadBack, before: Any, after: Any, where: Mapping[str, str] | None = None) -> Finding:
-    """What happened between two readings. `where` is the rule's own with its `{x}` filled.
+def compare_readings(
+    rule: ReadBack, before: Any, after: Any, where: Mapping[str, str] | None = None
+) -> ReadBackResult:
+    """Return what happened between two readings. `where` is the rule's own with its `{x}` filled.
 
     >>> rule = ReadBack(task_id="find", output="boats", expect="one_more", key="id")
-    >>> compare(rule, [{"id": "1"}], [{"id": "1"}, {"id": "2"}]).status
-    <Happened.HAPPENED: 'happened'>
-    >>> compare(rule, [{"id": "1"}], [{"id": "1"}]).status
-    <Happened.DID_NOT_HAPPEN: 'did_not_happen'>
+    >>> compare_readings(rule, [{"id": "1"}], [{"id": "1"}, {"id": "2"}]).status
+    <ReadBackStatus.HAPPENED: 'happened'>
+    >>> compare_readings(rule, [{"id": "1"}], [{"id": "1"}]).status
+    <ReadBackStatus.DID_NOT_HAPPEN: 'did_not_happen'>
     """
     if rule.expect in PRESENCE:
         return _presence(rule, bool(before), bool(after))
     if rule.expect == "changed":
         if after == before:
-            return Finding(Happened.DID_NOT_HAPPEN, f"still {_short(after)}")
-        return Finding(Happened.HAPPENED, f"{_short(after)}, before {_short(before)}")
+            return ReadBackResult(ReadBackStatus.DID_NOT_HAPPEN, f"still {_short(after)}")
+        return ReadBackResult(ReadBackStatus.HAPPENED, f"{_short(after)}, before {_short(before)}")
     if rule.expect == "more":
         return _more(before, after)
     if not isinstance(before, list) or not isinstance(after, list):
-        return Finding(Happened.UNCLEAR, "no rows to compare were read")
+        return ReadBackResult(ReadBackStatus.UNCLEAR, "no rows were read to compare")
     return _one(rule, before, after, rule.where if where is None else where)
 
 
-def _presence(rule: ReadBack, before: bool, after: bool) -> Finding:
+def _presence(rule: ReadBack, before: bool, after: bool) -> ReadBackResult:
     wanted = rule.expect == "there"
     word = "is there" if after else "is not there"
     if before is wanted:
-        return Finding(Happened.UNCLEAR, f"{rule.screen_id} {word}, as before")
-    status = Happened.HAPPENED if after is wanted else Happened.DID_NOT_HAPPEN
-    return Finding(status, f"{rule.screen_id} {word}")
+        return ReadBackResult(ReadBackStatus.UNCLEAR, f"{rule.screen_id} {word}, as before")
+    status = ReadBackStatus.HAPPENED if after is wanted else ReadBackStatus.DID_NOT_HAPPEN
+    return ReadBackResult(status, f"{rule.screen_id} {word}")
 
 
-def _one(rule: ReadBack, before: list[Any], after: list[Any], where: Mapping[str, str]) -> Finding:
+def _one(rule: ReadBack, before: list[Any], after: list[Any], where: Mapping[str, str]) -> ReadBackResult:
     one_more = rule.expect == "one_more"
     earlier, later = _rows(before, where), _rows(after, where)
     changed = _missing(later, earlier, rule.key) if one_more else _missing(earlier, later, rule.key)
     word = "more" if one_more else "fewer"
     if len(changed) == 1:
-        return Finding(Happened.HAPPENED, f"one row {word}: {_short(changed[0])}", changed[0])
+        return ReadBackResult(ReadBackStatus.HAPPENED, f"one row {word}: {_short(changed[0])}", changed[0])
     if changed:
-        return Finding(Happened.UNCLEAR, f"{len(changed)} rows {word} than before, one was expected")
+        return ReadBackResult(
+            ReadBackStatus.UNCLEAR, f"{len(changed)} rows {word} than before, one was expected"
+        )
     if not one_more and not earlier:
-        return Finding(Happened.UNCLEAR, "no such row was there before")
-    return Finding(Happened.DID_NOT_HAPPEN, f"no row {word} than before ({len(later)} now)")
+        return ReadBackResult(ReadBackStatus.UNCLEAR, "no such row was there before")
+    return ReadBackResult(ReadBackStatus.DID_NOT_HAPPEN, f"no row {word} than before ({len(later)} now)")
 
 
-def _more(before: Any, after: Any) -> Finding:
+def _more(before: Any, after: Any) -> ReadBackResult:
     earlier, later = _size(before), _size(after)
     if earlier is None or later is None:
-        return Finding(Happened.UNCLEAR, f"not to be counted: {_short(before)}, then {_short(after)}")
-    status = Happened.HAPPENED if later > earlier else Happened.DID_NOT_HAPPEN
+        return ReadBackResult(
+            ReadBackStatus.UNCLEAR, f"not to be counted: {_short(before)}, then {_short(after)}"
+        )
+    status = ReadBackStatus.HAPPENED if later > earlier else ReadBackStatus.DID_NOT_HAPPEN
     if later < earlier:
-        status = Happened.UNCLEAR
-    return Finding(status, f"{later:g}, before {earlier:g}")
+        status = ReadBackStatus.UNCLEAR
+    return ReadBackResult(status, f"{later:g}, before {earlier:g}")
 
 
 def _size(value: Any) -> float | None:
@@ -145,19 +156,20 @@ def _size(value: Any) -> float | None:
 
 
 def _rows(rows: Sequence[Any], where: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """The rows that are meant; what people see alike is alike (spaces are folded)."""
+    """Return the relevant rows, with white space normalised."""
     wanted = {column: " ".join(text.split()) for column, text in where.items()}
     return [
-        row for row in rows
+        row
+        for row in rows
         if isinstance(row, Mapping)
         and all(" ".join(str(row.get(column) or "").split()) == text for column, text in wanted.items())
-    ]  # fmt: skip
+    ]
 
 
 def _missing(
     rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]], key: str | None
 ) -> list[Mapping[str, Any]]:
-    """The rows that the others do not have, each counted as often as it is there."""
+    """Return the rows that the other list does not have; duplicates count."""
     left = [_identity(row, key) for row in others]
     found = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Screens: how to know one, and what one can do there (KS 4.1, 4.7)."""
+"""Screens: how to recognise one, and which elements and actions it has (KS 4.1, 4.7)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from kb_schema import urls
+from kb_schema import url_patterns
 from kb_schema.base import Document, LocalId, Metadata, Model, Probability, ScreenRef, Seconds
 from kb_schema.conditions import Condition
+from kb_schema.error_handling import ErrorRules
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.handling import ErrorRules
 from kb_schema.selectors import Selector
 
 DEFAULT_THRESHOLD = 0.7
-"""Confidence at which a signature is accepted (DESIGN 5)."""
+"""The confidence at which a signature is accepted."""
 
 
 class FieldValidation(Model):
@@ -29,7 +29,7 @@ class FieldValidation(Model):
     @model_validator(mode="after")
     def _pattern_compiles(self) -> FieldValidation:
         if self.pattern is not None:
-            urls.compile_pattern(self.pattern)
+            url_patterns.compile_pattern(self.pattern)
         return self
 
 
@@ -41,7 +41,7 @@ class Option(Model):
 
 
 class Affordance(Model):
-    """One thing an element lets one do (KS 4.1)."""
+    """One action that an element supports (KS 4.1)."""
 
     action_type: str = Field(min_length=1)
     required: bool = False
@@ -51,12 +51,12 @@ class Affordance(Model):
     postconditions: tuple[Condition, ...] = ()
     error_handling: ErrorRules = ()
     idempotent: bool | None = None
-    """Overrides the action type's own where it is known here."""
+    """Overrides the value of the action type."""
     destructive: bool = False
 
 
 class UIElement(Model):
-    """An element of a screen, how to find it and what it affords."""
+    """An element of a screen, how to find it, and its affordances."""
 
     element_id: LocalId
     type: str = Field(min_length=1, max_length=100)
@@ -67,13 +67,13 @@ class UIElement(Model):
 
     @property
     def label(self) -> str:
-        """What a person would call it."""
+        """Its name for people."""
         label = self.metadata.get("label")
         return label if isinstance(label, str) and label else self.element_id.replace("_", " ")
 
 
 class Signature(Model):
-    """How to recognise a screen. Both forms of KS (4.1 in the screen, 4.7 on its own) load."""
+    """How to recognise a screen. Accepts both forms of KS (4.1 inside the screen, 4.7 on its own)."""
 
     recognition_strategy: str = "multi_indicator"
     required_indicators: tuple[Condition, ...] = ()
@@ -95,8 +95,14 @@ class Signature(Model):
         nested = data.pop("indicators")
         if not isinstance(nested, dict):
             raise ValueError("`indicators` is an object of lists")  # noqa: TRY004 - pydantic reports ValueErrors
-        names = {"required": "required", "primary": "primary", "optional": "optional",
-                 "secondary": "optional", "exclusion": "exclusion", "negative": "negative"}  # fmt: skip
+        names = {
+            "required": "required",
+            "primary": "primary",
+            "optional": "optional",
+            "secondary": "optional",
+            "exclusion": "exclusion",
+            "negative": "negative",
+        }
         for name, indicators in nested.items():
             if name not in names:
                 raise ValueError(f"unknown kind of indicator {name!r}; known: {', '.join(names)}")
@@ -106,7 +112,7 @@ class Signature(Model):
 
     @property
     def positive(self) -> tuple[Condition, ...]:
-        """Every indicator that speaks for the screen."""
+        """Every indicator that counts for the screen."""
         return (*self.required_indicators, *self.primary_indicators, *self.optional_indicators)
 
 
@@ -127,24 +133,24 @@ class StateSignature(Document, Signature):
 
 
 class Screen(Document):
-    """A page or a state of one (KS 4.1)."""
+    """A page or one of its states (KS 4.1)."""
 
     type: Literal["screen"] = "screen"
     screen_id: LocalId
     name: str = Field(min_length=1)
     url_patterns: tuple[str, ...] = ()
     url: str | None = None
-    """Where to open it directly; None: it is only reached by acting."""
+    """Its address; None: it is reached only by actions."""
     state_signature: Signature | None = None
     layouts: tuple[LocalId, ...] = ()
-    """Shared elements of the website that this screen has too (menus, headers)."""
+    """Shared elements of the website that are on this screen too (menus, headers)."""
     ui_elements: tuple[UIElement, ...] = ()
     available_actions: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _patterns_compile(self) -> Screen:
         for pattern in self.url_patterns:
-            urls.compile_pattern(pattern)
+            url_patterns.compile_pattern(pattern)
         return self
 
     @property
@@ -157,6 +163,6 @@ class Screen(Document):
 
     @property
     def description(self) -> str:
-        """The author's description, or nothing."""
+        """The author's description, or an empty text."""
         text: JsonValue = self.metadata.get("description")
         return text if isinstance(text, str) else ""

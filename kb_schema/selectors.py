@@ -1,8 +1,8 @@
-"""The one selector model: an ordered list of strategies, each a way to find one element.
+"""The one selector model: an ordered list of strategies for finding one element.
 
-KS `selector.strategies`, MA `TargetSpecWithFallback`, PACTS discovery results and OL fallback
-chains are all this. How a strategy is *resolved* on a page is the page layers' business
-(`agent/page` live, `kb_schema/pages` on stored HTML); what a strategy may *say* is here.
+It covers KS `selector.strategies`, MA `TargetSpecWithFallback`, PACTS discovery results and OL fallback
+chains. The page layers *resolve* a strategy (`agent/page` on live pages, `web_pages` on stored HTML); this
+module defines what a strategy may *state*.
 """
 
 from __future__ import annotations
@@ -14,41 +14,50 @@ from pydantic import BeforeValidator, Field, model_validator
 from kb_schema.base import Metadata, Model, Probability
 from kb_schema.templates import selector_parameters
 
-Text = Annotated[str, Field(min_length=1, max_length=4_000)]
+SelectorText = Annotated[str, Field(min_length=1, max_length=4_000)]
 
 
-class _Strategy(Model):
+class _SelectorStrategy(Model):
     fallback: bool = False
     """Tried only after every strategy that is not a fallback (KS 9.4)."""
     confidence: Probability | None = None
-    """How sure the one who wrote or found it was (PACTS 5)."""
+    """How confident its author or finder was (PACTS 5)."""
     meta: Metadata = Field(default_factory=dict)
 
 
-class ValueStrategy(_Strategy):
+class ValueStrategy(_SelectorStrategy):
     """A strategy that is one string in a well-known language (MA, PACTS).
 
-    `data-qa`, `data-testid` and `id` match that attribute's whole value; `aria` matches
-    `aria-label` (with `role`, also the role); the rest are XPath or CSS.
+    `data-qa`, `data-testid` and `id` match that attribute's whole value; `aria` matches `aria-label` (with
+    `role`, also the role); the rest are XPath or CSS.
     """
 
     type: Literal[
-        "data-qa", "data-testid", "id", "aria", "xpath", "xpath-text", "xpath-class", "css",
-        "relational_css", "shadow_pierce", "fallback_css",
-    ]  # fmt: skip
-    value: Text
+        "data-qa",
+        "data-testid",
+        "id",
+        "aria",
+        "xpath",
+        "xpath-text",
+        "xpath-class",
+        "css",
+        "relational_css",
+        "shadow_pierce",
+        "fallback_css",
+    ]
+    value: SelectorText
     role: str | None = None
 
 
-class SemanticStrategy(_Strategy):
-    """By what a person sees (KS 4.1): every field given must hold."""
+class SemanticStrategy(_SelectorStrategy):
+    """By what a person sees (KS 4.1): every given field must match."""
 
     type: Literal["semantic"]
-    label_contains: Text | None = None
-    text_contains: Text | None = None
-    placeholder_contains: Text | None = None
+    label_contains: SelectorText | None = None
+    text_contains: SelectorText | None = None
+    placeholder_contains: SelectorText | None = None
     field_type: str | None = None
-    """`text`, `select`, `textarea`, `checkbox`, ...: an input's type or the tag's own kind."""
+    """`text`, `select`, `textarea`, `checkbox`, ...: an input's type, or the kind of the tag."""
     button_type: str | None = None
     role: str | None = None
 
@@ -61,14 +70,14 @@ class SemanticStrategy(_Strategy):
         return self
 
 
-class NameStrategy(_Strategy):
+class NameStrategy(_SelectorStrategy):
     """By label, placeholder, or role and accessible name (PACTS 5.2-5.4).
 
-    Names are compared without case, as a part of the whole unless `exact`.
+    Names are compared case-insensitively, as a substring unless `exact`.
     """
 
     type: Literal["label", "placeholder", "role_name"]
-    name: Text
+    name: SelectorText
     role: str | None = None
     exact: bool = False
 
@@ -79,11 +88,11 @@ class NameStrategy(_Strategy):
         return self
 
 
-class TemplateStrategy(_Strategy):
+class TemplateStrategy(_SelectorStrategy):
     """CSS or XPath with `{{parameters}}` (KS 9.4); values are escaped for the language."""
 
     type: Literal["parameterized", "parameterized_css", "parameterized_xpath"]
-    template: Text
+    template: SelectorText
     parameters: tuple[str, ...] = ()
     required_context: tuple[str, ...] = ()
 
@@ -96,26 +105,28 @@ class TemplateStrategy(_Strategy):
 
     @property
     def language(self) -> Literal["css", "xpath"]:
-        """`parameterized` alone is XPath where it begins like one."""
+        """The language; `parameterized` alone is XPath if it begins like XPath."""
         if self.type == "parameterized":
             return "xpath" if self.template.lstrip("(").startswith(("/", "./")) else "css"
         return "css" if self.type == "parameterized_css" else "xpath"
 
 
-class DomIndexStrategy(_Strategy):
+class DomIndexStrategy(_SelectorStrategy):
     """By position among the page's interactive elements (KS 4.1): a last resort."""
 
     type: Literal["dom_index"]
     index: Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^\{[A-Za-z_]\w*\}$")]
 
 
-class SessionStrategy(_Strategy):
-    """An id a browser framework gave for one session (MA `__id__`), or words for an agent to
-    find the element by (MA `agent`). Neither can be resolved without the one who gave it.
+class SessionStrategy(_SelectorStrategy):
+    """A strategy that only its creator can resolve.
+
+    An id that a browser framework gave for one session (MA `__id__`), or a description by which an agent
+    finds the element (MA `agent`).
     """
 
     type: Literal["framework_id", "agent"]
-    value: Text
+    value: SelectorText
 
 
 Strategy = Annotated[
@@ -127,7 +138,7 @@ _STRATEGY_NAMES = {"__id__": "framework_id", "testid": "data-testid", "test_id":
 
 
 def _strategy_form(data: Any) -> Any:
-    """MA writes `strategy` for `type`; PACTS writes `{selector, score, meta: {strategy}}`."""
+    """Accept MA's `strategy` for `type`, and PACTS's `{selector, score, meta: {strategy}}`."""
     if not isinstance(data, dict):
         return data
     data = dict(data)
@@ -135,9 +146,14 @@ def _strategy_form(data: Any) -> Any:
         meta = dict(data.pop("meta"))
         name = meta.pop("strategy", None)
         score = data.pop("score", data.pop("confidence", None))
-        # A PACTS result is resolved already: its selector is CSS whichever strategy found it.
-        return {"type": "css", "value": data.pop("selector"), "confidence": score,
-                "meta": {**meta, "found_by": name}, **data}  # fmt: skip
+        # A PACTS result is resolved already: its selector is CSS, whichever strategy found it.
+        return {
+            "type": "css",
+            "value": data.pop("selector"),
+            "confidence": score,
+            "meta": {**meta, "found_by": name},
+            **data,
+        }
     if "type" not in data and "strategy" in data:
         data["type"] = data.pop("strategy")
     if isinstance(data.get("type"), str):
@@ -151,13 +167,12 @@ class Selector(Model):
     strategies: tuple[Annotated[Strategy, BeforeValidator(_strategy_form)], ...] = Field(min_length=1)
     parameterized: bool = False
     frame: str | None = None
-    """CSS of the same-origin `iframe` the element lives in; None: the page, open shadow roots
-    included."""
+    """CSS of the same-origin `iframe` that contains the element; None: the page and its open shadow roots."""
 
     @model_validator(mode="before")
     @classmethod
     def _single_strategy(cls, data: Any) -> Any:
-        """A string is CSS; one bare strategy is a list of one."""
+        """Accept a string as CSS, and one bare strategy as a list of one."""
         if isinstance(data, str):
             return {"strategies": [{"type": "css", "value": data}]}
         if isinstance(data, dict) and "strategies" not in data and ("type" in data or "strategy" in data):
@@ -175,7 +190,7 @@ class Selector(Model):
 
     @property
     def required_context(self) -> frozenset[str]:
-        """Variables without which the selector cannot be used: those every template needs."""
+        """The variables that every template needs."""
         needs = [
             frozenset(s.required_context or s.parameters)
             for s in self.strategies
@@ -185,10 +200,15 @@ class Selector(Model):
 
     @property
     def ordered(self) -> tuple[Strategy, ...]:
-        """The strategies as they are to be tried: fallbacks last."""
+        """The strategies in the order to try them: fallbacks last."""
         return tuple(sorted(self.strategies, key=lambda s: s.fallback))
 
 
 def css(value: str) -> Selector:
-    """A selector of one CSS strategy."""
+    """Return a selector with one CSS strategy."""
     return Selector(strategies=(ValueStrategy(type="css", value=value),))
+
+
+def looks_like_css(target: str) -> bool:
+    """Return whether an action's target is CSS rather than an element id."""
+    return any(char in target for char in "#.[]>: *,()=\"'")

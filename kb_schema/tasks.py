@@ -1,4 +1,4 @@
-"""Tasks: linear steps with what they need, give and prove (KS 4.3)."""
+"""Tasks: linear steps with inputs, outputs and evidence (KS 4.3)."""
 
 from __future__ import annotations
 
@@ -7,27 +7,35 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
+from kb_schema.action_calls import ActionCall, _is_jump
 from kb_schema.base import Document, LocalId, Metadata, Model, Probability, TaskRef
-from kb_schema.calls import ActionCall, _loops
 from kb_schema.conditions import Condition
-from kb_schema.handling import ErrorRules, FailureRecovery
+from kb_schema.error_handling import ErrorRules, FailureRecovery
+from kb_schema.io_specs import Extraction, IoSpec, VariableName
 from kb_schema.iterators import IteratorSpec, NoIterator
 from kb_schema.read_backs import ReadBack
-from kb_schema.resilience import ResilienceRules
-from kb_schema.values import Extraction, IoSpec, VariableName
+from kb_schema.resilience_policy import ResilienceRules
 
 NO_GRAPH_LOOPS = "no_graph_loops"
 
 
 class TaskStep(Model):
-    """One step. Steps run in `order`; none may point to another (KS 10.1)."""
+    """One step. Steps run in `order`; a step cannot point to another (KS 10.1)."""
 
     step_id: LocalId
     order: int = Field(ge=1)
     type: Literal[
-        "navigation", "form_fill", "submit", "click", "interaction", "iterator", "wait", "extract", "verify",
+        "navigation",
+        "form_fill",
+        "submit",
+        "click",
+        "interaction",
+        "iterator",
+        "wait",
+        "extract",
+        "verify",
         "task",
-    ] = "interaction"  # fmt: skip
+    ] = "interaction"
     action: ActionCall
     description: str = ""
     preconditions: tuple[Condition, ...] = ()
@@ -37,30 +45,32 @@ class TaskStep(Model):
     required: bool = True
     can_skip: bool = False
     skip_when: tuple[Condition, ...] = ()
-    """The step is left out when any of these holds."""
+    """The step is skipped if any of these holds."""
     repeatable: bool | None = None
-    """Whether doing it once more is the same as doing it once; None: as its action, or the
-    affordance of its element, says."""
+    """Whether doing it twice has the effect of doing it once. None: as its action, or the affordance, says.
+    """
     acceptable_outcomes: tuple[Condition, ...] = ()
-    """Any of these is acceptable where the postconditions do not hold (WR 3.1), the closest first."""
+    """If the postconditions do not hold, any of these is acceptable (WR 3.1), the closest first."""
     required_evidence: tuple[Condition, ...] = ()
-    """Without all of these it has failed, whatever else holds (WR 3.1)."""
+    """Without all of these the step has failed, whatever else holds (WR 3.1)."""
     optional_evidence: tuple[Condition, ...] = ()
-    """What makes one surer where it is there (WR 3.1)."""
+    """Evidence that raises the confidence if it is present (WR 3.1)."""
     min_success_confidence: Probability | None = None
-    """Of an acceptable outcome that is to count in full, and of a part that is to count at all; None: as
-    the run is configured, and WR's 0.5 for a part."""
+    """The confidence from which an acceptable outcome counts fully, and a partial one at all.
+
+    None: as configured for the run, and WR's 0.5 for a partial one.
+    """
     allow_partial_success: bool = False
-    """A part of its postconditions counts, and the task goes on without the rest (WR 3.1)."""
+    """Accept a part of its postconditions and continue without the rest (WR 3.1)."""
     critical: bool | None = None
-    """Whether nothing counts without it (WR `criticalSteps`); None: it does where it changes the site."""
+    """Whether the run fails without it (WR `criticalSteps`); None: yes if it changes the site."""
 
 
 class FormerValue(Model):
-    """What was there before the task changed it: read off the page just before a step.
+    """A value read from the page just before a step changes it.
 
-    Where the step is left out, nothing was changed: what undoes the task is not given the value. The same name
-    may stand before several steps, of which one is taken.
+    If the step is skipped, nothing changed, and the task that undoes this one gets no value. The same name
+    may occur before several alternative steps.
     """
 
     name: VariableName
@@ -69,7 +79,7 @@ class FormerValue(Model):
 
 
 class TaskReversal(Model):
-    """The task that undoes this one (KS 9.7, which says it of actions)."""
+    """The task that undoes this one (KS 9.7, which defines it for actions)."""
 
     task_id: TaskRef
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
@@ -78,7 +88,7 @@ class TaskReversal(Model):
 
 
 class Task(Document):
-    """A complete, reusable piece of work."""
+    """A complete, reusable unit of work."""
 
     type: Literal["task"] = "task"
     task_id: LocalId
@@ -91,31 +101,31 @@ class Task(Document):
     steps: tuple[TaskStep, ...] = Field(min_length=1)
     success_criteria: tuple[Condition, ...] = ()
     already_done_when: tuple[Condition, ...] = ()
-    """All hold: what the task is for has already happened; asked before a repeat."""
+    """If all hold, the task is already done; checked before a repeat."""
     read_back: ReadBack | None = None
-    """How its effect is seen apart from the click: read before and after what may not be repeated."""
+    """How its effect is read independently: before and after the non-idempotent step."""
     acceptable_outcomes: tuple[Condition, ...] = ()
-    """Any of these is acceptable where the success criteria do not hold (WR 3.1)."""
+    """If the success criteria do not hold, any of these is acceptable (WR 3.1)."""
     required_evidence: tuple[Condition, ...] = ()
     optional_evidence: tuple[Condition, ...] = ()
     min_success_confidence: Probability | None = None
     allow_partial_success: bool = False
-    """A part of its success criteria makes it a partial success instead of a failure."""
+    """Count a part of its success criteria as partial success instead of failure."""
     resilience: ResilienceRules = ResilienceRules()
-    """What holds for runs of this task only."""
+    """Resilience rules for runs of this task only."""
     reversible_by: TaskRef | None = None
-    """The task that undoes what this one did."""
+    """The task that undoes this one."""
     reversibility: TaskReversal | None = None
-    """The same, with what that task is given."""
+    """The same, with the inputs of that task."""
     failure_recovery: FailureRecovery = FailureRecovery()
     reusable_subtasks: tuple[str, ...] = ()
-    """Names of smaller pieces this one is made of; a note, not a reference."""
+    """Names of the smaller tasks it consists of; a note, not a reference."""
     iterator_spec: IteratorSpec = NoIterator(type="none")
 
     @model_validator(mode="before")
     @classmethod
     def _linear_steps_with_ids(cls, data: Any) -> Any:
-        """Steps without id or order get them from their place; jumps are refused."""
+        """Give steps without id or order their position; refuse jumps."""
         if not isinstance(data, dict) or not isinstance(data.get("steps"), list | tuple):
             return data
         steps = []
@@ -164,18 +174,18 @@ class Task(Document):
 
     @property
     def reversal(self) -> TaskReversal | None:
-        """How it is undone, if at all."""
+        """How it is undone, or None."""
         if self.reversibility is None and self.reversible_by is not None:
             return TaskReversal(task_id=self.reversible_by)
         return self.reversibility
 
     @property
     def ordered_steps(self) -> tuple[TaskStep, ...]:
-        """The steps as they run."""
+        """The steps in the order they run."""
         return tuple(sorted(self.steps, key=lambda step: step.order))
 
     def step(self, step_id: str) -> TaskStep | None:
-        """The step of that id."""
+        """Return a step by id."""
         return next((step for step in self.steps if step.step_id == step_id), None)
 
 
@@ -184,7 +194,7 @@ def _refuse_jump(step: Metadata | dict[str, Any], index: int) -> None:
     name, target = action, step.get("target")
     if isinstance(action, dict):
         name, target = action.get("action_type", action.get("action")), action.get("target")
-    if _loops(name, target):
+    if _is_jump(name, target):
         raise PydanticCustomError(
             NO_GRAPH_LOOPS,
             "step {number} jumps to another step ({action}): task steps are linear (KS 10.1); state the "

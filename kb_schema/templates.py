@@ -1,7 +1,7 @@
-"""`{x}` in step parameters and narration, `{{x}}` in selectors (DESIGN 9).
+"""Templates: `{x}` in step parameters and narration, `{{x}}` in selectors.
 
-Filling is one pass: a value that itself contains `{y}` is never expanded again. A value put
-into a selector is escaped for its language, so `O'Brien` and `"x"` work.
+Filling is one pass: a `{y}` inside a value is never expanded. A value in a selector is escaped for its
+language, so `O'Brien` and `"x"` work.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MissingVariable(KeyError):
 
 
 def variables(template: str) -> frozenset[str]:
-    """The names a `{x}` template uses.
+    """Return the names that a `{x}` template uses.
 
     >>> sorted(variables("I am {name}, see {{not_me}} and {a.b}"))
     ['a.b', 'name']
@@ -39,7 +39,7 @@ def variables(template: str) -> frozenset[str]:
 
 
 def selector_parameters(template: str) -> frozenset[str]:
-    """The names a `{{x}}` selector template uses."""
+    """Return the names that a `{{x}}` selector template uses."""
     return frozenset(_PARAMETER.findall(template))
 
 
@@ -59,7 +59,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 
 
 def fill_value(template: Any, values: Mapping[str, Any]) -> Any:
-    """Like `fill`, but a template that is nothing but `{x}` keeps the value's own type."""
+    """Like `fill`, but a template that is only `{x}` keeps the type of the value."""
     if not isinstance(template, str):
         return template
     whole = _VARIABLE.fullmatch(template)
@@ -71,7 +71,7 @@ def fill_value(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def fill_tree(node: Any, values: Mapping[str, Any]) -> Any:
-    """`fill_value` on every string inside JSON data; keys are left alone."""
+    """Apply `fill_value` to every string inside JSON data, except keys."""
     if isinstance(node, dict):
         return {key: fill_tree(item, values) for key, item in node.items()}
     if isinstance(node, list | tuple):
@@ -80,7 +80,7 @@ def fill_tree(node: Any, values: Mapping[str, Any]) -> Any:
 
 
 def strings(node: Any, path: str = "$") -> Iterator[tuple[str, str]]:
-    """Every string inside JSON data, with its JSON path."""
+    """Yield every string inside JSON data, with its JSON path."""
     if isinstance(node, str):
         yield path, node
     elif isinstance(node, dict):
@@ -92,7 +92,7 @@ def strings(node: Any, path: str = "$") -> Iterator[tuple[str, str]]:
 
 
 def is_one_variable(template: str) -> bool:
-    """Whether a template is nothing but `{x}`: then the value is handed on as it is."""
+    """Return whether a template is only `{x}`, so that the value is passed on unchanged."""
     return _VARIABLE.fullmatch(template) is not None
 
 
@@ -109,8 +109,9 @@ def fill_css(template: str, values: Mapping[str, Any]) -> str:
 
 
 def fill_pattern(template: str, values: Mapping[str, Any]) -> str:
-    r"""Replace every `{x}` in an RE2 pattern; a value stands for itself, whatever is in it, also where
-    it is spelt as addresses spell it. Raises `MissingVariable`.
+    r"""Replace every `{x}` in an RE2 pattern; a value matches itself, also percent-encoded.
+
+    Raises `MissingVariable`.
 
     >>> fill_pattern("^/find/{what}$", {"what": "a.b"})
     '^/find/a\\.b$'
@@ -129,7 +130,7 @@ def _one_of(texts: tuple[str, ...]) -> str:
 def fill_url(template: str, values: Mapping[str, Any]) -> str:
     """Replace every `{x}` in an address, each value percent-encoded, so that none can lead elsewhere.
 
-    An address that begins with `{x}` takes a whole address for it as it is: whoever opens it judges
+    If an address begins with `{x}`, the value may be a whole address; the code that opens it checks
     its origin. Raises `MissingVariable`, and `ValueError` for `.` and `..` as a step of the path,
     which no encoding takes the meaning from.
 
@@ -154,17 +155,17 @@ def fill_url(template: str, values: Mapping[str, Any]) -> str:
 
 _ADDRESS = re.compile(r"https?://[^/]", re.IGNORECASE)
 _URL_SAFE = ("", "!$&'()*+,-.:;=@_~", "!$%&'()*+,-./:;=?@[\\]^_`{|}~")
-"""What JavaScript, paths and queries leave as it is."""
+"""The characters that JavaScript, paths and queries do not escape."""
 
 
 def url_spellings(text: str) -> tuple[str, ...]:
-    """A text as it is, and as browsers and forms put it into addresses; each once."""
+    """Return a text as it is, and as browsers and forms encode it in addresses, without duplicates."""
     encoded = [quote(text, safe=safe, errors="replace") for safe in _URL_SAFE]
     return tuple(dict.fromkeys([text, *encoded, quote_plus(text, errors="replace")]))
 
 
 def as_text(value: Any) -> str:
-    """A value as it is typed or spoken: no quotes, booleans in lower case."""
+    """Return a value as it is typed or spoken: no quotes, booleans in lower case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -185,7 +186,7 @@ def xpath_literal(text: str) -> str:
 
 
 def css_string(text: str) -> str:
-    """Any text as a CSS string in double quotes (CSS Syntax 3, serialize a string)."""
+    """Return any text as a CSS string in double quotes (CSS Syntax 3, serialize a string)."""
     out = []
     for char in text:
         if char in '"\\':
@@ -200,11 +201,11 @@ def css_string(text: str) -> str:
 
 
 def fill_selector(template: str, values: Mapping[str, Any], language: Literal["css", "xpath"]) -> str:
-    """Replace every `{{x}}` by the value, quoted for CSS or XPath.
+    """Replace every `{{x}}` with the value, quoted for CSS or XPath.
 
-    `'...{{x}}...'` in quotes is re-quoted as a whole; a bare `{{x}}` (`nth-child({{n}})`) takes
-    only digits and identifiers. Raises `MissingVariable`, and `ValueError` for a bare value that
-    could change the selector's meaning.
+    `'...{{x}}...'` in quotes is re-quoted as a whole; a bare `{{x}}` (`nth-child({{n}})`) accepts only digits
+    and identifiers. Raises `MissingVariable`, and `ValueError` for a bare value that could change the
+    selector's meaning.
     """
     quote = css_string if language == "css" else xpath_literal
 

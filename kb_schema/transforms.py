@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 import re2
 from pydantic import AliasChoices, Field, field_validator, model_validator
 
-from kb_schema import urls
+from kb_schema import url_patterns
 from kb_schema.base import Model
 from kb_schema.templates import as_text
 
@@ -27,12 +27,12 @@ class TransformError(ValueError):
 
 
 class BaseTransform(Model):
-    """What every transform has: its name in knowledge, and what it does."""
+    """The base of all transforms."""
 
     type: str
 
     def apply(self, value: Any) -> Any:
-        """The value, transformed. Raises `TransformError`."""
+        """Return the transformed value. Raises `TransformError`."""
         raise NotImplementedError
 
 
@@ -41,7 +41,7 @@ TRANSFORMS: list[type[BaseTransform]] = []
 
 
 def transform(kind: TransformT) -> TransformT:
-    """Register a transform under the names its `type` lists."""
+    """Register a transform under the names that its `type` lists."""
     TRANSFORMS.append(kind)
     return kind
 
@@ -68,26 +68,26 @@ class AddTime(BaseTransform):
 
 @transform
 class FormatDate(BaseTransform):
-    """A date as text. Tokens: YYYY YY MMMM MMM MM M DD D HH mm ss; all else stands as it is."""
+    """A date as text. Tokens: YYYY YY MMMM MMM MM M DD D HH mm ss; everything else is literal."""
 
     type: Literal["format_date"]
     format: str = Field(min_length=1)
 
     def apply(self, value: Any) -> str:
-        """English month names."""
+        """Use English month names."""
         moment = _moment(value)
         return _DATE_TOKEN.sub(lambda m: _DATE_TOKENS[m[0]](moment), self.format)
 
 
 @transform
 class FormatPhone(BaseTransform):
-    """Digits into a pattern: each `#` takes one digit, from the right; surplus digits lead."""
+    """Digits in a pattern: each `#` takes one digit, from the right; surplus digits come first."""
 
     type: Literal["format_phone"]
     format: str = "+# (###) ###-####"
 
     def apply(self, value: Any) -> str:
-        """Fewer digits than `#`: the pattern is cut on the left."""
+        """With fewer digits than `#`, cut the pattern on the left."""
         digits = [c for c in as_text(value) if c.isdigit()]
         if not digits:
             raise TransformError(f"format_phone needs digits, got {value!r}")
@@ -109,7 +109,7 @@ class FormatCurrency(BaseTransform):
 
     type: Literal["format_currency"]
     symbol: str = Field(default="$", validation_alias=AliasChoices("symbol", "currency"))
-    """As it is, or the code of a currency (`EUR`)."""
+    """A literal symbol, or the code of a currency (`EUR`)."""
     decimals: int = Field(default=2, ge=0, le=6)
 
     @field_validator("symbol")
@@ -118,7 +118,7 @@ class FormatCurrency(BaseTransform):
         return _SYMBOLS.get(value, value)
 
     def apply(self, value: Any) -> str:
-        """Negative amounts lead with the sign: `-$1,000.00`."""
+        """Put the sign of a negative amount first: `-$1,000.00`."""
         amount = _decimal(value)
         try:
             amount = amount.quantize(Decimal(1).scaleb(-self.decimals), rounding=ROUND_HALF_UP)
@@ -135,7 +135,7 @@ class ChangeCase(BaseTransform):
     type: Literal["uppercase", "lowercase", "capitalize"]
 
     def apply(self, value: Any) -> str:
-        """Unicode-aware; `capitalize` leaves the rest of each word alone."""
+        """Unicode-aware; `capitalize` does not change the rest of each word."""
         text = as_text(value)
         if self.type == "uppercase":
             return text.upper()
@@ -146,7 +146,7 @@ class ChangeCase(BaseTransform):
 
 @transform
 class ExtractRegex(BaseTransform):
-    """The part of a text that an RE2 pattern's group matches; no match is an error."""
+    """The part of a text that a group of an RE2 pattern matches; no match is an error."""
 
     type: Literal["extract_regex"]
     pattern: str = Field(min_length=1)
@@ -156,19 +156,19 @@ class ExtractRegex(BaseTransform):
     @field_validator("pattern")
     @classmethod
     def _compiles(cls, value: str) -> str:
-        urls.compile_pattern(value)
+        url_patterns.compile_pattern(value)
         return value
 
     @model_validator(mode="after")
     def _has_the_group(self) -> ExtractRegex:
-        there = urls.compile_pattern(self.pattern).groups
+        there = url_patterns.compile_pattern(self.pattern).groups
         if self.group is not None and self.group > there:
             raise ValueError(f"group {self.group} of a pattern with {there}")
         return self
 
     def apply(self, value: Any) -> str:
-        """The first match."""
-        compiled = urls.compile_pattern(self.pattern)
+        """Return the first match."""
+        compiled = url_patterns.compile_pattern(self.pattern)
         match = compiled.search(as_text(value))
         if match is None:
             raise TransformError(f"{self.pattern!r} matches nothing in the value")
@@ -178,7 +178,7 @@ class ExtractRegex(BaseTransform):
 
 @transform
 class ReplaceRegex(BaseTransform):
-    r"""Every match of an RE2 pattern replaced; `\1` refers to a group."""
+    r"""Replaces every match of an RE2 pattern; `\1` refers to a group."""
 
     type: Literal["replace_regex"]
     pattern: str = Field(min_length=1)
@@ -187,13 +187,13 @@ class ReplaceRegex(BaseTransform):
     @field_validator("pattern")
     @classmethod
     def _compiles(cls, value: str) -> str:
-        urls.compile_pattern(value)
+        url_patterns.compile_pattern(value)
         return value
 
     def apply(self, value: Any) -> str:
-        """All matches."""
+        """Replace all matches."""
         try:
-            return str(urls.compile_pattern(self.pattern).sub(self.replacement, as_text(value)))
+            return str(url_patterns.compile_pattern(self.pattern).sub(self.replacement, as_text(value)))
         except (re2.error, IndexError) as exc:
             raise TransformError(f"{self.replacement!r} cannot take the place of {self.pattern!r}") from exc
 
@@ -207,7 +207,7 @@ class Concat(BaseTransform):
     suffix: str = Field(default="", validation_alias=AliasChoices("suffix", "value"))
 
     def apply(self, value: Any) -> str:
-        """`prefix + value + suffix`."""
+        """Return `prefix + value + suffix`."""
         return f"{self.prefix}{as_text(value)}{self.suffix}"
 
 
@@ -224,7 +224,7 @@ class Calculate(BaseTransform):
         try:
             _calculate(text, Decimal(1))
         except TransformError as exc:
-            if not isinstance(exc.__cause__, _UNCOMPUTABLE):  # of another value it may be computed
+            if not isinstance(exc.__cause__, _UNCOMPUTABLE):  # the formula may be valid for another value
                 raise
         return text
 
@@ -243,7 +243,7 @@ else:
 
 
 def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
-    """The pipeline, in order. Dates left over become ISO 8601. Raises `TransformError`."""
+    """Apply transforms in order. A resulting date becomes ISO 8601. Raises `TransformError`."""
     for each in transforms:
         value = each.apply(value)
     return value.isoformat() if isinstance(value, date) else value
@@ -251,9 +251,21 @@ def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
 
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "CNY": "¥", "KRW": "₩", "BRL": "R$"}
 _LARGEST = 100
-"""Digits before or after the point: more is no number that anybody typed."""
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-           "October", "November", "December")  # fmt: skip
+"""The most digits before or after the point that are accepted."""
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _DATE_TOKENS: dict[str, Callable[[date], str]] = {
     "YYYY": lambda d: f"{d.year:04d}",
     "YY": lambda d: f"{d.year % 100:02d}",

@@ -1,8 +1,7 @@
-"""What is verified and how it came out: requirements, plans, evidence, root causes, verdicts (PACTS 7-8).
+"""Models of verification: requirements, plans, evidence, root causes, verdicts (PACTS 7-8).
 
-Shared by the planner that reads requirements, the builder that finds elements for them, the generator
-that writes tests, the executor that runs plans, the service and the reports. Who does what is
-`agent/verifying`; what a test's source looks like and how it is patched is `optimizing.py` beside this.
+Shared by planner, builder, generator, executor, service and reports, which are in `agent/verification`.
+Models of test sources and their patches are in `suite_optimization.py`.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from pydantic import Field
 
 from kb_schema.base import Model, Probability
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.playwright_calls import Expression
-from kb_schema.runs import Moment, PactsVerdict
+from kb_schema.locator_expressions import Expression
+from kb_schema.run_records import Moment, PactsVerdict
 from kb_schema.selectors import Selector
 
-# -- requirements: what the planner gives (PACTS 4.1, 8.1) ----------------------------------------
+# -- requirements: results of the planner (PACTS 4.1, 8.1) ----------------------------------------
 
 
-class Place(Model):
-    """Where something stands in a file, for messages: `login.xlsx, sheet 'Login', cell B3`."""
+class SourceLocation(Model):
+    """A position in a file, for messages: `login.xlsx, sheet 'Login', cell B3`."""
 
     file: str = ""
     sheet: str | None = None
     cell: str | None = None
     line: int | None = None
     path: str | None = None
-    """JSON path, in files of objects: `$.steps[2].action`."""
+    """The JSON path in JSON files: `$.steps[2].action`."""
 
     def __str__(self) -> str:
         parts = [
@@ -42,21 +41,21 @@ class Place(Model):
         return ", ".join(each for each in parts if each)
 
 
-class Outcome(Model):
-    """One expected outcome, as the vocabulary of outcomes reads it (`kb_schema/outcomes.py`)."""
+class ExpectedOutcome(Model):
+    """One expected outcome, parsed with the vocabulary of outcomes (`kb_schema/expected_outcomes.py`)."""
 
     kind: str
-    """Canonical name: `field_populated`, `navigates_to`, `shows`, ..."""
+    """The canonical name: `field_populated`, `navigates_to`, `shows`, ..."""
     said: str
-    """As the requirement says it."""
+    """The outcome as the requirement states it."""
     element: str | None = None
-    """Whom it is about where that is not the step's own element."""
+    """The element it is about, if that is not the step's own element."""
     region: str | None = None
     value: str | None = None
-    """What is expected: a text, a number, a place; it may hold `{secret:NAME}` and `{unique}`."""
+    """The expected text, number or path; it may contain `{secret:NAME}` and `{unique}`."""
 
 
-class Intent(Model):
+class RequirementStep(Model):
     """One step of a requirement."""
 
     intent: str
@@ -64,67 +63,67 @@ class Intent(Model):
     element: str
     region: str | None = None
     action: str
-    """Canonical name of the vocabulary of actions; empty for a step that only looks."""
+    """The canonical action type; empty for a step that only checks."""
     typed: bool = False
     """PACTS's `type`: key by key, unlike `fill`."""
     value: str | None = None
-    """It may hold `{secret:NAME}` (from the environment) and `{unique}` (another one in every run)."""
-    expected: tuple[Outcome, ...] = ()
-    place: Place = Field(default_factory=Place)
+    """It may contain `{secret:NAME}` (from the environment) and `{unique}` (different in every run)."""
+    expected: tuple[ExpectedOutcome, ...] = ()
+    place: SourceLocation = Field(default_factory=SourceLocation)
 
 
 class Requirement(Model):
-    """One test case: PACTS's `req_id`, where it begins, and its steps."""
+    """One test case: PACTS's `req_id`, its start address and its steps."""
 
     req_id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")
     title: str = ""
     url: str
-    """Where it begins: absolute, or a path on the site that is verified."""
+    """The start address: absolute, or a path on the verified site."""
     login: str | None = None
-    """A task that signs in first; what `--login` says counts where this is None."""
+    """A task that signs in first; None: the value of `--login`."""
     tags: tuple[str, ...] = ()
-    steps: tuple[Intent, ...] = Field(min_length=1)
-    place: Place = Field(default_factory=Place)
+    steps: tuple[RequirementStep, ...] = Field(min_length=1)
+    place: SourceLocation = Field(default_factory=SourceLocation)
 
 
-# -- plans: what the builder found on the live page (PACTS 4.2, 8.2) ------------------------------
+# -- plans: results of the builder on the live page (PACTS 4.2, 8.2) ------------------------------
 
 
-class Check(Model):
-    """An expected outcome that was found and seen to hold on the live page."""
+class PlanCheck(Model):
+    """An expected outcome that was found and verified on the live page."""
 
-    outcome: Outcome
+    outcome: ExpectedOutcome
     selector: Selector | None = None
-    """The element it is about; None where it is about the page."""
+    """The element it is about; None if it is about the page."""
     expression: Expression = ()
-    """The same in Playwright's Python, proven on the page to lead to it alone."""
+    """The same in Playwright's Python, verified to match only this element."""
     fingerprint: Fingerprint | None = None
     name: str = ""
-    """What people call the element: the name of a page object's attribute is made of it."""
+    """The element's name for people; the attribute of the page object is derived from it."""
     url: str | None = None
-    """Of an outcome about the address: the path that was reached, without origin."""
+    """For an outcome about the address: the path that was reached, without origin."""
     title: str | None = None
     heading: str | None = None
-    """What proves a page where its address does not: its first heading."""
+    """What identifies a page if its address does not: its first heading."""
     role: str | None = None
-    """ARIA role of the element, where it has one."""
+    """The ARIA role of the element, if it has one."""
     observed: str | None = None
-    """What the page said, for outcomes that compare; without secrets."""
+    """The text of the page, for outcomes that compare; without secrets."""
     confidence: Probability = 1.0
     strategy: str = ""
 
 
 class PlanStep(Model):
-    """One step that was found and done: an intent with the element it leads to."""
+    """One step that was found and done: an intent and its element."""
 
     step_idx: int = Field(ge=0)
-    intent: Intent
+    intent: RequirementStep
     selector: Selector | None = None
-    """None where the step needs no element."""
+    """None if the step needs no element."""
     expression: Expression = ()
-    """The same in Playwright's Python, proven on the page to lead to it alone."""
+    """The same in Playwright's Python, verified to match only this element."""
     fingerprint: Fingerprint | None = None
-    """What is known of the element; taken when it was used."""
+    """The element's fingerprint, taken when it was used."""
     role: str | None = None
     name: str = ""
     confidence: Probability = 0.0
@@ -133,58 +132,58 @@ class PlanStep(Model):
     discovered_at: Moment | None = None
     from_cache: bool = False
     page_url: str = ""
-    """Path of the page it was done on, without origin."""
+    """The path of the page it was done on, without origin."""
     page_title: str = ""
     page_heading: str = ""
-    """These three tell which page object it belongs to."""
+    """With `page_url` and `page_title`, identifies the page object."""
     password: bool = False
-    """The field hides what is typed."""
+    """Whether the field masks its input."""
     dialog: Literal["accept", "dismiss"] | None = None
-    """How the browser's own dialog, which this step opens, is answered."""
+    """The answer to the browser dialog that this step opens."""
     dialog_message: str | None = None
     new_tab: bool = False
-    """The step opens another tab, in which the next steps are done."""
-    checks: tuple[Check, ...] = ()
+    """Whether the step opens a new tab, in which the next steps run."""
+    checks: tuple[PlanCheck, ...] = ()
 
 
-class Obstacle(Model):
-    """Something that a site lays over its pages now and then (a cookie notice), and was put away."""
+class DismissedOverlay(Model):
+    """An overlay that a site shows now and then (a cookie notice) and that was closed."""
 
     name: str
-    """What the control says that puts it away."""
+    """The label of the control that closes it."""
     selector: Selector
     expression: Expression = ()
-    """The control, in Playwright's Python."""
+    """The control in Playwright's Python."""
 
 
-class Missing(Model):
+class MissingItem(Model):
     """An element or an outcome that was not found before any test was written (PACTS 1.3)."""
 
     step_idx: int
     intent: str
     what: str
-    """`element`, or the outcome as it was said."""
+    """`element`, or the outcome as stated."""
     reason: str
     nearest: tuple[str, ...] = ()
-    """What is there instead, nearest first."""
-    place: Place = Field(default_factory=Place)
+    """What exists instead, nearest first."""
+    place: SourceLocation = Field(default_factory=SourceLocation)
 
 
-class Plan(Model):
-    """What the builder gives for one requirement. Complete where nothing is missing."""
+class VerificationPlan(Model):
+    """The builder's result for one requirement. Complete if nothing is missing."""
 
     requirement: Requirement
     base_url: str
     steps: tuple[PlanStep, ...] = ()
-    missing: tuple[Missing, ...] = ()
-    obstacles: tuple[Obstacle, ...] = ()
-    """What lay over an element and was put away: it may come at any step, or not at all."""
+    missing: tuple[MissingItem, ...] = ()
+    obstacles: tuple[DismissedOverlay, ...] = ()
+    """Overlays that were closed: they may appear at any step, or not at all."""
     signed_in_by: str | None = None
     """The task that signed in before the first step."""
 
     @property
     def coverage(self) -> float:
-        """Share of the steps whose element and outcomes were found, 0 to 1."""
+        """The share of steps whose element and outcomes were found, 0 to 1."""
         wanted = len(self.requirement.steps)
         lost = len({each.step_idx for each in self.missing})
         return (min(len(self.steps), wanted) - min(lost, len(self.steps))) / wanted if wanted else 1.0
@@ -193,8 +192,8 @@ class Plan(Model):
 # -- execution (PACTS 4.4, 7.1) ---------------------------------------------------------------------
 
 
-class Failure(StrEnum):
-    """Why a step did not come off, for routing (PACTS 7.1; DESIGN 9 adds `not_scoped`)."""
+class FailureKind(StrEnum):
+    """Why a step failed, for routing (PACTS 7.1; `not_scoped` is ours)."""
 
     NONE = "none"
     NOT_UNIQUE = "not_unique"
@@ -203,11 +202,11 @@ class Failure(StrEnum):
     UNSTABLE = "unstable"
     NOT_SCOPED = "not_scoped"
     TIMEOUT = "timeout"
-    """Not there in time, or the action or an expected outcome did not come off."""
+    """The element did not appear in time, or the action or an expected outcome failed."""
 
 
 class ConsoleLine(Model):
-    """Something a page said on its console, or an error nobody caught."""
+    """A console message of a page, or an uncaught error."""
 
     kind: Literal["error", "warning", "pageerror"]
     text: str
@@ -215,69 +214,73 @@ class ConsoleLine(Model):
     step_idx: int | None = None
 
 
-class Answer(Model):
-    """An HTTP answer of 400 and above, or a request that got none."""
+class NetworkRequest(Model):
+    """An HTTP response of 400 and above, or a request without a response."""
 
     method: str
     url: str
     status: int | None = None
-    """None: no answer came."""
+    """None: no response."""
     failure: str | None = None
     resource_type: str = ""
     step_idx: int | None = None
 
 
-class Evidence(Model):
-    """Everything a root cause is decided from (PACTS 4.6 phase 2), of one failed step."""
+class FailureEvidence(Model):
+    """Everything that determines the root cause of one failed step (PACTS 4.6 phase 2)."""
 
-    failure: Failure = Failure.NONE
+    failure: FailureKind = FailureKind.NONE
     what: Literal["action", "outcome", "page"] = "action"
-    """What failed: an action, an expected outcome, or getting to the page at all."""
+    """What failed: an action, an expected outcome, or reaching the page."""
     step_idx: int = 0
     action: str = ""
     element: str = ""
-    outcome: Outcome | None = None
+    outcome: ExpectedOutcome | None = None
     message: str = ""
-    """The error as it was raised; without secrets."""
+    """The error message, without secrets."""
     expected: str | None = None
     received: str | None = None
     url: str = ""
     status: int | None = None
-    """HTTP status of the document."""
+    """The HTTP status of the document."""
     console: tuple[ConsoleLine, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[NetworkRequest, ...] = ()
     refused_fields: tuple[str, ...] = ()
-    """Fields the page marks as invalid, with what it says: `Start date: use MM/DD/YYYY`."""
+    """Fields that the page marks as invalid, with its message: `Start date: use MM/DD/YYYY`."""
     alerts: tuple[str, ...] = ()
-    """What the page says in its alert regions."""
+    """The texts of the page's alert regions."""
     cover: str | None = None
-    """What lies over the element."""
+    """What covers the element."""
     matched: int | None = None
-    """How many elements the selector leads to."""
+    """How many elements the selector matches."""
     nearest: str | None = None
-    """The most similar element that is there."""
+    """The most similar element on the page."""
     nearest_score: Probability | None = None
     nearest_verdict: Literal["same", "ambiguous", "other"] | None = None
-    """What the judge of likeness says of it."""
+    """Whether that element was judged to be the same."""
     drifted: int = 0
-    """How many other elements of this test were found under another selector in this run."""
+    """How many other elements of this test were found under a different selector in this run."""
     compared: int = 0
-    """How many of its elements were looked for again at all."""
+    """How many of its elements were searched for again."""
+    alike: tuple[str, ...] = ()
+    """Names or texts on the page that are like what was looked for, nearest first."""
     heal_rounds: int = 0
     held_before: bool | None = None
-    """Whether this very test passed before on this site; None: not known."""
+    """Whether this test passed before on this site; None: not known."""
     came_late_s: float | None = None
-    """It came after all, so long after it was given up."""
+    """Seconds after the timeout at which it appeared."""
     page_changed: bool | None = None
     """Whether the action changed anything on the page; None: not known."""
     previous_changed: bool | None = None
-    """Whether the action of the step before changed anything: a dead button is noticed one step later."""
-    pending: tuple[Answer, ...] = ()
-    """Requests of the page that were still without an answer when the step was given up."""
+    """Whether the previous step's action changed anything: a dead button shows one step later."""
+    pending: tuple[NetworkRequest, ...] = ()
+    """Requests of the page that had no response when the step timed out."""
     moving: bool = False
-    """The element, or the page around it, never came to rest."""
+    """Whether the element, or the page around it, kept moving."""
     reachable: bool = True
-    """Whether the site answers at all."""
+    """Whether the site responds at all."""
+    error_page: bool = False
+    """Whether the browser shows its own error page instead of the site's."""
     browser_alive: bool = True
 
 
@@ -292,11 +295,11 @@ RootCauseClass = Literal[
     "env_fault",
     "app_defect",
 ]
-"""PACTS 4.6's classes; `app_defect`: the application is at fault, and nothing may heal that away."""
+"""The classes of PACTS 4.6. `app_defect`: the application is at fault, and healing must not hide that."""
 
 
 class RootCause(Model):
-    """PACTS 4.6's answer; `class` is Python's word, hence the alias."""
+    """The root cause as in PACTS 4.6; `class` is a Python keyword, hence the alias."""
 
     class_: RootCauseClass = Field(alias="class", serialization_alias="class")
     confidence: Probability
@@ -335,7 +338,7 @@ class ExecutedStep(Model):
     status: Literal["success", "failed", "skipped"]
     heal_round: int = 0
     checks: tuple[str, ...] = ()
-    """Outcomes that held, each as it was said."""
+    """The outcomes that held, as stated."""
     error: str | None = None
     duration_ms: float = Field(default=0.0, ge=0)
     timestamp: Moment
@@ -343,8 +346,8 @@ class ExecutedStep(Model):
     """Relative to the report."""
 
 
-class RunState(Model):
-    """PACTS 7.1: what the nodes of the graph hand on. LangGraph keeps it after every node.
+class VerificationRunState(Model):
+    """PACTS 7.1: the state that the nodes of the graph pass on. LangGraph stores it after every node.
 
     `context` holds JSON of the models above under PACTS's keys: `url`, `raw_steps`, `intents`, `plan`,
     `executed_steps`, `heal_events`, `evidence`, `rca`, `artifacts`.
@@ -354,7 +357,7 @@ class RunState(Model):
     step_idx: int = 0
     heal_round: int = 0
     context: dict[str, Any] = Field(default_factory=dict)
-    failure: Failure = Failure.NONE
+    failure: FailureKind = FailureKind.NONE
     last_selector: str | None = None
     verdict: PactsVerdict | None = None
 
@@ -368,7 +371,7 @@ class RunState(Model):
 # -- the report (PACTS 8.3) ---------------------------------------------------------------------------
 
 
-class Summary(Model):
+class VerificationSummary(Model):
     """PACTS 8.3 `summary`."""
 
     total_steps: int = 0
@@ -387,14 +390,14 @@ class VerdictReport(Model):
     verdict: PactsVerdict
     timestamp: Moment
     duration_ms: float = Field(default=0.0, ge=0)
-    summary: Summary
+    summary: VerificationSummary
     rca: RootCause
     steps: tuple[ExecutedStep, ...] = ()
     heal_events: tuple[HealEvent, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingItem, ...] = ()
     console: tuple[ConsoleLine, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[NetworkRequest, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader has to know of how the run went: that it was resumed, that it stopped early."""
+    """Remarks for the reader: the run was resumed, or stopped early."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """PACTS: `test_file`, `test_hash` (`sha256:...`); ours: `report`, `junit`, `trace`, ..."""

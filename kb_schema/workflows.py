@@ -1,4 +1,4 @@
-"""Workflows: a published ActionGraph, lowered to an ordered list of nodes (DESIGN 6)."""
+"""Workflows: a published ActionGraph as an ordered list of nodes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from pydantic import Field, model_validator
 
 from kb_schema.base import Document, LocalId, Model, TaskRef
 from kb_schema.conditions import Condition
+from kb_schema.io_specs import InputMapping, IoSpec
 from kb_schema.iterators import IteratorSpec, NoIterator
-from kb_schema.values import InputMapping, IoSpec
 
 
-class _Node(Model):
+class _WorkflowNodeBase(Model):
     node_id: LocalId
     when: tuple[Condition, ...] = ()
-    """All must hold, else the node's `else_nodes` run; both join before the next node."""
+    """If all hold, the node runs, else its `else_nodes`; both continue at the next node."""
     can_skip: bool = False
     skip_unless: Condition | None = None
-    """`if the target is there`: an optional step runs only while this holds."""
+    """`if the target is there`: an optional step runs only if this holds."""
     else_nodes: tuple[WorkflowNode, ...] = ()
 
 
-class TaskNode(_Node):
+class TaskNode(_WorkflowNodeBase):
     """Run a task with its inputs bound."""
 
     type: Literal["task"]
     task_id: TaskRef
     inputs: dict[str, InputMapping] = Field(default_factory=dict)
     iterator_spec: IteratorSpec = NoIterator(type="none")
-    """Whose item action runs this task, or another one, once per item."""
+    """An iterator whose item action runs this task, or another one, once per item."""
 
     @model_validator(mode="after")
     def _has_no_nodes(self) -> TaskNode:
@@ -38,8 +38,8 @@ class TaskNode(_Node):
         return self
 
 
-class GroupNode(_Node):
-    """Several nodes as one: a way of a fork, judged once before it begins, or what a loop repeats."""
+class GroupNode(_WorkflowNodeBase):
+    """Several nodes as one: a branch, judged once before it begins, or the body of a loop."""
 
     type: Literal["group"]
     nodes: tuple[WorkflowNode, ...] = Field(min_length=1)
@@ -52,7 +52,7 @@ class GroupNode(_Node):
         return self
 
 
-class WaitNode(_Node):
+class WaitNode(_WorkflowNodeBase):
     """Wait for a person (MA `UserInputsRequired`)."""
 
     type: Literal["wait"]
@@ -60,8 +60,8 @@ class WaitNode(_Node):
     outputs: tuple[str, ...] = ()
 
 
-class AgentNode(_Node):
-    """A bounded piece of judgement; without an inferencer: `needs_person`."""
+class AgentNode(_WorkflowNodeBase):
+    """A decision by the language model, within bounds; without an inferencer: `needs_person`."""
 
     type: Literal["agent"]
     goal: str = Field(min_length=1)
@@ -82,7 +82,7 @@ class Provenance(Model):
 
 
 class Workflow(Document):
-    """Tasks, waits and agent steps in order, with branches and loops as authored structure."""
+    """Tasks, waits and agent steps in order, with authored branches and loops."""
 
     type: Literal["workflow"] = "workflow"
     workflow_id: LocalId
@@ -91,6 +91,8 @@ class Workflow(Document):
     io_spec: IoSpec = IoSpec()
     nodes: tuple[WorkflowNode, ...] = Field(min_length=1)
     success_criteria: tuple[Condition, ...] = ()
+    unverified: bool = False
+    """Whether it may have no success criteria: every result of it then has the status `unverified`."""
     provenance: Provenance | None = None
 
     @model_validator(mode="after")
@@ -110,7 +112,7 @@ class Workflow(Document):
 
 
 def walk(nodes: tuple[AnyNode, ...]) -> list[AnyNode]:
-    """Every node, groups and branches included, in document order."""
+    """Return every node, including those in groups and branches, in document order."""
     found: list[AnyNode] = []
     for node in nodes:
         inner = walk(node.nodes) if isinstance(node, GroupNode) else []

@@ -1,7 +1,7 @@
-"""The shelves: where the knowledge of websites is kept, under generations that are never torn.
+"""Stores for the knowledge of websites, in generations that readers always see complete.
 
-`ports.py` says what a store is; `embedded/` is the one that needs no server; `load.py`, `read.py`
-and `status.py` are written over the ports and work with any of them.
+`ports.py` defines a document store and a graph store, `sqlite/`, `mongodb/` and `arangodb/` implement them.
+`knowledge_loader.py`, `knowledge_reader.py` and `status.py` work with any implementation.
 """
 
 from kb_store.errors import (
@@ -13,11 +13,11 @@ from kb_store.errors import (
     StoreError,
     StoreUnavailable,
 )
-from kb_store.load import LoadProgress, LoadReport, load_knowledge
-from kb_store.opening import Stores, open_stores
+from kb_store.knowledge_loader import LoadProgress, LoadReport, load_knowledge
+from kb_store.knowledge_reader import read_knowledge, revision
 from kb_store.ports import DocumentStore, GraphStore
-from kb_store.read import read_knowledge, revision
 from kb_store.status import StoreStatus, WebsiteStatus, store_status
+from kb_store.store_factory import Stores, open_stores
 
 __all__ = [
     "DocumentStore",

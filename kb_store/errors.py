@@ -1,14 +1,14 @@
-"""What can go wrong with a store. Drivers' errors become these at the adapters' edge.
+"""The errors of stores. Adapters map their drivers' errors to these.
 
     StoreError
     |-- StoreUnavailable    it did not answer; trying again later may help
-    |-- GenerationGone      what was being read was collected; reading again helps
-    |-- GenerationMoved     other knowledge was loaded since one looked; look again
-    |-- LoadConflict        somebody else is loading this website
+    |-- GenerationGone      the generation was deleted while it was read; read again
+    |-- GenerationMoved     other knowledge was loaded meanwhile; read again
+    |-- LoadConflict        another loader is loading this website
     |   `-- LeaseLost       ... and took over from this loader
     |-- NoSuchWebsite       nothing is stored under that id
-    |-- StoreTooNew         what is stored is of a schema version from the future
-    `-- StoreCorrupt        what is stored is not what was loaded; loading again mends it
+    |-- StoreTooNew         the data has a newer schema version
+    `-- StoreCorrupt        the data is not what was loaded; load again
 
 Every error says what happened (`message`) and what to do about it (`fix`).
 """
@@ -23,10 +23,10 @@ from kb_schema.base import SCHEMA_VERSION
 
 
 class StoreError(Exception):
-    """The root of the tree."""
+    """The base class of all store errors."""
 
     retriable = False
-    """Whether the same call may succeed later without anybody doing anything."""
+    """Whether the same call may succeed later without any intervention."""
 
     def __init__(self, message: str, *, fix: str) -> None:
         self.message, self.fix = message, fix
@@ -44,7 +44,7 @@ class StoreUnavailable(StoreError):
 
 
 class GenerationGone(StoreError):
-    """A reader's pin ran out and the generation it was reading was collected."""
+    """A reader's pin expired and its generation was collected."""
 
     retriable = True
 
@@ -57,7 +57,7 @@ class GenerationGone(StoreError):
 
 
 class GenerationMoved(StoreError):
-    """What was to be replaced is not active any more. Nothing was changed."""
+    """The generation to replace is no longer active. Nothing was changed."""
 
     retriable = True
 
@@ -66,7 +66,7 @@ class GenerationMoved(StoreError):
         now = "nothing is active" if found is None else f"generation {found} is active"
         super().__init__(
             f"generation {expected} of {website_id!r} was replaced meanwhile, {now}; nothing was changed",
-            fix="run the command again: it begins with what is there now",
+            fix="run the command again: it starts from the current generation",
         )
 
 
@@ -79,19 +79,19 @@ class LoadConflict(StoreError):
         self.website_id, self.holder, self.free_in = website_id, holder, free_in
         super().__init__(
             f"{website_id!r} is being loaded by {holder}",
-            fix=f"wait until it is done and load again; if it died, the way is free in {free_in:.0f} s",
+            fix=f"wait until it is done and load again; if it died, its lease expires in {free_in:.0f} s",
         )
 
 
 class LeaseLost(LoadConflict):
-    """This loader was out of touch for so long that another one took over."""
+    """This loader did not renew its lease in time, and another one took over."""
 
     def __init__(self, website_id: str) -> None:
         super().__init__(website_id, "another loader, which took over", free_in=0)
 
 
 class NoSuchWebsite(StoreError):
-    """Nothing is stored under that id. `known` has the ids there are."""
+    """The store has no such website. `known` has the ids it has."""
 
     def __init__(self, website_id: str, known: Iterable[str]) -> None:
         self.website_id, self.known = website_id, tuple(sorted(known))
@@ -106,7 +106,7 @@ class NoSuchWebsite(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """What is stored was written by a newer Periplus, in words this one does not know."""
+    """The stored data was written by a newer Periplus, in a schema version that this one does not know."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -118,12 +118,12 @@ class StoreTooNew(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """What is stored is not what was loaded. `problems` names the documents, where known."""
+    """The stored data is not what was loaded. `problems` names the documents, if they are known."""
 
     def __init__(self, address: str, reason: str, *, problems: Sequence[Problem] = ()) -> None:
         self.address, self.reason, self.problems = address, reason, tuple(problems)
-        told = "".join(f"\n  {problem}" for problem in self.problems[:10])
+        listing = "".join(f"\n  {problem}" for problem in self.problems[:10])
         super().__init__(
-            f"the store at {address} is damaged: {reason}{told}",
+            f"the store at {address} is damaged: {reason}{listing}",
             fix="load the knowledge again from its files",
         )

@@ -1,18 +1,18 @@
-"""The two protocols every store implements, and the small values that cross them.
+"""The two protocols that every store implements, and their values.
 
-A port is about keeping records safely; it knows nothing of what the records mean. How a load
-becomes visible all at once across both stores is `load.py`'s business, built on these verbs:
+A store keeps records safely and knows nothing of their meaning. `knowledge_loader.py` makes a load
+visible at once across both stores, using these operations:
 
-- everything a load writes carries its *generation*, a number that grows per website;
-- the document store names the *active* generation of each website, and `commit` - flipping that
-  name - is the only moment at which a load becomes visible;
-- readers *pin* the active generation, so that nothing they read is collected under them;
-- a *lease* keeps two loaders from working on one website at the same time. It runs out by
-  itself, and it fences: whoever lost it can no longer commit.
+- everything a load writes has its *generation*, an increasing number per website;
+- the document store has the *active* generation of each website; `commit` changes it, and only then
+  does a load become visible;
+- readers *pin* the active generation, so that it is not deleted while they read;
+- a *lease* keeps two loaders from loading one website at the same time. It expires by itself, and a
+  loader that lost it cannot commit.
 
-Implementations: `kb_store.embedded` and `kb_store.mongodb` have both, `kb_store.arangodb` has a
-`GraphStore`, to be used beside either. Each must pass `tests/kb_store/test_conformance.py`. What
-was learned and what was run have ports of their own: `learned.py`, `runs.py`.
+Implementations: `kb_store.sqlite` and `kb_store.mongodb` have both, `kb_store.arangodb` has a
+`GraphStore`, to be used beside either. Each must pass `tests/kb_store/test_conformance.py`. Learned
+numbers, proposals and runs have ports of their own in `learned/`, `proposals/` and `runs/`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from datetime import datetime
 from typing import Protocol
 
 from kb_store.errors import StoreError, StoreUnavailable
-from kb_store.records import EdgeRecord, Record
+from kb_store.knowledge_records import EdgeRecord, KnowledgeRecord
 
 Counts = Mapping[str, int]
 """Records by kind; kinds without records are left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Who holds a lease: enough to tell a person, and to tell whether it is still alive."""
+class LeaseOwner:
+    """The holder of a lease: identifies it for people, and allows to check whether it is alive."""
 
     place: str
-    """One namespace of process ids: of the same place, processes can be looked up."""
+    """A namespace of process ids: processes of the same place can be looked up."""
     pid: int
     started: str
-    """When the process started, in the operating system's own words; ids are used again."""
+    """When the process started, in the operating system's format; process ids are reused."""
     host: str
 
     def __str__(self) -> str:
@@ -45,20 +45,20 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class LoadLease:
     """The right to load one website, and the generation to write under."""
 
     website_id: str
     generation: int
     token: str
-    owner: Owner
+    owner: LeaseOwner
     expires_in: float
-    """Seconds until it runs out unless renewed, as seen when this value was made."""
+    """Seconds until it expires unless renewed, as seen when this value was created."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
-    """A reader's hold on one generation; runs out by itself."""
+class GenerationPin:
+    """A reader's hold on one generation; it expires by itself."""
 
     website_id: str
     generation: int
@@ -67,7 +67,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A website's active generation, with what was counted when it was written."""
+    """A website's active generation, with the counts of its records."""
 
     website_id: str
     generation: int
@@ -79,18 +79,18 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class StoreHealth:
     """Whether a store answers, for `periplus kb status`."""
 
     address: str
-    """Where it is, without credentials."""
+    """Its address, without credentials."""
     ok: bool
     detail: str = ""
-    """Version and settings when it answers, else why it does not and what to do."""
+    """Version and settings if it answers, else the reason and what to do."""
 
     @classmethod
-    def down(cls, address: str, error: StoreError) -> Health:
-        """Of a store that does not answer: what its error says, its address once."""
+    def down(cls, address: str, error: StoreError) -> StoreHealth:
+        """Return the health of a store that does not answer, from its error."""
         reason = error.reason if isinstance(error, StoreUnavailable) else error.message
         return cls(address, ok=False, detail=f"{reason} -> {error.fix}")
 
@@ -105,118 +105,119 @@ class DocumentStore(Protocol):
 
     @property
     def address(self) -> str:
-        """Where the store is, for messages: never with credentials."""
+        """The address of the store for messages, without credentials."""
 
     async def prepare(self) -> None:
         """Create what is missing (files, collections, indexes). Safe to repeat."""
 
     async def close(self) -> None:
-        """Give connections back. Safe to repeat."""
+        """Close connections. Safe to repeat."""
 
-    async def health(self) -> Health:
-        """Whether the store answers. Raises nothing."""
+    async def health(self) -> StoreHealth:
+        """Return whether the store answers. Raises nothing."""
 
-    # -- what is active
+    # -- active generations
 
     async def websites(self) -> Sequence[Generation]:
-        """The active generation of every website, by website id."""
+        """Return the active generation of every website, by website id."""
 
     async def active(self, website_id: str) -> Generation | None:
-        """The active generation of one website; cheap enough to ask every second."""
+        """Return the active generation of one website; cheap enough to read every second."""
 
     # -- loading
 
     async def begin(
-        self, website_id: str, owner: Owner, *, ttl: float, instead_of: str | None = None
-    ) -> Lease:
+        self, website_id: str, owner: LeaseOwner, *, ttl: float, instead_of: str | None = None
+    ) -> LoadLease:
         """Take the website's lease for `ttl` seconds, with a generation never used before.
 
-        Possible where the lease is free or has run out, or is the one whose token is
-        `instead_of` (its holder is known to be dead). Raises `LoadConflict`.
+        Possible if the lease is free or expired, or has the token `instead_of` (of a holder known to be
+        dead). Raises `LoadConflict`.
         """
 
-    async def holder(self, website_id: str) -> Lease | None:
-        """The lease that is held now, if any."""
+    async def holder(self, website_id: str) -> LoadLease | None:
+        """Return the lease that is held now, if any."""
 
-    async def renew(self, lease: Lease, *, ttl: float) -> None:
-        """Hold on for another `ttl` seconds. Raises `LeaseLost`."""
+    async def renew(self, lease: LoadLease, *, ttl: float) -> None:
+        """Renew the lease for `ttl` seconds. Raises `LeaseLost`."""
 
-    async def put(self, lease: Lease, records: Sequence[Record]) -> None:
+    async def put(self, lease: LoadLease, records: Sequence[KnowledgeRecord]) -> None:
         """Write records under the lease's generation, all or none. Raises `LeaseLost`."""
 
-    async def commit(self, lease: Lease, generation: Generation) -> int | None:
-        """Make the lease's generation the active one and give the lease back, in one step.
+    async def commit(self, lease: LoadLease, generation: Generation) -> int | None:
+        """Make the lease's generation the active one and release the lease, in one step.
 
-        Returns the generation it replaced. Raises `LeaseLost`, and then changes nothing.
+        Returns the generation it replaced. Raises `LeaseLost` and then changes nothing.
         """
 
-    async def release(self, lease: Lease) -> None:
-        """Give the lease back without committing. Nothing happens where it is lost already."""
+    async def release(self, lease: LoadLease) -> None:
+        """Release the lease without committing. Does nothing if it is already lost."""
 
     # -- reading
 
-    async def pin(self, website_id: str, *, ttl: float) -> Pin | None:
-        """Pin the active generation for `ttl` seconds; None where there is none."""
+    async def pin(self, website_id: str, *, ttl: float) -> GenerationPin | None:
+        """Pin the active generation for `ttl` seconds; return None if there is none."""
 
-    async def unpin(self, pin: Pin) -> None:
-        """Let go of a pin. Safe to repeat."""
+    async def unpin(self, pin: GenerationPin) -> None:
+        """Release a pin. Safe to repeat."""
 
-    def records(self, website_id: str, generation: int) -> AsyncIterator[Record]:
-        """Every record of one generation, by kind and id."""
+    def records(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
+        """Yield every record of one generation, by kind and id."""
 
     async def count(self, website_id: str, generation: int) -> Counts:
-        """The records of one generation by kind."""
+        """Return the number of records of one generation by kind."""
 
-    # -- collecting
+    # -- deleting
 
     async def generations(self, website_id: str) -> frozenset[int]:
-        """Every generation of which there is at least one record."""
+        """Return every generation with at least one record."""
 
     async def in_use(self, website_id: str) -> frozenset[int]:
-        """Generations that may not be dropped: active, pinned, or being written under a lease."""
+        """Return the generations that must not be deleted: active, pinned, or being loaded."""
 
     async def drop(self, website_id: str, generations: Collection[int]) -> None:
         """Delete every record of these generations. Safe to repeat."""
 
 
 class GraphStore(Protocol):
-    """Vertices and edges of websites under generations.
+    """Vertices and edges of websites in generations.
 
-    It decides nothing: which generation is active, pinned or to be dropped is the document
-    store's to say. All methods raise `StoreUnavailable` where the store does not answer; writes
-    may be sent again.
+    It decides nothing: the document store decides which generation is active, pinned or to be deleted. All
+    methods raise `StoreUnavailable` if the store does not answer; writes may be repeated.
     """
 
     @property
     def address(self) -> str:
-        """Where the store is, for messages: never with credentials."""
+        """The address of the store for messages, without credentials."""
 
     async def prepare(self) -> None:
         """Create what is missing. Safe to repeat."""
 
     async def close(self) -> None:
-        """Give connections back. Safe to repeat."""
+        """Close connections. Safe to repeat."""
 
-    async def health(self) -> Health:
-        """Whether the store answers. Raises nothing."""
+    async def health(self) -> StoreHealth:
+        """Return whether the store answers. Raises nothing."""
 
-    async def put_vertices(self, website_id: str, generation: int, records: Sequence[Record]) -> None:
+    async def put_vertices(
+        self, website_id: str, generation: int, records: Sequence[KnowledgeRecord]
+    ) -> None:
         """Write vertices, all or none."""
 
     async def put_edges(self, website_id: str, generation: int, records: Sequence[EdgeRecord]) -> None:
         """Write edges, all or none."""
 
-    def vertices(self, website_id: str, generation: int) -> AsyncIterator[Record]:
-        """Every vertex of one generation, by kind and id."""
+    def vertices(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
+        """Yield every vertex of one generation, by kind and id."""
 
     def edges(self, website_id: str, generation: int) -> AsyncIterator[EdgeRecord]:
-        """Every edge of one generation, by kind and id."""
+        """Yield every edge of one generation, by kind and id."""
 
     async def count(self, website_id: str, generation: int) -> tuple[Counts, Counts]:
-        """The vertices and the edges of one generation by kind."""
+        """Return the number of vertices and edges of one generation by kind."""
 
     async def generations(self, website_id: str) -> frozenset[int]:
-        """Every generation of which there is at least one vertex or edge."""
+        """Return every generation with at least one vertex or edge."""
 
     async def drop(self, website_id: str, generations: Collection[int]) -> None:
         """Delete every vertex and edge of these generations. Safe to repeat."""

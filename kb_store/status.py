@@ -1,4 +1,4 @@
-"""What is in the stores and how they are, for `periplus kb status`."""
+"""The state and content of the stores, for `periplus kb status`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Protocol
 
 from kb_schema.base import SCHEMA_VERSION
 from kb_schema.proposals import ProposalStatus
-from kb_schema.runs import RunStatus
+from kb_schema.run_records import RunStatus
 from kb_store.errors import StoreCorrupt
-from kb_store.learned import Kind, LearnedStore
-from kb_store.load import check_whole
-from kb_store.ports import DocumentStore, Generation, GraphStore, Health, Lease
-from kb_store.proposals import ProposalStore
-from kb_store.runs import RunStore
+from kb_store.knowledge_loader import check_whole
+from kb_store.learned.learned_numbers import LearnedStore, SubjectKind
+from kb_store.ports import DocumentStore, Generation, GraphStore, LoadLease, StoreHealth
+from kb_store.proposals.proposal_store import ProposalStore
+from kb_store.runs.run_store import RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +26,27 @@ class WebsiteStatus:
     whole: bool
     """Whether both stores hold as many records as were written."""
     problem: str
-    """Why not; empty where whole."""
+    """The reason; empty if it is whole."""
     leftovers: tuple[int, ...]
-    """Generations nobody uses, which the next load collects."""
+    """Unused generations, which the next load deletes."""
     pinned: tuple[int, ...]
-    """Older generations that readers still hold."""
-    loading: Lease | None
-    """A load that is under way."""
-    lasting: Lasting | None = None
-    """None where it was not asked for, or one of the stores that hold it is down."""
+    """Older generations that readers still pin."""
+    loading: LoadLease | None
+    """A running load."""
+    lasting: UnversionedCounts | None = None
+    """None if it was not requested, or one of the stores is down."""
 
 
-class Checkable(Protocol):
-    """Any store that can say how it is."""
+class CheckableStore(Protocol):
+    """Any store that can report its state."""
 
-    async def health(self) -> Health:
-        """Whether the store answers. Raises nothing."""
+    async def health(self) -> StoreHealth:
+        """Return whether the store answers. Raises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Stores that hold what has no generation."""
+class UnversionedStores:
+    """Stores of data without a generation."""
 
     learned: LearnedStore
     proposals: ProposalStore
@@ -54,30 +54,30 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
-    """How much there is of what has no generation; what there is none of is left out."""
+class UnversionedCounts:
+    """The amount of data without a generation; kinds without any are left out."""
 
-    learned: Mapping[Kind, int]
-    """Subjects something was learned of."""
+    learned: Mapping[SubjectKind, int]
+    """The number of subjects with learned numbers."""
     proposals: Mapping[ProposalStatus, int]
     runs: Mapping[RunStatus | None, int]
-    """None: they go on, or were killed."""
+    """None: they are going on, or were killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
     """All stores."""
 
-    documents: Health
-    graph: Health
+    documents: StoreHealth
+    graph: StoreHealth
     schema_version: int
-    """The version this program writes."""
+    """The version that this program writes."""
     websites: tuple[WebsiteStatus, ...]
-    beside: Mapping[str, Health] = field(default_factory=dict)
-    """Stores that hold no knowledge, by what they hold."""
+    beside: Mapping[str, StoreHealth] = field(default_factory=dict)
+    """Stores of other data than knowledge, by what they hold."""
 
     @property
-    def stores(self) -> Mapping[str, Health]:
+    def stores(self) -> Mapping[str, StoreHealth]:
         """Every store by what it holds."""
         return {"documents": self.documents, "graph": self.graph, **self.beside}
 
@@ -88,13 +88,13 @@ class StoreStatus:
 
 
 async def store_status(
-    documents: DocumentStore, graph: GraphStore, beside: Beside | None = None
+    documents: DocumentStore, graph: GraphStore, beside: UnversionedStores | None = None
 ) -> StoreStatus:
-    """The state of the stores. A store that is down is told, not raised."""
-    asked: dict[str, Checkable] = {"documents": documents, "graph": graph}
-    if beside is not None:  # proposals are beside the documents
+    """Return the state of the stores. A store that is down is reported, not raised."""
+    asked: dict[str, CheckableStore] = {"documents": documents, "graph": graph}
+    if beside is not None:  # proposals are stored with the documents
         asked |= {"learned": beside.learned, "runs": beside.runs}
-    # All at once: a server that does not answer is waited for once.
+    # All at once: the timeouts of servers that do not answer run concurrently.
     healths = await asyncio.gather(*(store.health() for store in asked.values()))
     health, others = healths[:2], dict(zip(list(asked)[2:], healths[2:], strict=True))
     websites: list[WebsiteStatus] = []
@@ -107,7 +107,7 @@ async def store_status(
 
 
 async def _website(
-    documents: DocumentStore, graph: GraphStore, active: Generation, beside: Beside | None
+    documents: DocumentStore, graph: GraphStore, active: Generation, beside: UnversionedStores | None
 ) -> WebsiteStatus:
     website_id = active.website_id
     try:
@@ -130,8 +130,8 @@ async def _website(
     )
 
 
-async def _lasting(beside: Beside, website_id: str) -> Lasting:
-    return Lasting(
+async def _lasting(beside: UnversionedStores, website_id: str) -> UnversionedCounts:
+    return UnversionedCounts(
         learned=await beside.learned.counts(website_id),
         proposals=await beside.proposals.counts(website_id),
         runs=await beside.runs.run_counts(website_id),

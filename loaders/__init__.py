@@ -1,16 +1,25 @@
-"""How knowledge gets in and out: files today. Knows the vocabulary and the stores, nothing above."""
+"""Imports and exports knowledge: files, recordings, other tools' formats, explorations.
 
-from loaders.diff import Added, Changed, KnowledgeDiff, Removed, diff
-from loaders.export import FolderInTheWay, write_folder
-from loaders.files import read_folder, read_knowledge_folder
+Uses the schema and the stores.
+"""
+
+from loaders.diffs.knowledge_diff import (
+    AddedDocument,
+    ChangedDocument,
+    KnowledgeDiff,
+    RemovedDocument,
+    diff_knowledge,
+)
+from loaders.files.folder_reader import read_folder, read_knowledge_folder
+from loaders.files.folder_writer import TargetFolderOccupied, write_folder
 
 __all__ = [
-    "Added",
-    "Changed",
-    "FolderInTheWay",
+    "AddedDocument",
+    "ChangedDocument",
     "KnowledgeDiff",
-    "Removed",
-    "diff",
+    "RemovedDocument",
+    "TargetFolderOccupied",
+    "diff_knowledge",
     "read_folder",
     "read_knowledge_folder",
     "write_folder",

@@ -1,6 +1,6 @@
-"""The desk: answers questions about the knowledge base, to any MCP client.
+"""The knowledge server: answers questions about the knowledge base for any MCP client.
 
-Pure query functions (`identify`, `paths`, `recover`, `describe`, `search`, `strategies`) over a
-compiled view of one website (`compiled`), and a thin layer of MCP tools over them (`tools/`,
-`server`). Nothing here drives a browser or writes to a store.
+Pure query functions (identification, paths, tasks, descriptions, search, failures) work on the compiled view of
+one website (`knowledge`). A thin layer of MCP tools wraps them (`tools`, `server`). Nothing here drives a browser or
+writes to a store.
 """

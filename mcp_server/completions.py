@@ -1,4 +1,4 @@
-"""What an argument of a prompt or of a resource's address could be, as somebody types it."""
+"""Completions: the possible values of an argument of a prompt or of a resource URI."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from collections.abc import Mapping, Sequence
 from mcp.types import Completion
 
 from mcp_server import resources
-from mcp_server.desk import Desk
-from mcp_server.errors import DeskError
-from mcp_server.tools.calling import WEBSITE_ID
+from mcp_server.errors import KnowledgeServerError
+from mcp_server.server_context import ServerContext
+from mcp_server.tools.tool_calls import WEBSITE_ID
 
 MOST = 100
-"""Values of one answer, by the protocol."""
+"""Values per answer that the protocol allows."""
 
 
-async def complete(desk: Desk, argument: str, typed: str, given: Mapping[str, str]) -> Completion:
-    """Ids that begin with what was typed, then those that contain it; none for arguments that are free."""
+async def complete(
+    server_context: ServerContext, argument: str, typed: str, given: Mapping[str, str]
+) -> Completion:
+    """Return ids that begin with the typed text, then ids that contain it; none for free-text arguments."""
     try:
-        known = await _known(desk, argument, given)
-    except DeskError:
+        known = await _known(server_context, argument, given)
+    except KnowledgeServerError:
         known = ()
     low = typed.lower()
-    fitting = sorted((each for each in known if low in each.lower()), key=lambda each: not _begins(each, low))
+    fitting = sorted(
+        (each for each in known if low in each.lower()), key=lambda each: not _starts_with(each, low)
+    )
     return Completion(values=fitting[:MOST], total=len(fitting), has_more=len(fitting) > MOST)
 
 
-async def _known(desk: Desk, argument: str, given: Mapping[str, str]) -> Sequence[str]:
+async def _known(server_context: ServerContext, argument: str, given: Mapping[str, str]) -> Sequence[str]:
     if argument == WEBSITE_ID:
-        return await desk.views.websites()
+        return await server_context.views.websites()
     website_id = given.get(WEBSITE_ID)
     if website_id is None:
         return ()
-    return resources.ids((await desk.views.current(website_id)).view, argument)
+    return resources.list_document_ids((await server_context.views.current(website_id)).view, argument)
 
 
-def _begins(each: str, low: str) -> bool:
+def _starts_with(each: str, low: str) -> bool:
     return each.lower().startswith(low)

@@ -1,4 +1,4 @@
-"""Cursors: where a page of a list ended, opaque to clients and good for one question only."""
+"""Cursors: where a page of a list ended. Opaque to clients, and valid for one query only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mcp_server.errors import BadRequest
 
 
 def make(position: int, question: str) -> str:
-    """The cursor of the page that begins at `position` of the answer to `question`."""
+    """Return the cursor of the page that begins at `position` of the answer to `question`."""
     said = json.dumps([position, digest(question)], separators=(",", ":"))
     return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
 
 
 def read(cursor: str | None, question: str) -> int:
-    """Where to begin; 0 without a cursor. Raises `BadRequest` for one that is not of this question."""
+    """Return the start position; 0 without a cursor. Raises `BadRequest` for a cursor of another query."""
     if cursor is None:
         return 0
     try:

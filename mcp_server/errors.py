@@ -1,17 +1,17 @@
-"""What the desk refuses, and what to do about it.
+"""What the server refuses, and what the caller can do about it.
 
-    DeskError            a refusal the caller can act on; becomes an MCP tool error
-    +-- UnknownName      no such website, screen, task, ...; says what was probably meant
-    +-- BadRequest       an argument that cannot be used as given
-    |   +-- TooLarge     a page beyond the size the desk looks at
-    |   +-- BadArguments   arguments a tool does not take, or lacks
-    +-- SourceDown       the store did not answer (raised by implementations of `KnowledgeSource`)
-    +-- Busy             too many calls at once; come back
-    +-- TookTooLong      a call was given up
-    +-- Forbidden        the token lacks the scope
-    +-- ReadOnly         the server was started without tools that change something
+    KnowledgeServerError     a refusal the caller can act on; becomes an MCP tool error
+    +-- UnknownName          no such website, screen, task, ...; suggests the probable name
+    +-- BadRequest           an argument that cannot be used as given
+    |   +-- SnapshotTooLarge a page beyond the size limit
+    |   +-- InvalidArguments arguments that a tool does not take, or missing ones
+    +-- SourceUnavailable    the store did not answer (raised by implementations of `KnowledgeSource`)
+    +-- ServerBusy           too many calls at once; retry later
+    +-- CallTimeout          the call took too long
+    +-- MissingScope         the token lacks the scope
+    +-- ServerReadOnly       the server was started without tools that change something
 
-Anything else that escapes a tool is a defect: the SDK logs it and tells the client nothing of it.
+Any other exception that escapes a tool is a defect: the SDK logs it and hides it from the client.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kb_schema.documents import did_you_mean
 from kb_schema.excerpts import excerpt
 
 FEW = 12
-"""How many known names a message lists before it only counts them."""
+"""Most known names that a message lists; it only counts the others."""
 FEW_PROBLEMS = 5
-"""How many problems of one call a message tells."""
+"""Most problems of one call that a message lists."""
 
 
-class DeskError(Exception):
-    """A refusal. `hint` is what to call or change next, `code` what a program can tell it by."""
+class KnowledgeServerError(Exception):
+    """A refusal. `hint` says what to call or change next. Programs tell refusals apart by `code`."""
 
     code = "refused"
 
@@ -38,8 +38,8 @@ class DeskError(Exception):
         super().__init__(f"{message}; {hint}" if hint else message)
 
 
-class UnknownName(DeskError):
-    """A name that the knowledge does not have. `kind` is a word for people: `screen`, `task`, ..."""
+class UnknownName(KnowledgeServerError):
+    """A name that the knowledge base does not have. `kind` is a word for people: `screen`, `task`, ..."""
 
     code = "unknown_name"
 
@@ -57,13 +57,13 @@ class UnknownName(DeskError):
         super().__init__(message, hint=hint)
 
 
-class BadRequest(DeskError):
+class BadRequest(KnowledgeServerError):
     """An argument that cannot be used as given."""
 
     code = "bad_request"
 
 
-class TooLarge(BadRequest):
+class SnapshotTooLarge(BadRequest):
     """A page beyond the size limit. Sizes in bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
@@ -75,8 +75,8 @@ class TooLarge(BadRequest):
         )
 
 
-class BadArguments(BadRequest):
-    """Arguments of a call that do not fit the tool. `problems` are in words, each naming its argument."""
+class InvalidArguments(BadRequest):
+    """Arguments that do not fit the tool. Each of the `problems` names its argument."""
 
     code = "bad_arguments"
 
@@ -87,8 +87,8 @@ class BadArguments(BadRequest):
         super().__init__(f"{tool}: {'; '.join(problems[:FEW_PROBLEMS])}{more}", hint=hint)
 
 
-class Busy(DeskError):
-    """More calls at once than the server bears. Come back after `retry_after_s` seconds."""
+class ServerBusy(KnowledgeServerError):
+    """Too many calls at once. Retry after `retry_after_s` seconds."""
 
     code = "busy"
     retry_after_s = 1
@@ -100,7 +100,7 @@ class Busy(DeskError):
         )
 
 
-class TookTooLong(DeskError):
+class CallTimeout(KnowledgeServerError):
     """A call was given up after `seconds`."""
 
     code = "took_too_long"
@@ -110,8 +110,8 @@ class TookTooLong(DeskError):
         super().__init__(f"given up after {seconds:g} s", hint="ask for less: a smaller page, a lower k")
 
 
-class Forbidden(DeskError):
-    """The token of whoever asks lacks a scope."""
+class MissingScope(KnowledgeServerError):
+    """The caller's token lacks a scope."""
 
     code = "insufficient_scope"
 
@@ -119,11 +119,11 @@ class Forbidden(DeskError):
         self.scope = scope
         super().__init__(
             f"your token lacks the scope {scope!r}",
-            hint=f"ask whoever runs the server for one: `periplus mcp token new --scope {scope}`",
+            hint=f"ask the operator of the server for one: `periplus mcp token new --scope {scope}`",
         )
 
 
-class ReadOnly(DeskError):
+class ServerReadOnly(KnowledgeServerError):
     """A tool that changes something, on a server that was started without them."""
 
     code = "read_only"
@@ -133,7 +133,7 @@ class ReadOnly(DeskError):
         super().__init__(f"{tool} changes something, and this server only reads")
 
 
-class SourceDown(DeskError):
-    """The store could not be read. May be tried again."""
+class SourceUnavailable(KnowledgeServerError):
+    """The store could not be read. The call may be retried."""
 
     code = "source_down"

@@ -1,4 +1,4 @@
-"""Prompts: how to work with the desk, said once."""
+"""Prompts and instructions: how to work with the knowledge server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INSTRUCTIONS = (
     "find_path how to get elsewhere, list_tasks and get_next_step how whole tasks are done, explain_failure why "
     "something failed. Lost: "
     "identify_current_screen with last_known_screen_id gives the ways out, best first. Levels of detail: "
-    "summary to choose by, working to carry out, full everything authored."
+    "summary to choose by, working to carry out, full every authored field."
 )
 
 

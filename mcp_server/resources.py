@@ -1,4 +1,4 @@
-"""The knowledge as MCP resources: what there is, page by page, each thing whole, and word of changes.
+"""The knowledge base as MCP resources: a paged list, single documents, and change events.
 
 kb://{website_id}                    the website
 kb://{website_id}/map                every screen and transition, without details
@@ -19,22 +19,23 @@ from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, Serv
 from mcp.types import ListResourcesResult, Resource
 
 from kb_schema.base import Document
-from kb_schema.knowledge import KnowledgeBase
-from mcp_server import cursors, describe, site_map
-from mcp_server.compiled import View
-from mcp_server.desk import Desk
-from mcp_server.errors import DeskError, UnknownName
-from mcp_server.tools.parameters import named
+from kb_schema.knowledge_base import KnowledgeBase
+from mcp_server import cursors
+from mcp_server.descriptions import document_summaries, site_map
+from mcp_server.errors import KnowledgeServerError, UnknownName
+from mcp_server.knowledge.compiled_view import KnowledgeView
+from mcp_server.server_context import ServerContext
+from mcp_server.tools.tool_parameters import require_document
 
 MIME = "application/json"
 PAGE = 100
-"""Resources a page of `resources/list`."""
+"""Resources per page of `resources/list`."""
 
-ViewOf = Callable[[str], Awaitable[View]]
+ViewLookup = Callable[[str], Awaitable[KnowledgeView]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ResourceFolder:
     """One kind of document, as a folder of resources."""
 
     folder: str
@@ -45,65 +46,69 @@ class Shelf:
     documents: Callable[[KnowledgeBase], Mapping[str, Document]]
 
 
-SHELVES = (
-    Shelf("screens", "screen_id", "screen", "A screen with the elements of its layouts", lambda k: k.screens),
-    Shelf("tasks", "task_id", "task", "A task", lambda k: k.tasks),
-    Shelf("actions", "action_id", "action", "A reusable action", lambda k: k.actions),
-    Shelf("flows", "flow_id", "presentation flow", "A demo", lambda k: k.flows),
-    Shelf("workflows", "workflow_id", "workflow", "A published workflow", lambda k: k.workflows),
+RESOURCE_FOLDERS = (
+    ResourceFolder(
+        "screens", "screen_id", "screen", "A screen with the elements of its layouts", lambda k: k.screens
+    ),
+    ResourceFolder("tasks", "task_id", "task", "A task", lambda k: k.tasks),
+    ResourceFolder("actions", "action_id", "action", "A reusable action", lambda k: k.actions),
+    ResourceFolder("flows", "flow_id", "presentation flow", "A demo", lambda k: k.flows),
+    ResourceFolder("workflows", "workflow_id", "workflow", "A published workflow", lambda k: k.workflows),
 )
-"""Adding a kind is adding an entry."""
+"""To add a kind, add an entry."""
 
 
-def add_resources(server: MCPServer, desk: Desk) -> None:
-    """The templates by which clients read one resource."""
+def add_resources(server: MCPServer, server_context: ServerContext) -> None:
+    """Register the templates by which clients read one resource."""
 
-    async def view_of(website_id: str) -> View:
-        return (await desk.visit(website_id))[0].view
+    async def view_of(website_id: str) -> KnowledgeView:
+        return (await server_context.open_request(website_id))[0].view
 
     @server.resource("kb://{website_id}", name="website", mime_type=MIME)
     async def website(website_id: str) -> str:
-        """A website, everything authored."""
-        return await _told(view_of, website_id, lambda view: _document(view, view.website))
+        """A website, with every authored field."""
+        return await _read_json(view_of, website_id, lambda view: _document(view, view.website))
 
     @server.resource("kb://{website_id}/map", name="map", mime_type=MIME)
     async def site(website_id: str) -> str:
         """Every screen of a website and every transition between two."""
-        return await _told(view_of, website_id, lambda view: site_map.site_map(view).to_json())
+        return await _read_json(view_of, website_id, lambda view: site_map.build_site_map(view).to_json())
 
-    for shelf in SHELVES:
-        _add_shelf(server, shelf, view_of)
+    for folder in RESOURCE_FOLDERS:
+        _add_folder(server, folder, view_of)
 
 
-def _add_shelf(server: MCPServer, shelf: Shelf, view_of: ViewOf) -> None:
+def _add_folder(server: MCPServer, folder: ResourceFolder, view_of: ViewLookup) -> None:
     async def one(website_id: str, **named_by: str) -> str:
-        def found(view: View) -> Any:
+        def found(view: KnowledgeView) -> Any:
             hint = "resources/list says what there is"
-            documents = shelf.documents(view.knowledge)
-            return _document(view, named(shelf.kind, named_by[shelf.argument], documents, hint))
+            documents = folder.documents(view.knowledge)
+            return _document(view, require_document(folder.kind, named_by[folder.argument], documents, hint))
 
-        return await _told(view_of, website_id, found)
+        return await _read_json(view_of, website_id, found)
 
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=str)
-        for name in ("website_id", shelf.argument)
+        for name in ("website_id", folder.argument)
     ]
     # The SDK reads the arguments of a template off the function.
     one.__signature__ = inspect.Signature(parameters, return_annotation=str)  # type: ignore[attr-defined]
     one.__annotations__ = {parameter.name: str for parameter in parameters} | {"return": str}
-    template = f"kb://{{website_id}}/{shelf.folder}/{{{shelf.argument}}}"
-    about = f"{shelf.about}, everything authored."
-    server.resource(template, name=shelf.kind, description=about, mime_type=MIME)(one)
+    template = f"kb://{{website_id}}/{folder.folder}/{{{folder.argument}}}"
+    about = f"{folder.about}, with every authored field."
+    server.resource(template, name=folder.kind, description=about, mime_type=MIME)(one)
 
 
-async def page(desk: Desk, cursor: str | None, *, size: int = PAGE) -> ListResourcesResult:
-    """A page of everything there is, by website, kind and id. Raises `BadRequest` for a foreign cursor."""
+async def list_page(
+    server_context: ServerContext, cursor: str | None, *, size: int = PAGE
+) -> ListResourcesResult:
+    """Return one page of all resources, by website, kind and id. Raises `BadRequest` for a foreign cursor."""
     begin = cursors.read(cursor, "resources")
     found: list[Resource] = []
     more = False
     position = 0
-    for website_id in await desk.views.websites():
-        view = (await desk.views.current(website_id)).view
+    for website_id in await server_context.views.websites():
+        view = (await server_context.views.current(website_id)).view
         for resource in _resources(view.knowledge):
             if position >= begin + size:
                 more = True
@@ -117,27 +122,27 @@ async def page(desk: Desk, cursor: str | None, *, size: int = PAGE) -> ListResou
     return ListResourcesResult(resources=found, next_cursor=following)
 
 
-def changes(old: KnowledgeBase, new: KnowledgeBase) -> Sequence[ServerEvent]:
-    """What listening clients are told when a website's knowledge changed."""
+def change_events(old: KnowledgeBase, new: KnowledgeBase) -> Sequence[ServerEvent]:
+    """Yield the events that subscribed clients receive when a website's knowledge has changed."""
     site = _uri(new)
     events: list[ServerEvent] = [ResourcesListChanged(), ResourceUpdated(uri=f"{site}/map")]
     if old.website != new.website:
         events.append(ResourceUpdated(uri=site))
-    for shelf in SHELVES:
-        before, after = shelf.documents(old), shelf.documents(new)
+    for folder in RESOURCE_FOLDERS:
+        before, after = folder.documents(old), folder.documents(new)
         events += (
-            ResourceUpdated(uri=f"{site}/{shelf.folder}/{local_id}")
+            ResourceUpdated(uri=f"{site}/{folder.folder}/{local_id}")
             for local_id in sorted(before.keys() | after.keys())
             if before.get(local_id) != after.get(local_id)
         )
     return events
 
 
-def ids(view: View, argument: str) -> Sequence[str]:
-    """What an argument of a template may be; nothing for one that is none."""
-    for shelf in SHELVES:
-        if shelf.argument == argument:
-            return sorted(shelf.documents(view.knowledge))
+def list_document_ids(view: KnowledgeView, argument: str) -> Sequence[str]:
+    """Return the possible values of a template's argument; none for other arguments."""
+    for folder in RESOURCE_FOLDERS:
+        if folder.argument == argument:
+            return sorted(folder.documents(view.knowledge))
     return ()
 
 
@@ -145,11 +150,11 @@ def _resources(knowledge: KnowledgeBase) -> Iterator[Resource]:
     site, name = _uri(knowledge), knowledge.website.name
     yield Resource(uri=site, name=knowledge.website.website_id, title=name, mime_type=MIME)
     yield Resource(uri=f"{site}/map", name="map", title=f"Map of {name}", mime_type=MIME)
-    for shelf in SHELVES:
-        for local_id, document in sorted(shelf.documents(knowledge).items()):
+    for folder in RESOURCE_FOLDERS:
+        for local_id, document in sorted(folder.documents(knowledge).items()):
             title = getattr(document, "name", None) or None
             yield Resource(
-                uri=f"{site}/{shelf.folder}/{local_id}", name=local_id, title=title, mime_type=MIME
+                uri=f"{site}/{folder.folder}/{local_id}", name=local_id, title=title, mime_type=MIME
             )
 
 
@@ -157,14 +162,14 @@ def _uri(knowledge: KnowledgeBase) -> str:
     return f"kb://{knowledge.website.website_id}"
 
 
-def _document(view: View, document: Document) -> Any:
-    return describe.document(view, document, "full").document
+def _document(view: KnowledgeView, document: Document) -> Any:
+    return document_summaries.describe_document(view, document, "full").document
 
 
-async def _told(view_of: ViewOf, website_id: str, found: Callable[[View], Any]) -> str:
+async def _read_json(view_of: ViewLookup, website_id: str, found: Callable[[KnowledgeView], Any]) -> str:
     try:
         return json.dumps(found(await view_of(website_id)), ensure_ascii=False, indent=1)
     except UnknownName as exc:
         raise ResourceNotFoundError(str(exc)) from exc
-    except DeskError as exc:
+    except KnowledgeServerError as exc:
         raise ResourceError(str(exc)) from exc

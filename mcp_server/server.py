@@ -1,4 +1,4 @@
-"""The MCP server: the tools, resources and prompts of one desk."""
+"""The MCP server: its tools, resources, prompts and completions."""
 
 from __future__ import annotations
 
@@ -22,30 +22,34 @@ from mcp.types import (
     ResourceTemplateReference,
 )
 
-from kb_schema.pages.stored import answer_probes
-from kb_store.learned import LearnedStore
-from kb_store.proposals import ProposalStore
+from kb_store.learned.learned_numbers import LearnedStore
+from kb_store.proposals.proposal_store import ProposalStore
 from mcp_server import completions, resources
-from mcp_server.compiled import View
-from mcp_server.desk import Desk
-from mcp_server.engines import PathEngines
-from mcp_server.errors import DeskError, UnknownName
-from mcp_server.failures.runs import RunReader
-from mcp_server.identify import Prober
-from mcp_server.learning import Learning
-from mcp_server.offering import AS_LONG_AS_IT_RUNS, OfferingServer
+from mcp_server.errors import KnowledgeServerError, UnknownName
+from mcp_server.failures.failed_runs import RunReader
+from mcp_server.identification.screen_identification import Prober
+from mcp_server.knowledge.compiled_view import KnowledgeView
+from mcp_server.knowledge.knowledge_sources import KnowledgeSource
+from mcp_server.knowledge.learned_weights import LearnedWeights
+from mcp_server.knowledge.proposal_service import KnowledgeWriter, ProposalService
+from mcp_server.knowledge.view_cache import ViewCache
+from mcp_server.paths.path_engines import PathEngines
 from mcp_server.prompts import INSTRUCTIONS, add_prompts
-from mcp_server.proposing import KnowledgeWriter, Proposing
-from mcp_server.security.limits import CallLimits, Guard
-from mcp_server.source import KnowledgeSource
-from mcp_server.tools.binding import desked_tool, list_websites_tool, website_tool
-from mcp_server.tools.calling import DeskTool
-from mcp_server.tools.offered import DESKED_TOOLS, WEBSITE_TOOLS
-from mcp_server.views import Views
+from mcp_server.security.call_limits import CallGuard, CallLimits
+from mcp_server.server_context import ServerContext
+from mcp_server.tool_server import SERVER_LIFETIME, ToolServer
+from mcp_server.tools.tool_calls import KnowledgeTool
+from mcp_server.tools.tool_definitions import (
+    define_list_websites_tool,
+    define_server_tool,
+    define_website_tool,
+)
+from mcp_server.tools.tool_registry import SERVER_TOOLS, WEBSITE_TOOLS
+from web_pages.stored_pages import answer_probes
 
 
 def create_server(
-    source: KnowledgeSource | Views,
+    source: KnowledgeSource | ViewCache,
     *,
     base_urls: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -55,41 +59,56 @@ def create_server(
     runs: RunReader | None = None,
     limits: CallLimits | None = None,
     engines: PathEngines | None = None,
-) -> DeskServer:
-    """A server over a source of knowledge; run it over any transport of the SDK, or in memory.
+) -> KnowledgeServer:
+    """Create a server over a source of knowledge. It runs over any transport of the SDK, or in memory.
 
-    `base_urls` says where websites run that do not run at their authored base URL. `read_only`
-    leaves out tools that change anything. `prober` answers probes on stored pages. `learned` keeps
-    what outcomes teach, `proposals` what should change; without them that ends with the server. `runs`
-    are recorded runs, to explain. `limits` bound the calls, `engines` search paths. A caller that
-    follows the changes of its source gives the `Views` it follows them with, compiled for the same engines.
+    Args:
+        source: where knowledge comes from. A caller that follows changes passes its own `ViewCache`, compiled for the
+            same engines.
+        base_urls: website id -> base URL, for websites that do not run at their authored base URL.
+        read_only: leave out the tools that change anything.
+        prober: answers probes on stored pages.
+        learned: keeps learned numbers; without it they end with the server.
+        proposals: keeps proposals; without it they end with the server.
+        runs: recorded runs, for failure explanations.
+        limits: limits of calls.
+        engines: which engine searches paths.
     """
     engines = engines or PathEngines()
-    views = source if isinstance(source, Views) else Views(source, engines.compiled)
+    views = source if isinstance(source, ViewCache) else ViewCache(source, engines.compiled)
     writer = views.source if isinstance(views.source, KnowledgeWriter) else None
-    proposing = Proposing(proposals, writer)
-    desk = Desk(
-        views, prober, dict(base_urls or {}), Learning(learned), proposing, runs, engines, Guard(limits)
+    proposing = ProposalService(proposals, writer)
+    server_context = ServerContext(
+        views,
+        prober,
+        dict(base_urls or {}),
+        LearnedWeights(learned),
+        proposing,
+        runs,
+        engines,
+        CallGuard(limits),
     )
-    return DeskServer(desk, tools(desk), read_only=read_only)
+    return KnowledgeServer(server_context, build_tools(server_context), read_only=read_only)
 
 
-def tools(desk: Desk) -> list[DeskTool]:
-    """Every tool, always in the same order, each within the limits of the desk's guard."""
-    asking = (website_tool(tool, desk) for tool in WEBSITE_TOOLS)
-    desked = (desked_tool(tool, desk) for tool in DESKED_TOOLS)
-    found = [list_websites_tool(desk), *asking, *desked]
+def build_tools(server_context: ServerContext) -> list[KnowledgeTool]:
+    """Return every tool, always in the same order, each within the limits of the server's guard."""
+    asking = (define_website_tool(tool, server_context) for tool in WEBSITE_TOOLS)
+    server_tools = (define_server_tool(tool, server_context) for tool in SERVER_TOOLS)
+    found = [define_list_websites_tool(server_context), *asking, *server_tools]
     for tool in found:
-        tool.guard = desk.guard
-        tool.websites = desk.views.websites
+        tool.guard = server_context.guard
+        tool.websites = server_context.views.websites
     return found
 
 
-class DeskServer(OfferingServer):
-    """The server over one desk. What it adds: resources by page, completions, word of changes."""
+class KnowledgeServer(ToolServer):
+    """The knowledge server. It adds paged resources, completions and change events to a `ToolServer`."""
 
-    def __init__(self, desk: Desk, known: list[DeskTool], *, read_only: bool = False) -> None:
-        self.desk = desk
+    def __init__(
+        self, server_context: ServerContext, known: list[KnowledgeTool], *, read_only: bool = False
+    ) -> None:
+        self.server_context = server_context
         self._bus = InMemorySubscriptionBus()
         super().__init__(
             "periplus",
@@ -100,19 +119,19 @@ class DeskServer(OfferingServer):
             instructions=INSTRUCTIONS,
             subscriptions=self._bus,
             cache_hints={
-                "prompts/list": AS_LONG_AS_IT_RUNS,
-                "resources/templates/list": AS_LONG_AS_IT_RUNS,
+                "prompts/list": SERVER_LIFETIME,
+                "resources/templates/list": SERVER_LIFETIME,
             },
         )
-        resources.add_resources(self, desk)
+        resources.add_resources(self, server_context)
         add_prompts(self)
         self.completion()(self._complete)  # type: ignore[no-untyped-call]
-        desk.views.on_change(self._tell)
+        server_context.views.on_change(self._tell)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """As the SDK's; a prompt that is not there, or lacks an argument, is the client's mistake, not ours."""
+        """Return a prompt. An unknown prompt or a missing argument is an error of the client (`INVALID_PARAMS`)."""
         prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
         if name not in prompts:
             raise MCPError(INVALID_PARAMS, str(UnknownName("prompt", name, prompts)))
@@ -127,10 +146,10 @@ class DeskServer(OfferingServer):
         ctx: ServerRequestContext[Any],  # noqa: ARG002 - the SDK's signature
         params: PaginatedRequestParams | None,
     ) -> ListResourcesResult:
-        # The SDK lists what was registered; ours come from the knowledge, a page at a time.
+        # The SDK lists registered resources; these come from the knowledge base, one page at a time.
         try:
-            return await resources.page(self.desk, None if params is None else params.cursor)
-        except DeskError as exc:
+            return await resources.list_page(self.server_context, None if params is None else params.cursor)
+        except KnowledgeServerError as exc:
             raise MCPError(INVALID_PARAMS, str(exc)) from exc
 
     async def _complete(
@@ -140,8 +159,8 @@ class DeskServer(OfferingServer):
         context: CompletionContext | None,
     ) -> Completion:
         given = (context.arguments if context is not None else None) or {}
-        return await completions.complete(self.desk, argument.name, argument.value, given)
+        return await completions.complete(self.server_context, argument.name, argument.value, given)
 
-    async def _tell(self, old: View, new: View) -> None:
-        for event in resources.changes(old.knowledge, new.knowledge):
+    async def _tell(self, old: KnowledgeView, new: KnowledgeView) -> None:
+        for event in resources.change_events(old.knowledge, new.knowledge):
             await self._bus.publish(event)

@@ -1,3 +1,3 @@
-"""The composition root: settings, command line, servers. Wires the other packages, decides nothing."""
+"""Settings, command line and servers. Connects the other packages and contains no decisions of its own."""
 
 __version__ = "0.1.0"

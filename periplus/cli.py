@@ -1,4 +1,4 @@
-"""The `periplus` command. Sub-commands are imported only when they are used."""
+"""The `periplus` command line. Subcommands are imported only when they are used."""
 
 from __future__ import annotations
 
@@ -15,44 +15,47 @@ from periplus import __version__
 
 
 @dataclass(frozen=True, slots=True)
-class Lazy:
-    """A sub-command: the module whose `app` it is, and its line in `periplus --help`."""
+class LazyCommand:
+    """A subcommand: the module with its `app`, and its line in `periplus --help`."""
 
     module: str
     help: str
 
 
-COMMANDS: dict[str, Lazy] = {
-    # One line per command, in the order in which `periplus --help` shows them.
-    "demo": Lazy("periplus.commands.demo", "Watch a narrated demo in a real browser."),
-    "rooms": Lazy("periplus.commands.rooms", "Give demos in LiveKit rooms, to visitors who may interrupt."),
-    "run": Lazy("periplus.commands.run", "Do a task in a real browser."),
-    "collect": Lazy(
-        "periplus.commands.collect", "Do a task once for each row of a file; a trace of each run."
+COMMANDS: dict[str, LazyCommand] = {
+    # In the order of `periplus --help`.
+    "demo": LazyCommand("periplus.commands.demo", "Watch a narrated demo in a real browser."),
+    "rooms": LazyCommand("periplus.commands.rooms", "Give interactive demos in LiveKit rooms."),
+    "run": LazyCommand("periplus.commands.run", "Run a task in a real browser."),
+    "collect": LazyCommand(
+        "periplus.commands.collect", "Run a task once for each row of a file; keep a trace of each run."
     ),
-    "runs": Lazy("periplus.commands.runs", "What was run, how it came out, and what it left."),
-    "map": Lazy("periplus.commands.map", "Explore a website: its knowledge base, drawn from what is seen."),
-    "record": Lazy("periplus.commands.record", "Work through a site by hand; each pass becomes a trace."),
-    "learn": Lazy("periplus.commands.learn", "Sorted pages or sessions become screens that are known again."),
-    "import": Lazy("periplus.commands.import_", "Turn recordings of other tools into traces."),
-    "synthesize": Lazy("periplus.commands.synthesize", "Traces of one task become one workflow."),
-    "snapshot": Lazy("periplus.commands.snapshot", "Store a page, to check signatures against."),
-    "verify": Lazy(
-        "periplus.commands.verify", "Requirements become verified tests, and verdicts on a live site."
+    "runs": LazyCommand("periplus.commands.runs", "List runs and show their results."),
+    "map": LazyCommand("periplus.commands.map", "Explore a website and write its knowledge base."),
+    "record": LazyCommand("periplus.commands.record", "Record your actions in a browser as a trace."),
+    "learn": LazyCommand(
+        "periplus.commands.learn", "Learn screen signatures from labelled pages or sessions."
     ),
-    "optimize": Lazy(
-        "periplus.commands.optimize", "Mend a pytest-playwright suite whose locators have drifted."
+    "import": LazyCommand("periplus.commands.import_", "Convert recordings of other tools to traces."),
+    "synthesize": LazyCommand("periplus.commands.synthesize", "Build a workflow from traces of one task."),
+    "workflows": LazyCommand(
+        "periplus.commands.workflows", "List versions of published workflows; return to an earlier one."
     ),
-    "mcp": Lazy("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
-    "serve": Lazy(
-        "periplus.commands.serve", "The console: maps, runs, proposals, demos; with it the HTTP API and MCP."
+    "snapshot": LazyCommand("periplus.commands.snapshot", "Store a page for `kb check` and `learn`."),
+    "verify": LazyCommand(
+        "periplus.commands.verify", "Verify requirements on a live site and generate tests."
     ),
-    "kb": Lazy("periplus.commands.kb", "Knowledge bases: check, load, export and compare them."),
+    "optimize": LazyCommand(
+        "periplus.commands.optimize", "Repair a pytest-playwright suite whose locators no longer match."
+    ),
+    "mcp": LazyCommand("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
+    "serve": LazyCommand("periplus.commands.serve", "Serve the console, the HTTP API and MCP."),
+    "kb": LazyCommand("periplus.commands.kb", "Validate, load, export and compare knowledge bases."),
 }
 
 
-class _LazyGroup(TyperGroup):
-    """Lists `COMMANDS` without importing them; imports the one that is run."""
+class _LazyCommandGroup(TyperGroup):
+    """Lists `COMMANDS` without importing them; imports only the command that runs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*COMMANDS, *super().list_commands(ctx)]
@@ -74,7 +77,7 @@ class _LazyGroup(TyperGroup):
 
 app = typer.Typer(
     name="periplus",
-    cls=_LazyGroup,
+    cls=_LazyCommandGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -92,19 +95,19 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def _options(
     *,
-    version: Annotated[  # noqa: ARG001 - it is done with by the time one gets here
+    version: Annotated[  # noqa: ARG001 - its callback has handled it
         bool,
         typer.Option("--version", help="Show the version and stop.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
-    """A knowledge base of a web application, and a guide that sails by it.
+    """A knowledge base of web applications, and an agent that uses it in a browser.
 
-    Begin with `periplus demo spadeworks`; with a site of your own, `periplus map URL` and `periplus serve`.
+    Start with `periplus demo spadeworks`. For your own site: `periplus map URL`, then `periplus serve`.
     """
     if any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ):
-        from periplus import telemetry  # noqa: PLC0415 - not needed where nobody asks for spans
+        from periplus import telemetry_setup  # noqa: PLC0415 - only needed with an exporter
 
-        telemetry.set_up()
+        telemetry_setup.set_up_telemetry()
 
 
 def main(args: list[str] | None = None) -> None:
@@ -113,8 +116,8 @@ def main(args: list[str] | None = None) -> None:
     try:
         command.main(args=args, prog_name="periplus")
     except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the outermost boundary of the process
-        from rich.console import Console  # noqa: PLC0415 - not needed when all is well
+        from rich.console import Console  # noqa: PLC0415 - only needed after an error
 
-        from periplus.errors import report  # noqa: PLC0415
+        from periplus.errors import report_error  # noqa: PLC0415
 
-        sys.exit(report(exc, Console(stderr=True)))
+        sys.exit(report_error(exc, Console(stderr=True)))

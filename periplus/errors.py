@@ -1,8 +1,4 @@
-"""How a command ends when something is wrong: one clear message, never a traceback.
-
-Exit codes: 0 done, 1 a defect of Periplus (the traceback is in a log file), 2 something a person
-can put right, 130 interrupted.
-"""
+"""Errors of commands: a message and a fix instead of a traceback."""
 
 from __future__ import annotations
 
@@ -17,40 +13,37 @@ from rich.markup import escape
 from agent.redaction import redact_known
 from kb_schema import KnowledgeError, Problem
 from kb_store import StoreError
-
-EXIT_DEFECT = 1
-EXIT_USER = 2
-EXIT_INTERRUPTED = 130
+from periplus.exit_codes import ExitCode
 
 
 class UserError(Exception):
-    """Something a person can put right: what is wrong, and what to do."""
+    """An error that the user can correct: `message` says what is wrong, `fix` what to do."""
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         self.message, self.fix = message, fix
         super().__init__(f"{message} -> {fix}" if fix else message)
 
 
-def report(error: BaseException, console: Console) -> int:
-    """Tell a person what went wrong; returns the exit code."""
+def report_error(error: BaseException, console: Console) -> int:
+    """Print an error for people; return the exit code."""
     if isinstance(error, KeyboardInterrupt):
         console.print("[yellow]interrupted[/]")
-        return EXIT_INTERRUPTED
+        return ExitCode.INTERRUPTED
     if isinstance(error, UserError | StoreError):
-        _tell(console, error.message, error.fix)
-        return EXIT_USER
+        _print_error(console, error.message, error.fix)
+        return ExitCode.USER_ERROR
     if isinstance(error, KnowledgeError):
-        _tell(console, headline(error), None)
+        _print_error(console, format_headline(error), None)
         print_problems(console, error.problems)
-        return EXIT_USER
+        return ExitCode.USER_ERROR
     path = write_traceback(error)
     where = f"the details are in {path}" if path else "the details could not be written"
-    _tell(console, f"this should not have happened: {type(error).__name__}", f"{where}; please report it")
-    return EXIT_DEFECT
+    _print_error(console, f"internal error: {type(error).__name__}", f"please report it; {where}")
+    return ExitCode.FAILED
 
 
-def headline(error: KnowledgeError) -> str:
-    """`3 problems in 2 files`."""
+def format_headline(error: KnowledgeError) -> str:
+    """Return a headline such as `3 problems in 2 files`."""
     errors = [problem for problem in error.problems if problem.severity == "error"]
     files = {problem.source for problem in errors if problem.source}
     text = f"{len(errors)} problem{'' if len(errors) == 1 else 's'}"
@@ -58,7 +51,7 @@ def headline(error: KnowledgeError) -> str:
 
 
 def print_problems(console: Console, problems: tuple[Problem, ...]) -> None:
-    """Problems grouped by file, errors first, each with its place and what to do."""
+    """Print problems grouped by file, errors first, each with its path and its fix."""
     by_file: dict[str, list[Problem]] = {}
     for problem in problems:
         by_file.setdefault(problem.source or problem.document or "the knowledge base", []).append(problem)
@@ -76,8 +69,9 @@ def print_problems(console: Console, problems: tuple[Problem, ...]) -> None:
 
 
 def write_traceback(error: BaseException) -> Path | None:
-    """The traceback, without secrets, into a new file under the data directory; None where that is
-    impossible.
+    """Write the traceback, without secrets, to a new file in the data directory.
+
+    Returns its path; None if it cannot be written.
     """
     text = redact_known("".join(traceback.format_exception(error)))
     folder = Path(os.environ.get("PERIPLUS_DATA_DIR") or ".periplus") / "logs"
@@ -90,7 +84,7 @@ def write_traceback(error: BaseException) -> Path | None:
     return path
 
 
-def _tell(console: Console, message: str, fix: str | None) -> None:
+def _print_error(console: Console, message: str, fix: str | None) -> None:
     message, fix = redact_known(message), redact_known(fix) if fix else None
     console.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True, highlight=False)
     if fix:

@@ -1,7 +1,6 @@
-"""What the environment may set about the MCP server, and what is built of it.
+"""The settings of the MCP server from the environment (`PERIPLUS_MCP_*`), and its access policy.
 
-Every name begins with `PERIPLUS_MCP_`. Secrets come from here or from a file, never from the command
-line, where every process of the machine could read them.
+Secrets come from the environment or a file, never from the command line, which other processes can read.
 """
 
 from __future__ import annotations
@@ -14,49 +13,55 @@ from mcp.server.auth.provider import TokenVerifier
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from kb_schema.urls import origin_of
-from mcp_server.addresses import LOOPBACK
-from mcp_server.security.access import READ, WRITE
-from mcp_server.security.door import PATH, Door, FirstOf
-from mcp_server.security.limits import CallLimits
-from mcp_server.security.oauth import IssuedTokens, Resource
-from mcp_server.security.rates import Rate
-from mcp_server.security.tokens import OwnTokens, TokenEntry, TokenFile, TokensUnusable, of_environment
+from kb_schema.url_patterns import origin_of
+from mcp_server.identification.base_urls import LOOPBACK
+from mcp_server.security.access_scopes import READ, WRITE
+from mcp_server.security.bearer_tokens import (
+    FileTokenVerifier,
+    TokenEntry,
+    TokenFile,
+    TokenSetupError,
+    token_from_environment,
+)
+from mcp_server.security.call_limits import CallLimits
+from mcp_server.security.http_app import MCP_PATH, HttpAccessPolicy, TokenVerifierChain
+from mcp_server.security.oauth_tokens import OAuthResource, OAuthTokenVerifier
+from mcp_server.security.rate_limits import RateLimit
 from periplus.errors import UserError
 from periplus.settings import load_settings, read_settings
 
 TOKENS_FILE = "mcp-tokens.json"
-"""In the data directory, unless `PERIPLUS_MCP_TOKENS` names another."""
+"""The tokens file in the data directory, unless `PERIPLUS_MCP_TOKENS` names another."""
 
-_CALLS, _DOOR, _RATE = CallLimits(), Door(), Rate()
+_CALLS, _DOOR, _RATE = CallLimits(), HttpAccessPolicy(), RateLimit()
 
 Names = Annotated[frozenset[str], NoDecode]
-"""Written with commas between."""
+"""A list in a variable, separated by commas."""
 
 
 class McpSettings(BaseSettings):
-    """Read once, when the server starts."""
+    """The settings, read when the server starts."""
 
     model_config = SettingsConfigDict(
         env_prefix="PERIPLUS_MCP_", env_ignore_empty=True, frozen=True, extra="ignore"
     )
 
     tokens: Path | None = None
-    """The file of tokens that `periplus mcp token` keeps."""
+    """The tokens file of `periplus mcp token`."""
     token: SecretStr | None = None
-    """One token more, which may read and write: for containers."""
+    """An additional token with read and write access, for containers."""
     read_token: SecretStr | None = None
-    """One token more, which may read."""
+    """An additional token with read access."""
     issuer: str | None = None
-    """An OAuth authorization server whose tokens count."""
+    """An OAuth authorization server whose tokens are accepted."""
     jwks_url: str | None = None
-    """Where its keys are, where its metadata does not say."""
+    """The URL of its keys, if its metadata does not contain it."""
     public_url: str | None = None
-    """The server's address as clients know it; with an issuer, the audience of tokens."""
+    """The server's public URL; with an issuer, the audience of tokens."""
     allowed_hosts: Names = frozenset()
-    """Names besides those of this machine and of the public URL by which clients may address it."""
+    """Accepted `Host` names, in addition to those of this machine and of the public URL."""
     allowed_origins: Names = frozenset()
-    """Web pages that may use it."""
+    """Allowed origins of web pages (CORS)."""
     rate_per_second: float = Field(default=_RATE.per_second, gt=0, le=100_000)
     burst: int = Field(default=_RATE.burst, ge=1, le=1_000_000)
     max_body_bytes: int = Field(default=_DOOR.max_body_bytes, ge=1_000, le=1_000_000_000)
@@ -65,10 +70,9 @@ class McpSettings(BaseSettings):
     calls_at_once: int = Field(default=_CALLS.calls_at_once, ge=1, le=10_000)
     calls_per_client: int = Field(default=_CALLS.calls_per_client, ge=1, le=10_000)
     files: Path | None = None
-    """Of the agent's server: the folder from which files are given to pages; default `files` in the data
-    directory."""
+    """For the agent's server: the folder with files for uploads; default: `files` in the data directory."""
     runs_at_once: int = Field(default=4, ge=1, le=100)
-    """Of the agent's server: runs carried out at a time, each in a browser context of its own."""
+    """For the agent's server: the maximum number of parallel runs, each with its own browser context."""
 
     @field_validator("allowed_hosts", "allowed_origins", mode="before")
     @classmethod
@@ -89,7 +93,7 @@ class McpSettings(BaseSettings):
 
     @property
     def call_limits(self) -> CallLimits:
-        """The limits of tool calls."""
+        """Return the limits of tool calls."""
         return CallLimits(
             calls_at_once=self.calls_at_once,
             calls_per_client=self.calls_per_client,
@@ -97,45 +101,47 @@ class McpSettings(BaseSettings):
         )
 
     def token_file(self) -> TokenFile:
-        """The file of tokens, whether or not it is there."""
+        """Return the tokens file; it may not exist yet."""
         return TokenFile(self.tokens or load_settings().data_dir / TOKENS_FILE)
 
-    def door(self, host: str) -> Door:
-        """The door of a server that listens at `host`. Raises `UserError`."""
+    def access_policy(self, host: str) -> HttpAccessPolicy:
+        """Return the access policy of a server that listens on `host`. Raises `UserError`."""
         hosts = {*LOOPBACK, host.lower(), *(each.lower() for each in self.allowed_hosts)}
         origins = set(self.allowed_origins)
         if self.public_url is not None:
             hosts.add(urlsplit(self.public_url).hostname or "")
             origins.add(origin_of(self.public_url))
         resource = self._resource()
-        return Door(
+        return HttpAccessPolicy(
             hosts=frozenset(hosts),
             origins=frozenset(origins),
             verifier=self._verifier(resource),
             resource=resource,
-            rate=Rate(self.rate_per_second, self.burst),
+            rate=RateLimit(self.rate_per_second, self.burst),
             max_body_bytes=self.max_body_bytes,
             body_seconds=self.body_seconds,
         )
 
-    def _resource(self) -> Resource | None:
+    def _resource(self) -> OAuthResource | None:
         if self.issuer is None:
             return None
         if self.public_url is None:
-            fix = f"set it to the address clients use, such as https://kb.example.com{PATH}"
-            raise UserError("PERIPLUS_MCP_ISSUER needs PERIPLUS_MCP_PUBLIC_URL: tokens name it", fix=fix)
-        return Resource(self.issuer, self.public_url, self.jwks_url)
+            fix = f"set it to the address clients use, such as https://kb.example.com{MCP_PATH}"
+            raise UserError(
+                "PERIPLUS_MCP_ISSUER needs PERIPLUS_MCP_PUBLIC_URL, the audience of its tokens", fix=fix
+            )
+        return OAuthResource(self.issuer, self.public_url, self.jwks_url)
 
-    def _verifier(self, resource: Resource | None) -> TokenVerifier | None:
-        """None where there is no token that could open the door."""
+    def _verifier(self, resource: OAuthResource | None) -> TokenVerifier | None:
+        """Return the token verifier; None if there are no tokens."""
         try:
-            own = OwnTokens(self._given(), self.token_file())
+            own = FileTokenVerifier(self._given(), self.token_file())
             verifiers: list[TokenVerifier] = [own] if own.entries() else []
-        except TokensUnusable as exc:
+        except TokenSetupError as exc:
             raise UserError(exc.message, fix=exc.hint) from exc
         if resource is not None:
-            verifiers.append(IssuedTokens(resource))
-        return FirstOf(*verifiers) if verifiers else None
+            verifiers.append(OAuthTokenVerifier(resource))
+        return TokenVerifierChain(*verifiers) if verifiers else None
 
     def _given(self) -> list[TokenEntry]:
         given = (
@@ -143,12 +149,12 @@ class McpSettings(BaseSettings):
             ("PERIPLUS_MCP_READ_TOKEN", self.read_token, READ),
         )
         return [
-            of_environment(name, secret.get_secret_value(), [scope])
+            token_from_environment(name, secret.get_secret_value(), [scope])
             for name, secret, scope in given
             if secret
         ]
 
 
 def load_mcp_settings() -> McpSettings:
-    """The settings of the environment. Raises `UserError` naming the variable that is wrong."""
+    """Read the settings from the environment. Raises `UserError` with the name of an invalid variable."""
     return read_settings(McpSettings, {})

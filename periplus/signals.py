@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, heard by the event loop while something must come to a good end."""
+"""Handles Ctrl-C and SIGTERM in the event loop, for a controlled end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def on_signals(react: Callable[[], object], *signals: signal.Signals) -> Iterator[None]:
-    """Call `react` for each of these signals instead of what is done with them now; that is put
-    back afterwards, also asyncio's own way with Ctrl-C, which `remove_signal_handler` forgets.
+    """Call `react` for each of these signals inside the context, and restore the previous handlers afterwards.
 
-    Changes nothing where signals cannot be handled (outside the main thread). Not to be nested.
+    Also restores asyncio's own handler of Ctrl-C, which `remove_signal_handler` does not. Does nothing outside of the
+    main thread. Must not be nested.
     """
     loop = asyncio.get_running_loop()
     before = {}
@@ -23,7 +23,7 @@ def on_signals(react: Callable[[], object], *signals: signal.Signals) -> Iterato
             loop.add_signal_handler(number, react)
             before[number] = handler
     except (NotImplementedError, RuntimeError, ValueError):
-        pass  # whoever is in the main thread will cancel us
+        pass  # the main thread cancels this one
     try:
         yield
     finally:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Lints the scripts that run in pages, with Biome, where Node.js is installed.
 #
-# They are one program in several files, so they are joined as they are sent to a page: only then can
-# undeclared and unused names be told. Lines are numbered within that program; comments name the files.
+# They are one program in several files, so they are joined as they are sent to a page. Only then can
+# undeclared and unused names be found. Lines are numbered within that program; comments name the files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -20,9 +20,9 @@ if [ "$(cat "$FOLDER/.installed" 2>/dev/null)" != "$BIOME" ]; then
     npm install --prefix "$FOLDER" --silent --no-audit --no-fund --no-save "$BIOME"
     printf '%s\n' "$BIOME" >"$FOLDER/.installed"
 fi
-.venv/bin/python -c 'from agent.page.library import source; print(source())' >"$FOLDER/page.js"
+.venv/bin/python -c 'from agent.page.in_page_library import library_source; print(library_source())' >"$FOLDER/page.js"
 # A visitor's page is a program of modules, the console has a script a page; they are linted as they are.
-cp periplus/service/visiting/static/*.js periplus/console/static/*.js "$FOLDER/"
+cp periplus/service/visits/static/*.js periplus/console/static/*.js "$FOLDER/"
 cp biome.jsonc "$FOLDER/biome.jsonc"
 cd "$FOLDER"
 exec node_modules/.bin/biome lint --error-on-warnings --colors=off page.js visit.js view.js map.js runs.js

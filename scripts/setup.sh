@@ -4,9 +4,11 @@
 #   scripts/setup.sh              Python environment, Chromium, ffmpeg, espeak-ng, fonts
 #   scripts/setup.sh mongod       a MongoDB server for the tests (test tool only, never part of the product)
 #   scripts/setup.sh django       the versions of Django whose admin the tests look at (or those named: django 4.2)
+#   scripts/setup.sh zoo          applications that the zoo of the tests works in (or those named: zoo roundup-2.6.0 copyparty)
 #   scripts/setup.sh miniwob      the pages of MiniWoB++, which the tests look at
 #   scripts/setup.sh livekit      a LiveKit server for the tests, built from source where Go is (test tool only)
 #   scripts/setup.sh plain        an environment with pytest and pytest-playwright and without Periplus, for generated tests
+#   scripts/setup.sh docs         what builds the documentation site (extra `docs`)
 #   scripts/setup.sh constraints  renew constraints.txt from a fresh install of the newest versions
 #
 # Where it may not install a system package (not root, or no apt-get) it says exactly what to run.
@@ -283,6 +285,43 @@ setup_plain() {
     printf '%s\n' "$packages" >"$folder/.installed"
 }
 
+# One folder for each application of tests/zoo/registry/installs: an environment with exactly the packages of NAME.txt,
+# or the program of NAME.go.
+setup_zoo() {
+    local list name folder
+    for list in tests/zoo/registry/installs/*; do
+        name="$(basename "${list%.*}")"
+        folder="$ROOT/.tools/zoo/$name"
+        [ $# = 0 ] || [[ " $* " == *" $name "* ]] || [[ " $* " == *" ${name%-*} "* ]] || continue
+        cmp -s "$list" "$folder/.installed" && continue
+        say "installing $name for the tests into .tools/zoo"
+        rm -rf "$folder"
+        case "$list" in
+        *.go)
+            command -v go >/dev/null || die "Go is needed to build $name for the tests; there is none"
+            CGO_ENABLED=0 GOBIN="$folder" go install "$(cat "$list")" >>"$LOG" 2>&1 || {
+                tail -n 5 "$LOG" >&2
+                die "$name could not be built; the whole log is in .venv/setup.log"
+            }
+            ;;
+        *)
+            "$VENV/bin/python" -m venv "$folder"
+            "$folder/bin/python" -m pip install --disable-pip-version-check --requirement "$list" >>"$LOG" 2>&1 || {
+                tail -n 20 "$LOG" >&2
+                die "pip could not install $name; the whole log is in .venv/setup.log"
+            }
+            ;;
+        esac
+        cp "$list" "$folder/.installed"
+    done
+}
+
+setup_docs() {
+    "$VENV/bin/python" -c 'import material, mkdocs' 2>/dev/null && return
+    say "installing what builds the documentation site into .venv"
+    pip_install --constraint constraints.txt --editable ".[docs]"
+}
+
 renew_constraints() {
     local python scratch
     python="$(find_python)" || die "Python 3.11, 3.12 or 3.13 is needed"
@@ -291,7 +330,7 @@ renew_constraints() {
     trap "rm -rf '$APT_LOG' '$scratch'" EXIT
     say "installing the newest versions into a scratch environment"
     "$python" -m venv "$scratch/venv"
-    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$EXTRAS]"
+    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$EXTRAS,docs]"
     {
         sed -n '/^#/p' constraints.txt
         "$scratch/venv/bin/python" -m pip freeze --exclude-editable | grep -E '^[A-Za-z0-9_.-]+==' | LC_ALL=C sort -f
@@ -306,7 +345,9 @@ mongod) setup_mongod ;;
 django) setup_django "${@:2}" ;;
 livekit) setup_livekit ;;
 plain) setup_plain ;;
+zoo) setup_zoo "${@:2}" ;;
 miniwob) into miniwob "$MINIWOB_PACKAGE" ;;
+docs) setup_docs ;;
 constraints) renew_constraints ;;
 *) die "unknown command '$1'; see the head of this script" ;;
 esac

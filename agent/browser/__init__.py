@@ -1,1 +1,1 @@
-"""The browser as the guide uses it: finding and starting Chromium, looking at pages, acting on them."""
+"""Finds and starts Chromium, and reads the storage state of a browser context."""

@@ -1,7 +1,7 @@
-"""Finding a Chromium and starting it.
+"""Finds a Chromium executable and starts it.
 
-What lives here: which executable is used, with which flags, and the message for a machine that has none.
-What does not: contexts, pages and everything done on them.
+This module chooses the executable and its flags, and reports a missing browser. Contexts and pages are
+handled elsewhere.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 ENV_CHROMIUM = "PERIPLUS_CHROMIUM"
 SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SYSTEM_SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
-"""Chromium without what draws windows: the same engine, and a context costs a third of the time."""
+"""Chromium without window support: the same engine, and a new context takes a third of the time."""
 INSTALL_HINT = (
-    "Install one (Debian, Ubuntu: apt-get install chromium; elsewhere: playwright install chromium), "
-    f"or name one: {ENV_CHROMIUM}=/path/to/chromium"
+    "Install Chromium (Debian, Ubuntu: apt-get install chromium; elsewhere: playwright install chromium), "
+    f"or set {ENV_CHROMIUM}=/path/to/chromium"
 )
 
-# Nothing that phones home, asks questions or needs a graphics card: runs should not differ by machine.
+# No background network traffic, no first-run dialogs, no graphics card: runs must not differ by machine.
 QUIET_FLAGS = (
     "--disable-gpu",
     "--disable-background-networking",
@@ -40,9 +40,9 @@ QUIET_FLAGS = (
 
 
 class BrowserMissing(RuntimeError):
-    """No usable Chromium on this machine; the text says what to install. Final until somebody does.
+    """No usable Chromium on this machine. The message says what to install; a retry does not help.
 
-    `named` is the executable that was asked for by name, None when every usual place was looked at.
+    `named` is the configured executable; None if no executable was configured and the search found none.
     """
 
     def __init__(self, named: str | None = None) -> None:
@@ -53,21 +53,21 @@ class BrowserMissing(RuntimeError):
 
 @dataclass(frozen=True)
 class LaunchSettings:
-    """How Chromium is started."""
+    """Settings for starting Chromium."""
 
-    executable: str | None = None  # None: the one that `find_chromium` finds
-    sandbox: bool = False  # Chromium's own; many containers and some distributions forbid what it needs
-    extra_args: tuple[str, ...] = ()  # further command line flags
-    slow_mo_ms: float = 0  # Playwright's pause after each operation, to watch with the eye
-    timeout_s: float = 30  # how long the start may take
+    executable: str | None = None  # None: use `find_chromium`
+    sandbox: bool = False  # Chromium's sandbox; many containers and some distributions forbid what it needs
+    extra_args: tuple[str, ...] = ()  # additional command line flags
+    slow_mo_ms: float = 0  # Playwright's pause after each operation, so that a person can watch
+    timeout_s: float = 30  # limit for the start
 
 
 def find_chromium(*, headless: bool = True) -> str | None:
-    """Return the path of the Chromium to use: PERIPLUS_CHROMIUM, else Playwright's own, else a system one;
-    where no window is to be shown, a headless shell before a whole browser.
+    """Return the path of the Chromium to use; None if there is none.
 
-    Raises BrowserMissing where PERIPLUS_CHROMIUM names something that cannot be run: a wrong setting is
-    worth a message, not a silent second choice.
+    The order: PERIPLUS_CHROMIUM, Playwright's own browser, a system browser. A headless run prefers a
+    headless shell to a full browser. Raises `BrowserMissing` if PERIPLUS_CHROMIUM does not name an
+    executable file, because a wrong setting must not silently select another browser.
     """
     named = os.environ.get(ENV_CHROMIUM)
     if named:
@@ -81,7 +81,7 @@ def find_chromium(*, headless: bool = True) -> str | None:
 
 
 def has_display() -> bool:
-    """Whether a window could be shown here: always on macOS and Windows, elsewhere where X or Wayland is."""
+    """Return whether a window can be shown: always on macOS and Windows, elsewhere with X or Wayland."""
     if sys.platform in {"darwin", "win32"}:
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
@@ -92,9 +92,9 @@ async def launch(
 ) -> Browser:
     """Start Chromium and return it; the caller closes it.
 
-    The browser ends with this process, however that ends: it hangs on a pipe to Playwright's driver, and
-    the driver on one to us. SIGINT is left to the caller, so that Ctrl-C can end a run in good order.
-    Raises BrowserMissing where there is none.
+    The browser ends with this process, even after a crash: pipes connect the browser to Playwright's
+    driver and the driver to this process. The caller handles SIGINT, so that Ctrl-C can end a run cleanly.
+    Raises `BrowserMissing` if no Chromium is found.
     """
     settings = settings or LaunchSettings()
     executable = settings.executable or find_chromium(headless=headless)
@@ -123,11 +123,11 @@ _INSIDE = {
         "linux": "chrome-*linux*/*headless?shell",
     },
 }
-"""Where the executable is in each of Playwright's folders; some have changed their names, hence the stars."""
+"""Glob patterns of the executable in Playwright's browser folders; some folder names differ by version."""
 
 
 def _playwright_executables(kind: str) -> Iterator[str]:
-    """Yield where `playwright install` puts that browser of the installed Playwright's revision."""
+    """Yield the executables that `playwright install` installed for the current Playwright version."""
     revision = _playwright_revision(kind.replace("_", "-"))
     if revision is None:
         return

@@ -1,5 +1,6 @@
-"""Whether an element is still the one that was meant, and finding it again where it is not (PACTS 4.5).
+"""Checks that an element is the one that is meant, and finds it again where it is not (PACTS 4.5).
 
-`judging` compares two fingerprints, `matching` chooses among all elements of a look, `healer` brings an
-element back within three rounds. Nothing here is sure because it is likely: two close ones are *ambiguous*.
+`fingerprint_comparison` compares two fingerprints, `fingerprint_search` chooses among the elements of a page
+index, `word_search` finds by words, `healer` heals in at most three rounds. A likely element is never taken
+for a certain one: two close candidates are *ambiguous*.
 """

@@ -1,7 +1,7 @@
-"""Brings an element back: reveal, reprobe, stabilise, at most three rounds (PACTS 4.5).
+"""Heals: reveals, searches and acts again, in at most three rounds (PACTS 4.5: reveal, reprobe, stabilise).
 
-A candidate is acted on only if it is judged to be the element, leads over every other, does not
-contradict what the step is for, and passes the gate. Two that are close are nobody's guess.
+A candidate is acted on only if it is judged to be the element, leads clearly over every other candidate, does
+not contradict the step's postconditions, and passes the gate. Healing never chooses between close candidates.
 """
 
 from __future__ import annotations
@@ -14,62 +14,69 @@ from urllib.parse import urljoin
 
 from playwright.async_api import Page
 
+from agent import retry_limits
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried, Struggling
-from agent.healing.by_words import Called, find_by_words
-from agent.healing.identity import Sighting, check, sight, unchanged
-from agent.healing.judging import leads_to, like_it
-from agent.healing.matching import USUAL, Candidate, Demand, Match, Outcome, find_again
-from agent.healing.reveal import dismiss_dialogs, parts, wait_for_idle
-from agent.locating.fingerprints import Fingerprints
-from agent.locating.index import PageIndex
-from agent.locating.looking import lead_to, look_around
-from agent.locating.selecting import selectors_at
-from agent.page.acting import Inspect, Performed
-from agent.page.errors import ElementChanged, GateFailed, Point
-from agent.page.gate import Passed
-from agent.page.locating import summary
+from agent.healing.element_reveal import reveal_page, scan_scrolled_page
+from agent.healing.fellow_search import find_among_fellows
+from agent.healing.fingerprint_comparison import read_link_target
+from agent.healing.fingerprint_search import (
+    DEFAULT_THRESHOLDS,
+    FingerprintCandidate,
+    FingerprintMatch,
+    SearchOutcome,
+    SearchThresholds,
+    find_fingerprint,
+    list_search_candidates,
+)
+from agent.healing.identity_check import ElementIdentity
+from agent.healing.recorded_words import RecordedElement
+from agent.healing.word_search import ElementWords, find_by_words
+from agent.locators.page_index import PageIndex
+from agent.locators.page_scan import check_selectors, scan_page
+from agent.locators.stable_selectors import choose_selectors
+from agent.page.action_requests import ActionRequest, CheckedElement, PerformedAction
+from agent.page.errors import ElementChanged, GateFailed, GatePoint
+from agent.page.page_actions import act_on_element
 from agent.telemetry import traced
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.probes import Facts, Scope, Status
+from kb_schema.probes import ConditionScope, ProbeFacts, VerdictStatus
 from kb_schema.selectors import Selector
-from kb_schema.wording import is_destructive
+from kb_schema.text_similarity import is_destructive
 
-Act = Callable[[Selector, Inspect, float], Awaitable[Performed]]
-"""Does the step's action by a selector, showing the gated element first; the gate's time in seconds."""
-_ELSEWHERE = frozenset({Point.NOT_FOUND, Point.NOT_UNIQUE})
+_ELSEWHERE = frozenset({GatePoint.NOT_FOUND, GatePoint.NOT_UNIQUE})
 
 
 @dataclass(frozen=True, slots=True)
 class HealPolicy:
-    """How far healing goes."""
+    """Limits of healing."""
 
-    max_rounds: int = 3
+    max_rounds: int = retry_limits.HEALING_ROUNDS
     """`PERIPLUS_MAX_HEAL_ROUNDS`; 0 heals nothing."""
-    gate_s: float = 5.0
-    """The gate's time at first (the page layer's own)."""
+    gate_s: float = retry_limits.GATE_TIMEOUT_S
+    """The gate's time in the first attempt."""
     healed_gate_s: float = 1.0
     """The gate's time for a candidate, and as much more every round (PACTS: base + 1 s a round)."""
     dismiss_gate_s: float = 1.0
-    """The gate's time for a control that puts away what is in the way."""
-    usual: Demand = USUAL
+    """The gate's time for a control that closes an overlay."""
+    usual: SearchThresholds = DEFAULT_THRESHOLDS
 
     @property
     def while_dismissing(self) -> HealPolicy:
-        """For such a control: it is there or it is not, and nothing is healed for its sake."""
+        """The policy while an overlay is being closed: its control is never healed, and the gate gives up soon."""
         return replace(self, max_rounds=0, gate_s=min(self.gate_s, self.dismiss_gate_s))
 
 
-class Decider(Protocol):
-    """Chooses among elements that are too close to call: a person, or an inferencer."""
+class CandidateDecider(Protocol):
+    """Chooses among elements that are too similar: a person, or an inferencer."""
 
     async def choose(self, known: Fingerprint, candidates: Sequence[Fingerprint]) -> int | None:
-        """The number of the one that is meant; None where one cannot tell."""
+        """Return the index of the element that is meant; None if that cannot be decided."""
 
 
 @dataclass(frozen=True)
-class Meant:
+class IntendedElement:
     """The element an action is meant for, and what is known of it."""
 
     name: str
@@ -78,30 +85,32 @@ class Meant:
     known: Fingerprint | None = None
     others: tuple[Fingerprint, ...] = ()
     """The other known elements of the screen."""
-    calls: tuple[Called, ...] = ()
-    """What people call it: all there is to go by where nothing else is known."""
+    calls: tuple[ElementWords, ...] = ()
+    """Words for it in its selector and label; used where it has no fingerprint."""
     action: str | None = None
-    """What is to be done to it, by the vocabulary's name."""
+    """The action's canonical name."""
     compared: bool = True
-    """Whether what its selector leads to must be what is known; else that only helps to find it again."""
+    """Whether the element must match `known`; otherwise `known` only helps to find it again."""
+    recorded: RecordedElement | None = None
+    """The element as it was recorded for the step: its words must not contradict."""
     whichever: bool = False
-    """It is the first (or last) of a list, whichever that is now: it must be of the same sort, no more."""
+    """It means the first (or last) of a list, whichever that is now: it must only be of the same kind."""
     careful: bool = False
-    """What is done to it destroys, or may not be done twice: somebody says so in the knowledge."""
+    """The knowledge base marks the action as destructive or not idempotent."""
     expecting: tuple[BaseCondition, ...] = ()
     """The step's postconditions."""
-    facts: Facts = field(default_factory=Facts)
-    scope: Scope | None = None
+    facts: ProbeFacts = field(default_factory=ProbeFacts)
+    scope: ConditionScope | None = None
 
     @property
     def demand_is_strict(self) -> bool:
-        """Whether more is asked of a candidate: what is done cannot be taken back (DESIGN 6)."""
+        """Whether a candidate must meet the stricter thresholds, because the action cannot be undone."""
         return self.careful or (self.known is not None and any(map(is_destructive, self.known.words)))
 
 
 @dataclass(frozen=True)
-class Healed:
-    """How an element was brought back."""
+class HealedElement:
+    """How an element was healed."""
 
     selector: Selector
     score: float
@@ -109,27 +118,26 @@ class Healed:
     round: int
     reason: str
     moved: bool
-    """Whether another selector was needed: one that was only covered is no news about the knowledge."""
+    """Whether another selector was needed. An element that was merely covered says nothing about the knowledge."""
     witnesses: int = 0
-    """How many independent things told it."""
+    """Number of independent features that identified it."""
 
 
 @dataclass(frozen=True)
-class Done:
-    """An action that was done, on what, and how that was found."""
+class HealerResult:
+    """An action that was done, and how its element was found."""
 
-    performed: Performed
-    sighting: Sighting | None
-    """None where a glance showed that nothing about it is new."""
-    recognised: bool = False
-    """It was compared with what is known of it, and is it."""
-    agreeing: int = 0
-    """Strategies of the selector that lead to it alone; only counted where nothing else can prove it."""
-    healed: Healed | None = None
+    performed: PerformedAction
+    healed: HealedElement | None = None
+
+    @property
+    def checked(self) -> CheckedElement:
+        """What the identity check saw of the element."""
+        return self.performed.checked or CheckedElement()
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ReprobedElement:
     selector: Selector
     known: Fingerprint | None
     score: float
@@ -140,7 +148,7 @@ class _Found:
 
 
 class Healer:
-    """Acts on elements that are proven to be the ones meant, healing where they are not reached."""
+    """Acts on elements whose identity is checked; heals where they are not reached."""
 
     def __init__(
         self,
@@ -149,28 +157,34 @@ class Healer:
         *,
         policy: HealPolicy | None = None,
         dismiss: Callable[[], Awaitable[bool]] | None = None,
-        decider: Decider | None = None,
+        decider: CandidateDecider | None = None,
     ) -> None:
         self._page, self._tell, self._dismiss, self._decider = page, tell, dismiss, decider
         self.policy = policy or HealPolicy()
 
-    async def act(self, meant: Meant, act: Act) -> Done:
-        """Do the action. Raises what the action raises, `ElementChanged`, and `PersonNeeded` where two
-        elements are too close to call.
+    async def act(self, meant: IntendedElement, request: ActionRequest) -> HealerResult:
+        """Perform the request on the element; heal where it is not reached, at most `max_rounds` times.
+
+        `meant` gives the selector, the identity check and the gate's time; those of the request are not
+        used. Raises what `act_on_element` raises, and `PersonNeeded` where two elements are too close to
+        tell apart.
         """
+        first = _prepare_request(request, meant, meant.selector, self.policy.gate_s)
         try:
-            known = meant.known if meant.compared else None
-            return await self._once(
-                meant, meant.selector, known, act, self.policy.gate_s, count=not meant.expecting
-            )
+            return HealerResult(await act_on_element(self._page, first))
         except (GateFailed, ElementChanged) as exc:
-            first: GateFailed | ElementChanged = exc
+            failure = exc
+        return await self._heal_and_act(meant, request, failure)
+
+    async def _heal_and_act(
+        self, meant: IntendedElement, request: ActionRequest, first: GateFailed | ElementChanged
+    ) -> HealerResult:
         failure = first
-        close: Match | None = None
+        close: FingerprintMatch | None = None
         before: PageIndex | None = None
-        # Without anything known beside the selector, a second look could only find the same.
-        again = (meant.known is not None or bool(meant.calls)) and not meant.whichever
-        rounds = self.policy.max_rounds if again else min(1, self.policy.max_rounds)
+        # If nothing is known besides the selector, a second search would find the same.
+        searchable = (meant.known is not None or bool(meant.calls)) and not meant.whichever
+        rounds = self.policy.max_rounds if searchable else min(1, self.policy.max_rounds)
         if rounds:
             self._tell(Struggling("healing", meant.name))
         for number in range(1, rounds + 1):
@@ -178,86 +192,67 @@ class Healer:
             did: list[str] = []
             index = await self._reveal(failure, number, did)
             if number > 2 and before is not None and before.elements == index.elements:
-                break  # nothing came or went: another round would say the same
+                break  # the page did not change: another round would give the same result
             before = index
             found = await self._find(meant, failure, number, index, did)
-            if isinstance(found, Match):
-                close = found if found.outcome is Outcome.AMBIGUOUS else close
-                self._told(
+            if isinstance(found, FingerprintMatch):
+                close = found if found.outcome is SearchOutcome.AMBIGUOUS else close
+                self._report_round(
                     meant, number, did, found.outcome.value, found.best, began, found.reason, lead=found.lead
                 )
                 continue
             try:
                 gate_s = self.policy.healed_gate_s * (1 + number)
-                done = await self._once(meant, found.selector, found.known, act, gate_s)
+                again = _prepare_request(request, meant, found.selector, gate_s, found.known, healed=True)
+                performed = await act_on_element(self._page, again)
             except (GateFailed, ElementChanged) as exc:
-                self._told(meant, number, did, "rejected", None, began, str(exc))
+                self._report_round(meant, number, did, "rejected", None, began, str(exc))
                 if _covered_as_before(failure, exc) and not any(each.startswith("dismissed") for each in did):
-                    break  # what is in the way cannot be put away: another round would say the same
+                    break  # the cover cannot be closed: another round would give the same result
                 failure = exc
                 continue
-            healed = Healed(
+            healed = HealedElement(
                 found.selector, found.score, found.lead, number, found.reason, found.moved, found.witnesses
             )
-            self._told(meant, number, did, "healed", None, began, found.reason, found.score, found.lead)
-            return replace(done, healed=healed)
+            self._report_round(
+                meant, number, did, "healed", None, began, found.reason, found.score, found.lead
+            )
+            return HealerResult(performed, healed)
         if close is not None:
             raise PersonNeeded(
-                f"{meant.name} may be {' or '.join(_shown(each) for each in (close.best, *close.rivals[:1]) if each)}",
-                hint="say which one is meant, or correct the element's selector",
+                f"{meant.name} may be {' or '.join(_describe_candidate(each) for each in (close.best, *close.rivals[:1]) if each)}",
+                hint="choose one of the elements, or correct the element's selector",
             )
         raise first
 
-    async def _once(
-        self,
-        meant: Meant,
-        selector: Selector,
-        known: Fingerprint | None,
-        act: Act,
-        gate_s: float,
-        *,
-        count: bool = False,
-    ) -> Done:
-        seen: list[Sighting | None] = []
-        agreeing: list[int] = []
+    async def locate(self, meant: IntendedElement) -> Selector | None:
+        """Return another selector that leads to the element, without acting on it; None where that is not sure."""
+        return await self._locate_in(await scan_page(self._page), meant)
 
-        async def inspect(passed: Passed) -> None:
-            if meant.whichever:
-                seen[:] = [await sight(self._page, (await passed.gated()).element)]
-                if known is not None and seen[0] is not None and (why := like_it(known, seen[0].fingerprint)):
-                    raise ElementChanged(summary(selector), why)
-                return
-            if known is not None and unchanged(passed.glance, known):
-                return
-            seen[:] = [await sight(self._page, (await passed.gated()).element)]
-            if known is not None:
-                check(known, seen[0].fingerprint if seen[0] else None, summary(selector))
-            elif count and seen[0] is not None:
-                ways = [Selector(strategies=(each,), frame=selector.frame) for each in selector.strategies]
-                agreeing.append(
-                    sum(await lead_to(self._page, seen[0].index, [(seen[0].at, w) for w in ways]))
-                )
+    async def locate_in_lists(self, meant: IntendedElement) -> Selector | None:
+        """The same while scrolling through the lists of the page that render only what is in view."""
+        async for part in scan_scrolled_page(self._page):
+            found = await self._locate_in(part, meant)
+            if found is not None:
+                return found
+        return None
 
-        performed = await act(selector, inspect, gate_s)
-        return Done(performed, seen[0] if seen else None, known is not None, agreeing[-1] if agreeing else 0)
-
-    async def locate(self, meant: Meant) -> Selector | None:
-        """Another selector that leads to the element, without doing anything to it; None where it cannot
-        be said which one it is.
-        """
-        if meant.known is None or meant.whichever or self.policy.max_rounds == 0:
+    async def _locate_in(self, index: PageIndex, meant: IntendedElement) -> Selector | None:
+        known = meant.known
+        if known is None or meant.whichever or self.policy.max_rounds == 0:
             return None
         began = time.monotonic()
         did: list[str] = []
-        index = await look_around(self._page)
-        match = await self._reprobe(meant, meant.known, index, did)
-        found: _Found | Match = match
-        if match.outcome is Outcome.FOUND and match.best is not None:
-            found = await self._expressed(meant, index, match, match.best)
-        if isinstance(found, Match):
-            self._told(meant, 1, did, found.outcome.value, found.best, began, found.reason, lead=found.lead)
+        match = await self._reprobe(meant, known, index, did)
+        found: _ReprobedElement | FingerprintMatch = match
+        if match.outcome is SearchOutcome.FOUND and match.best is not None:
+            found = await self._build_selector(meant, index, match, match.best)
+        if isinstance(found, FingerprintMatch):
+            self._report_round(
+                meant, 1, did, found.outcome.value, found.best, began, found.reason, lead=found.lead
+            )
             return None
-        self._told(meant, 1, did, "healed", None, began, found.reason, found.score, found.lead)
+        self._report_round(meant, 1, did, "healed", None, began, found.reason, found.score, found.lead)
         return found.selector
 
     # -- one round ---------------------------------------------------------------------------------
@@ -265,115 +260,132 @@ class Healer:
     @traced("heal.find")
     async def _find(
         self,
-        meant: Meant,
+        meant: IntendedElement,
         failure: GateFailed | ElementChanged,
         number: int,
         index: PageIndex,
         did: list[str],
-    ) -> _Found | Match:
-        """Look for it. Notes what was done in `did`."""
+    ) -> _ReprobedElement | FingerprintMatch:
+        """Search for the element. Appends what was done to `did`."""
         reached = isinstance(failure, GateFailed) and failure.point not in _ELSEWHERE
         if reached and number == 1:
             did.append("gate again")
-            return _Found(
-                meant.selector, meant.known, 1.0, 1.0, "it could be reached after that", moved=False
+            known = meant.known if meant.compared else None
+            return _ReprobedElement(
+                meant.selector, known, 1.0, 1.0, "it could be reached after that", moved=False
             )
         if meant.whichever or (meant.known is None and not meant.calls):
-            return Match(Outcome.NOT_FOUND, None, (), "nothing is known of it beside its selector")
+            return FingerprintMatch(
+                SearchOutcome.NOT_FOUND, None, (), "nothing is known of it besides its selector"
+            )
         if meant.known is None:
-            return await self._called(meant, index, did)
+            return await self._find_by_words(meant, index, did)
         match = await self._reprobe(meant, meant.known, index, did)
-        if match.outcome is Outcome.NOT_FOUND and number == 2:
-            async for part in parts(self._page):
+        if match.outcome is SearchOutcome.NOT_FOUND and number == 2:
+            async for part in scan_scrolled_page(self._page):
                 index, match = part, await self._reprobe(meant, meant.known, part, did)
-                if match.outcome is not Outcome.NOT_FOUND:
+                if match.outcome is not SearchOutcome.NOT_FOUND:
                     break
             did.append("scrolled through")
-        if match.outcome is Outcome.AMBIGUOUS and self._decider is not None:
-            match = await self._decided(meant.known, match, did)
-        if match.outcome is not Outcome.FOUND or match.best is None:
+        if match.outcome is SearchOutcome.AMBIGUOUS and self._decider is not None:
+            match = await self._decide(meant.known, match, did)
+        if match.outcome is not SearchOutcome.FOUND or match.best is None:
             return match
-        return await self._expressed(meant, index, match, match.best)
+        return await self._build_selector(meant, index, match, match.best)
 
     @traced("heal.reveal")
     async def _reveal(self, failure: GateFailed | ElementChanged, number: int, did: list[str]) -> PageIndex:
-        if isinstance(failure, GateFailed) and failure.point is Point.NOT_SCOPED:
-            if self._dismiss is not None and await self._dismiss():
-                did.append("dismissed known overlay")
-            did += [
-                f"dismissed {each}"
-                for each in await dismiss_dialogs(self._page, await look_around(self._page))
-            ]
-        if await wait_for_idle(self._page, float(number)):
-            did.append("waited for idle")
-        return await look_around(self._page)
+        covered = isinstance(failure, GateFailed) and failure.point is GatePoint.NOT_SCOPED
+        did += await reveal_page(self._page, number, covered=covered, dismiss=self._dismiss)
+        return await scan_page(self._page)
 
-    async def _reprobe(self, meant: Meant, known: Fingerprint, index: PageIndex, did: list[str]) -> Match:
-        prints = Fingerprints(index)
-        candidates = list(prints.all())
-        if known.place is None:  # it is read, not operated
-            candidates = [(each.at, prints.of(each.at)) for each in index.elements if each.tag == known.tag]
+    async def _reprobe(
+        self, meant: IntendedElement, known: Fingerprint, index: PageIndex, did: list[str]
+    ) -> FingerprintMatch:
+        candidates = list_search_candidates(index, known)
+        if meant.recorded is not None:
+            candidates = meant.recorded.keep_bearers(candidates)
         did.append(f"compared {len(candidates)} elements")
         demand = self.policy.usual.stricter if meant.demand_is_strict else self.policy.usual
-        match = find_again(known, candidates, demand, others=meant.others)
-        if match.outcome is Outcome.FOUND and match.best is not None:
-            astray = leads_astray(match.best.seen, index.url, meant)
-            if astray is not None:
-                return Match(Outcome.NOT_FOUND, match.best, match.rivals, astray)
+        match = find_fingerprint(known, candidates, demand, others=meant.others)
+        recorded = meant.recorded
+        if match.outcome is SearchOutcome.NOT_FOUND and recorded is not None and not recorded.varies:
+            fellow = find_among_fellows(index, recorded.fingerprint)
+            match = fellow if fellow.outcome is SearchOutcome.FOUND else match
+        if match.outcome is SearchOutcome.FOUND and match.best is not None:
+            conflict = find_link_conflict(match.best.seen, index.url, meant)
+            if conflict is not None:
+                return FingerprintMatch(SearchOutcome.NOT_FOUND, match.best, match.rivals, conflict)
         return match
 
-    async def _called(self, meant: Meant, index: PageIndex, did: list[str]) -> _Found | Match:
-        """By the words people have for it (PACTS 4.5's ladder)."""
+    async def _find_by_words(
+        self, meant: IntendedElement, index: PageIndex, did: list[str]
+    ) -> _ReprobedElement | FingerprintMatch:
+        """Search by the words for it (PACTS 4.5's ladder)."""
         did.append(f"asked for {' / '.join(each.words for each in meant.calls)}")
         identity = meant.name.rpartition(".")[2]
         match, witnesses = find_by_words(
-            index, meant.calls, action=meant.action, identity=identity, others=meant.others,
+            index,
+            meant.calls,
+            action=meant.action,
+            identity=identity,
+            others=meant.others,
             careful=meant.careful,
-        )  # fmt: skip
-        if match.outcome is not Outcome.FOUND or match.best is None:
+        )
+        if match.outcome is not SearchOutcome.FOUND or match.best is None:
             return match
-        astray = leads_astray(match.best.seen, index.url, meant)
-        if astray is not None:
-            return Match(Outcome.NOT_FOUND, match.best, (), astray)
-        found = await self._expressed(meant, index, match, match.best)
-        return found if isinstance(found, Match) else replace(found, witnesses=witnesses)
+        conflict = find_link_conflict(match.best.seen, index.url, meant)
+        if conflict is not None:
+            return FingerprintMatch(SearchOutcome.NOT_FOUND, match.best, (), conflict)
+        found = await self._build_selector(meant, index, match, match.best)
+        return found if isinstance(found, FingerprintMatch) else replace(found, witnesses=witnesses)
 
-    async def _decided(self, known: Fingerprint, match: Match, did: list[str]) -> Match:
-        assert self._decider is not None  # noqa: S101 - asked by the caller
+    async def _decide(self, known: Fingerprint, match: FingerprintMatch, did: list[str]) -> FingerprintMatch:
+        assert self._decider is not None  # noqa: S101 - checked by the caller
         assert match.best is not None  # noqa: S101 - ambiguous ones have one
         close = (match.best, *match.rivals)
         chosen = await self._decider.choose(known, [each.seen for each in close])
         did.append("asked which one")
         if chosen is None or not 0 <= chosen < len(close):
             return match
-        return Match(Outcome.FOUND, close[chosen], match.rivals, "somebody chose it", match.lead)
+        return FingerprintMatch(
+            SearchOutcome.FOUND,
+            close[chosen],
+            match.rivals,
+            "chosen by a person or an inferencer",
+            match.lead,
+        )
 
-    async def _expressed(
-        self, meant: Meant, index: PageIndex, match: Match, best: Candidate
-    ) -> _Found | Match:
-        """The strategies known before that lead to it, then its own stable ones."""
+    async def _build_selector(
+        self, meant: IntendedElement, index: PageIndex, match: FingerprintMatch, best: FingerprintCandidate
+    ) -> _ReprobedElement | FingerprintMatch:
+        """Build a selector: the stored strategies that lead to the element, then its own stable ones."""
         old = [Selector(strategies=(each,), frame=meant.selector.frame) for each in meant.selector.ordered]
-        leads = await lead_to(self._page, index, [(best.at, each) for each in old])
+        leads = await check_selectors(self._page, index, [(best.at, each) for each in old])
         kept = [each.strategies[0] for each, there in zip(old, leads, strict=True) if there]
-        choice = (await selectors_at(self._page, index, [best.at]))[0]
+        choice = (await choose_selectors(self._page, index, [best.at]))[0]
         new = list(choice.selector.strategies) if choice.selector is not None else []
         frame = choice.selector.frame if choice.selector is not None else meant.selector.frame
         if kept and frame != meant.selector.frame:
             kept = []
         strategies = tuple({each.model_dump_json(): each for each in [*kept, *new]}.values())
         if not strategies:
-            return Match(Outcome.NOT_FOUND, best, match.rivals, "no selector leads to it alone")
+            return FingerprintMatch(
+                SearchOutcome.NOT_FOUND, best, match.rivals, "no selector leads to it alone"
+            )
         selector = Selector(strategies=strategies, frame=frame)
-        told = len(best.judgement.anchors)
-        return _Found(selector, best.seen, best.score, match.lead, match.reason, moved=True, witnesses=told)
+        anchors = len(best.judgement.anchors)
+        return _ReprobedElement(
+            selector, best.seen, best.score, match.lead, match.reason, moved=True, witnesses=anchors
+        )
 
-    def _told(
+    def _report_round(
         self,
-        meant: Meant,
+        meant: IntendedElement,
         number: int,
         did: Sequence[str],
         outcome: str,
-        best: Candidate | None,
+        best: FingerprintCandidate | None,
         began: float,
         reason: str,
         score: float | None = None,
@@ -388,28 +400,52 @@ class Healer:
         )
 
 
+def _prepare_request(
+    request: ActionRequest,
+    meant: IntendedElement,
+    selector: Selector,
+    gate_s: float,
+    known: Fingerprint | None = None,
+    *,
+    healed: bool = False,
+) -> ActionRequest:
+    """The request for one attempt: by this selector, on the element that this attempt must find.
+
+    `known` is what a healed element was recognised by.
+    """
+    identity = ElementIdentity(
+        known if healed else meant.known if meant.compared else None,
+        same_kind_only=meant.whichever,
+        count_agreeing=not healed and not meant.expecting,
+        recorded=meant.recorded,
+    )
+    return replace(request, selector=selector, timeout_s=gate_s, identity=identity)
+
+
 def _covered_as_before(before: GateFailed | ElementChanged, now: GateFailed | ElementChanged) -> bool:
     return (
-        isinstance(before, GateFailed) and isinstance(now, GateFailed)
-        and before.point is now.point is Point.NOT_SCOPED and before.cover == now.cover
-    )  # fmt: skip
+        isinstance(before, GateFailed)
+        and isinstance(now, GateFailed)
+        and before.point is now.point is GatePoint.NOT_SCOPED
+        and before.cover == now.cover
+    )
 
 
-def leads_astray(seen: Fingerprint, page_url: str, meant: Meant) -> str | None:
-    """Why a link cannot be what the step is for: it leads where the step must not end."""
-    target = leads_to(seen)
+def find_link_conflict(seen: Fingerprint, page_url: str, meant: IntendedElement) -> str | None:
+    """Why following a link would contradict the step's URL postconditions; None if it would not."""
+    target = read_link_target(seen)
     if target is None or meant.scope is None:
         return None
     facts = replace(meant.facts, url=urljoin(page_url, target))
     for condition in meant.expecting:
         if isinstance(condition, UrlMatches | UrlContains) and condition.success is not False:
             verdict = condition.judge(facts, meant.scope)
-            if verdict.status is Status.NOT_HELD:
+            if verdict.status is VerdictStatus.NOT_HELD:
                 return f"it leads elsewhere than the step: {verdict.evidence}"
     return None
 
 
-def _shown(candidate: Candidate) -> str:
+def _describe_candidate(candidate: FingerprintCandidate) -> str:
     seen = candidate.seen
     where = next(iter(seen.key or seen.row), seen.heading) or ""
     return f"{seen.role or seen.tag} {(seen.name or seen.text or '')[:60]!r}{f' beside {where[:40]!r}' if where else ''}"

@@ -1,4 +1,4 @@
-"""Turning a run into something to watch: screen video, spoken narration, captions, one MP4.
+"""Makes films of runs: screen video, speech, captions, assembled as one MP4.
 
-Nothing here knows what a demo is; `ffmpeg` and `espeak-ng` are programs that are called, never imported.
+The package knows nothing about demos. `ffmpeg` and `espeak-ng` are called as programs, not imported.
 """

@@ -1,7 +1,7 @@
-"""Captions: narration cut into readable cues, written as WebVTT and SRT.
+"""Cuts narration into captions and writes them as WebVTT and SRT.
 
-A cue is at most two lines of 42 characters (the broadcasters' rule); where the words' times are known
-each cue starts with its first word.
+A cue has at most two lines of 42 characters, as broadcasters use. If the times of the words are known, each
+cue starts with its first word.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent.media.voice import Word
+    from agent.media.voice import SpokenWord
 
 LINE_CHARS = 42
 CUE_LINES = 2
-MIN_CUE_S = 0.2  # nothing shorter can be seen; keeps start < end in every file
+MIN_CUE_S = 0.2  # shorter cues are not visible; keeps start < end in every file
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+")
+_CLOSING = "[\"')\\]]"
+_SENTENCE_END = re.compile(rf"(?:(?<=[.!?…])|(?<=[.!?…]{_CLOSING})|(?<=[.!?…]{_CLOSING}{_CLOSING}))\s+")
+"""The space behind a sentence; up to two closing quotes or brackets belong to the sentence."""
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class Cue:
-    """A caption on screen from `start_s` to `end_s`; `text` may have a line break."""
+    """A caption from `start_s` to `end_s`; `text` may have a line break."""
 
     start_s: float
     end_s: float
     text: str
 
 
-def cues_for(text: str, start_s: float, duration_s: float, words: Sequence[Word] = ()) -> list[Cue]:
-    """Cut `text`, spoken for `duration_s` seconds from `start_s` on, into cues without gaps.
+def build_cues(text: str, start_s: float, duration_s: float, words: Sequence[SpokenWord] = ()) -> list[Cue]:
+    """Return `text`, spoken from `start_s` for `duration_s` seconds, as cues without gaps.
 
-    `words` are the words of the same text with their times from the beginning of the speech; without
-    them time is shared out by length.
+    `words`: the words of the text with their times from the beginning of the speech; without them, time is
+    distributed by length.
     """
     blocks = list(_blocks(text))
     if not blocks:
@@ -50,12 +52,12 @@ def cues_for(text: str, start_s: float, duration_s: float, words: Sequence[Word]
     ]
 
 
-def cut_at(cues: Iterable[Cue], end_s: float) -> list[Cue]:
-    """Return what of `cues` is seen before `end_s`: for speech that was interrupted there."""
+def cut_cues(cues: Iterable[Cue], end_s: float) -> list[Cue]:
+    """Return the part of `cues` before `end_s`, for interrupted speech."""
     return [replace(cue, end_s=min(cue.end_s, end_s)) for cue in cues if cue.start_s < end_s]
 
 
-def to_webvtt(cues: Iterable[Cue]) -> str:
+def render_webvtt(cues: Iterable[Cue]) -> str:
     """Write cues as a WebVTT file."""
     parts = ["WEBVTT\n"]
     parts += [
@@ -65,7 +67,7 @@ def to_webvtt(cues: Iterable[Cue]) -> str:
     return "\n".join(parts)
 
 
-def to_srt(cues: Iterable[Cue]) -> str:
+def render_srt(cues: Iterable[Cue]) -> str:
     """Write cues as a SubRip file."""
     return "\n".join(
         f"{number}\n{_stamp(cue.start_s, ',')} --> {_stamp(cue.end_s, ',')}\n{_srt_text(cue.text)}\n"
@@ -74,7 +76,7 @@ def to_srt(cues: Iterable[Cue]) -> str:
 
 
 def _blocks(text: str) -> Iterable[list[str]]:
-    """Cut text into cue-sized blocks of lines; a sentence begins a block of its own."""
+    """Return text in blocks of lines that fit a cue; a sentence begins a new block."""
     for sentence in _SENTENCE_END.split(" ".join(text.split())):
         lines = _even_lines(sentence)
         for first in range(0, len(lines), CUE_LINES):
@@ -82,7 +84,7 @@ def _blocks(text: str) -> Iterable[list[str]]:
 
 
 def _even_lines(sentence: str) -> list[str]:
-    """Wrap into as few lines as fit, of about the same length: a full line and a leftover read badly."""
+    """Return the fewest lines that fit, of similar length: a full line with a short rest is hard to read."""
     lines = textwrap.wrap(sentence, LINE_CHARS, break_on_hyphens=False)
     for width in range(len(sentence) // max(1, len(lines)), LINE_CHARS):
         even = textwrap.wrap(sentence, max(1, width), break_on_hyphens=False, break_long_words=False)
@@ -91,8 +93,10 @@ def _even_lines(sentence: str) -> list[str]:
     return lines
 
 
-def _block_starts(blocks: Sequence[Sequence[str]], duration_s: float, words: Sequence[Word]) -> list[float]:
-    """Return when each block is first heard, in seconds from the beginning of the speech."""
+def _block_starts(
+    blocks: Sequence[Sequence[str]], duration_s: float, words: Sequence[SpokenWord]
+) -> list[float]:
+    """Return the start of each block in seconds from the beginning of the speech."""
     counts = [len(_WORD.findall(" ".join(block))) for block in blocks]
     first_words = [sum(counts[:index]) for index in range(len(blocks))]
     if len(words) == sum(counts):
@@ -114,7 +118,7 @@ def _stamp(seconds: float, decimal_mark: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Drop blank lines: in both formats one ends the cue."""
+    """Return the text without blank lines, which would end the cue in both formats."""
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
 
@@ -123,5 +127,7 @@ def _vtt_text(text: str) -> str:
 
 
 def _srt_text(text: str) -> str:
-    """SubRip knows no escapes: an invisible joiner keeps `<b>` from being a tag and `-->` from being a time."""
+    """Return the text for SubRip, which has no escapes: an invisible joiner keeps `<b>` from being a tag and
+    `-->` from being a time.
+    """
     return _lines(text).replace("<", "<\N{WORD JOINER}").replace("-->", "--\N{WORD JOINER}>")

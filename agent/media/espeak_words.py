@@ -1,11 +1,10 @@
-"""A program: speaks sentences through espeak-ng's library, and tells when each of their words begins.
+"""A program that speaks sentences through espeak-ng's library and returns the times of their words.
 
-It runs in a process of its own, the only one to load that library: it keeps its state in globals, and its
-licence is another one than ours. Asked on standard input, in JSON:
-`{"voice": "de", "rate": 165, "pitch": 45, "sentences": [{"text": "...", "wav": "PATH"}]}`. It writes the
-WAVs (mono, 16-bit) and prints, for each sentence, `[[character, milliseconds], ...]`: where words begin
-in the text (from 0) and in the sound. It ends with 3 where the library is not installed, with 4 where it
-has no such voice.
+It runs in a process of its own, the only one that loads the library: the library keeps its state in globals,
+and its licence differs from ours. The input is JSON on standard input: `{"voice": "de", "rate": 165, "pitch":
+45, "sentences": [{"text": "...", "wav": "PATH"}]}`. The program writes the WAV files (mono, 16-bit) and
+prints `[[character, milliseconds], ...]` for each sentence: the start of each word in the text (from 0) and
+in the sound. Exit codes: 3 if the library is not installed, 4 if it does not have the voice.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class _Event(ctypes.Structure):
 
 
 class _Voice(ctypes.Structure):
-    """`espeak_VOICE`: which voice is meant, by what is known of it."""
+    """`espeak_VOICE`: selects a voice by its known properties."""
 
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -64,7 +63,7 @@ _Callback = ctypes.CFUNCTYPE(
 
 
 def main() -> int:
-    """Answer the one question on standard input."""
+    """Process the request on standard input."""
     asked = json.load(sys.stdin)
     library = _library()
     if library is None:
@@ -99,14 +98,14 @@ def _library() -> Any:
 
 
 def _chosen(library: Any, voice: bytes) -> bool:
-    """Whether there is a voice of that name, or for that language."""
+    """Return whether there is a voice of that name or for that language."""
     if library.espeak_SetVoiceByName(voice) == 0:
         return True
     return bool(library.espeak_SetVoiceByProperties(ctypes.byref(_Voice(languages=voice))) == 0)
 
 
 def _spoken(library: Any, text: str) -> tuple[bytes, list[tuple[int, int]]]:
-    """A sentence as samples, and its words."""
+    """Return a sentence as samples, with the times of its words."""
     parts: list[bytes] = []
     words: list[tuple[int, int]] = []
 

@@ -1,7 +1,9 @@
-"""Narration as sound, or as the time it would take.
+"""Converts narration to speech, or to silence of the same length.
 
-A `Voice` turns a text into `Speech`: how long it lasts, when each word is heard and, if it can be heard
-at all, a WAV file. Who speaks when is the player's business, mixing is `agent.media.mux`'s.
+A `Voice` turns a text into `Speech`: its duration, the time of each word and, if it is audible, a WAV file.
+The player decides when it is spoken, and `agent.media.film_assembly` mixes it.
+
+`PersonalTextVoice` speaks personal texts without storing them between demos.
 """
 
 from __future__ import annotations
@@ -20,42 +22,52 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
 from agent.media.espeak_words import NO_VOICE
-from agent.media.tools import ESPEAK, MediaError, MediaToolFailed, Tool, run_tool
+from agent.media.media_tools import ESPEAK, MediaError, MediaTool, MediaToolFailed, run_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
 
 # Measured for English at 165 words a minute.
 SECONDS_PER_CHAR = 0.0526
 SECONDS_PER_TEXT = 0.31
 
 WORDS_PER_MINUTE = 165
-SPEED_LIMITS_WPM = (80, 450)  # what espeak-ng can do
+SPEED_LIMITS_WPM = (80, 450)  # range supported by espeak-ng
 SENTENCE_PAUSE_S = 0.28  # between two sentences of one text
 
-USUAL = {"en": "en-us"}
-"""The voice of a language, where it is not simply called after it."""
+DEFAULT_VOICES = {"en": "en-us"}
+"""Voice of a language, where its name differs from the language code."""
 WORDS_PROGRAM = Path(__file__).with_name("espeak_words.py")
-PYTHON = Tool(sys.executable, "python3", "knowing when a word is heard")
+PYTHON = MediaTool(sys.executable, "python3", "the time of each word")
 
 WordTimes = list[tuple[int, float]]
-"""Where words begin in a sentence (characters), and in its sound (milliseconds)."""
+"""Start of each word in a sentence (characters), and in its sound (milliseconds)."""
 _WORD = re.compile(r"\S+")
 _SENTENCE = re.compile(r"\S.*?(?:[.!?…][\"')\]]*(?=\s)|$)", re.DOTALL)
-_PAUSES = {",": 3, ";": 4, ":": 4, "-": 2, "\N{EN DASH}": 3, "\N{EM DASH}": 3}  # in characters' worth of time
+_PAUSES = {
+    ",": 3,
+    ";": 4,
+    ":": 4,
+    "-": 2,
+    "\N{EN DASH}": 3,
+    "\N{EM DASH}": 3,
+}  # in units of one character's duration
 
 
 class VoiceMissing(MediaError):
-    """espeak-ng has no voice of that name; `voice` is what was asked for."""
+    """espeak-ng has no voice of that name; `voice` is the requested one."""
 
     def __init__(self, voice: str) -> None:
         self.voice = voice
-        super().__init__(f"espeak-ng has no voice {voice!r}; `espeak-ng --voices` lists those it has")
+        super().__init__(f"espeak-ng has no voice {voice!r}; `espeak-ng --voices` lists the available ones")
 
 
 @dataclass(frozen=True)
-class Word:
-    """A word and when it is heard, in seconds from the beginning of its speech."""
+class SpokenWord:
+    """A word and its start, in seconds from the beginning of its speech."""
 
     text: str
     start_s: float
@@ -63,30 +75,30 @@ class Word:
 
 @dataclass(frozen=True)
 class Speech:
-    """A spoken text. `wav` is mono 16-bit PCM, None where nothing can be heard."""
+    """A spoken text. `wav` is mono 16-bit PCM, None if it is silent."""
 
     text: str
     duration_s: float
-    words: tuple[Word, ...]
+    words: tuple[SpokenWord, ...]
     wav: Path | None = None
 
 
 class Voice(Protocol):
-    """Something that speaks. Implemented by EspeakVoice and SilentVoice; a cloud voice would be another."""
+    """Synthesises speech. Implemented by EspeakVoice, SilentVoice and plugins."""
 
     @property
     def audible(self) -> bool:
         """Whether its speech has sound."""
 
     async def synthesize(self, text: str) -> Speech:
-        """Return `text` as speech. The same text gives the same speech; text without words lasts 0 s."""
+        """Return `text` as speech. Equal texts give equal speech; a text without words lasts 0 s."""
 
     def at_pace(self, pace: float) -> Voice:
-        """The same voice, so many times as fast as this one."""
+        """Return the same voice at this factor of its speed."""
 
 
 class SilentVoice:
-    """Says nothing, for as long as saying it would take; `speed` 2 takes half as long."""
+    """Silence for the duration of the speech; `speed` 2 takes half as long."""
 
     audible = False
 
@@ -94,24 +106,23 @@ class SilentVoice:
         self._speed = _positive(speed)
 
     async def synthesize(self, text: str) -> Speech:
-        """Return the time `text` would take, without sound."""
-        text = _plain(text)
+        """Return the duration `text` would take, without sound."""
+        text = _clean_spoken_text(text)
         if not text:
             return Speech("", 0.0, ())
         duration = (SECONDS_PER_CHAR * len(text) + SECONDS_PER_TEXT) / self._speed
-        return Speech(text, duration, tuple(_spread(text, 0.0, duration)))
+        return Speech(text, duration, tuple(_spread_words(text, 0.0, duration)))
 
     def at_pace(self, pace: float) -> SilentVoice:
-        """As silent, in a shorter time."""
+        """Return a silent voice at another speed."""
         return SilentVoice(self._speed * _positive(pace))
 
 
 class EspeakVoice:
-    """Speaks through espeak-ng; what was said once is kept in `folder` and said again at once.
+    """Speaks through espeak-ng; speech is cached in `folder`.
 
-    When each word is heard is told by espeak-ng's library, in a process of its own; where only the program
-    is installed, words are placed within their sentence by their length. Raises MediaToolMissing where
-    espeak-ng is not installed.
+    espeak-ng's library reports word times, in a process of its own. If only the program is installed, words
+    are placed within their sentence by length. Raises MediaToolMissing if espeak-ng is not installed.
     """
 
     audible = True
@@ -119,7 +130,7 @@ class EspeakVoice:
     def __init__(
         self, folder: Path | None = None, *, speed: float = 1.0, voice: str = "en-us", pitch: int = 45
     ) -> None:
-        """`voice`: as espeak-ng names it: a language (`de`), with a variant where one is wanted (`de+f3`)."""
+        """`voice`: as espeak-ng names it: a language (`de`), optionally with a variant (`de+f3`)."""
         ESPEAK.require()
         self._own_folder = tempfile.TemporaryDirectory(prefix="periplus-voice-") if folder is None else None
         self._folder = Path(self._own_folder.name) if self._own_folder else folder or Path()
@@ -131,7 +142,7 @@ class EspeakVoice:
         self._known: dict[str, asyncio.Task[Speech]] = {}
 
     def at_pace(self, pace: float) -> EspeakVoice:
-        """The same voice at another speed; both keep what they said in the same folder."""
+        """Return the same voice at another speed; both share the cache."""
         other = EspeakVoice(
             self._folder, speed=self._speed * _positive(pace), voice=self._voice, pitch=self._pitch
         )
@@ -139,12 +150,12 @@ class EspeakVoice:
         return other
 
     async def check(self) -> None:
-        """Raise VoiceMissing where espeak-ng has no such voice."""
+        """Raise VoiceMissing if espeak-ng has no such voice."""
         await self.synthesize(".")
 
     async def synthesize(self, text: str) -> Speech:
-        """Return `text` spoken. Raises VoiceMissing, and MediaToolFailed when espeak-ng does."""
-        text = _plain(text)
+        """Return `text` as speech. Raises VoiceMissing and MediaToolFailed."""
+        text = _clean_spoken_text(text)
         if not text:
             return Speech("", 0.0, ())
         task = self._known.get(text)
@@ -156,19 +167,19 @@ class EspeakVoice:
         sentences = _SENTENCE.findall(text)
         await self._have(sentences)
         wavs = [self._path(sentence, "sentence") for sentence in sentences]
-        words: list[Word] = []
+        words: list[SpokenWord] = []
         at = 0.0
         for sentence, wav in zip(sentences, wavs, strict=True):
             duration = await asyncio.to_thread(_wav_seconds, wav)
             times = await asyncio.to_thread(_read_times, wav.with_suffix(".json"))
-            words += _timed(sentence, at, duration, times)
+            words += _time_words(sentence, at, duration, times)
             at += duration + self._pause_s
         joined = self._path(text, "speech")
         await asyncio.to_thread(_join_wavs, wavs, self._pause_s, joined)
         return Speech(text, await asyncio.to_thread(_wav_seconds, joined), tuple(words), joined)
 
     async def _have(self, sentences: Sequence[str]) -> None:
-        """Every sentence as a WAV, with the times of its words beside it."""
+        """Write every sentence as a WAV, with the times of its words beside it."""
         missing = [
             (sentence, path)
             for sentence in dict.fromkeys(sentences)
@@ -176,7 +187,7 @@ class EspeakVoice:
         ]
         if not missing:
             return
-        parts = [_part(wav) for _, wav in missing]
+        parts = [_build_partial_path(wav) for _, wav in missing]
         try:
             times = await self._by_library([text for text, _ in missing], parts)
         except MediaToolFailed as exc:
@@ -200,7 +211,7 @@ class EspeakVoice:
         return [[(at, ms) for at, ms in words] for words in json.loads(said)]
 
     async def _by_program(self, sentence: str, wav: Path) -> WordTimes:
-        # `[[` would begin phonemes; text goes through stdin, so that none of it is read as an option.
+        # `[[` would begin phonemes. The text is passed on stdin, so that it is not parsed as an option.
         spoken = sentence.replace("[[", "[ [")
         settings = ("-v", self._voice, "-s", str(self._wpm), "-p", str(self._pitch))
         try:
@@ -227,17 +238,20 @@ def find_voice(
     language: str = "en",
     voice: str | None = None,
 ) -> Voice:
-    """Return the best voice there is: espeak-ng where `enabled` and installed, else silence of the same length.
+    """Return the best available voice: espeak-ng if `enabled` and installed, otherwise silence of the same
+    length.
 
-    `folder` keeps what was spoken between runs; without one it is gone when the voice is. `voice`: as
-    espeak-ng names it; None: its usual one of the language.
+    `folder` caches speech between runs; without it the cache is deleted with the voice. `voice`: as espeak-ng
+    names it; None: the default of the language.
     """
     if enabled and ESPEAK.find():
-        return EspeakVoice(folder, speed=speed, voice=voice or USUAL.get(language.lower(), language.lower()))
+        return EspeakVoice(
+            folder, speed=speed, voice=voice or DEFAULT_VOICES.get(language.lower(), language.lower())
+        )
     return SilentVoice(speed)
 
 
-def _plain(text: str) -> str:
+def _clean_spoken_text(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -247,25 +261,27 @@ def _positive(speed: float) -> float:
     return speed
 
 
-def _spread(text: str, start_s: float, duration_s: float) -> list[Word]:
-    """Place the words of `text` over `duration_s` seconds by their length and the pauses after them."""
+def _spread_words(text: str, start_s: float, duration_s: float) -> list[SpokenWord]:
+    """Return the words of `text` over `duration_s` seconds, by their length and the pauses after them."""
     words = text.split()
     weights = [len(word) + 1 + _PAUSES.get(word[-1], 0) for word in words]
     total = sum(weights) or 1
     placed = []
     before = 0
     for word, weight in zip(words, weights, strict=True):
-        placed.append(Word(word, start_s + duration_s * before / total))
+        placed.append(SpokenWord(word, start_s + duration_s * before / total))
         before += weight
     return placed
 
 
-def _timed(sentence: str, start_s: float, duration_s: float, times: WordTimes) -> list[Word]:
-    """The words of a sentence, where espeak-ng says them; what it tells of none by length between the others.
+def _time_words(sentence: str, start_s: float, duration_s: float, times: WordTimes) -> list[SpokenWord]:
+    """Return the words of a sentence with espeak-ng's times; words without one are placed between the others
+    by length.
 
-    It counts words differently (numbers are several, dashes none): a word begins with the first of its own.
+    espeak-ng splits words differently (a number is several, a dash none): a word starts with the first of its
+    parts.
     """
-    placed = _spread(sentence, start_s, duration_s)
+    placed = _spread_words(sentence, start_s, duration_s)
     known: list[tuple[int, float]] = [(0, start_s)]
     spans = [match.span() for match in _WORD.finditer(sentence)]
     for index, (begin, end) in enumerate(spans):
@@ -274,11 +290,11 @@ def _timed(sentence: str, start_s: float, duration_s: float, times: WordTimes) -
             known.append((index, said))
     known.append((len(placed), start_s + duration_s))
     by_length = [word.start_s for word in placed] + [start_s + duration_s]
-    words: list[Word] = []
+    words: list[SpokenWord] = []
     for (first, said), (after, then) in pairwise(known):
         stretch = (then - said) / ((by_length[after] - by_length[first]) or 1.0)
         words += [
-            Word(placed[index].text, said + (by_length[index] - by_length[first]) * stretch)
+            SpokenWord(placed[index].text, said + (by_length[index] - by_length[first]) * stretch)
             for index in range(first, after)
         ]
     return words
@@ -288,13 +304,13 @@ def _read_times(path: Path) -> WordTimes:
     return [(int(at), float(ms)) for at, ms in json.loads(path.read_text(encoding="utf-8"))]
 
 
-def _part(path: Path) -> Path:
-    """A name of its own for what is being written: others may write the same."""
+def _build_partial_path(path: Path) -> Path:
+    """Return a unique name for a file while it is written, because other processes may write the same one."""
     return path.with_suffix(f".{uuid4().hex}.part")
 
 
 def _write_whole(path: Path, text: str) -> None:
-    part = _part(path)
+    part = _build_partial_path(path)
     part.write_text(text, encoding="utf-8")
     part.replace(path)
 
@@ -306,7 +322,7 @@ def _wav_seconds(wav: Path) -> float:
 
 def _join_wavs(wavs: Sequence[Path], pause_s: float, target: Path) -> None:
     """Write the sentences one after the other, with a pause between them."""
-    part = _part(target)
+    part = _build_partial_path(target)
     with wave.open(str(part), "wb") as joined:
         for index, wav in enumerate(wavs):
             with wave.open(str(wav), "rb") as sound:
@@ -316,3 +332,32 @@ def _join_wavs(wavs: Sequence[Path], pause_s: float, target: Path) -> None:
                     joined.writeframes(bytes(2 * round(pause_s * sound.getframerate())))
                 joined.writeframes(sound.readframes(sound.getnframes()))
     part.replace(target)
+
+
+class PersonalTextVoice:
+    """Combines two voices: texts without personal data use `common` and its cache, the others use `own`.
+
+    `redact` removes personal data: a text that it changes is personal. `own` is created when it is first
+    needed.
+    """
+
+    def __init__(self, common: Voice, own: Callable[[], Voice], redact: Callable[[Any], Any]) -> None:
+        self._common, self._make_own, self._redact = common, own, redact
+
+    @cached_property
+    def _own(self) -> Voice:
+        return self._make_own()
+
+    @property
+    def audible(self) -> bool:
+        """Whether the common voice has sound."""
+        return self._common.audible
+
+    async def synthesize(self, text: str) -> Speech:
+        """Return `text` as speech. Raises as the voices do."""
+        voice = self._common if self._redact(text) == text else self._own
+        return await voice.synthesize(text)
+
+    def at_pace(self, pace: float) -> PersonalTextVoice:
+        """Return both at another pace."""
+        return PersonalTextVoice(self._common.at_pace(pace), lambda: self._own.at_pace(pace), self._redact)

@@ -1,5 +1,6 @@
-"""Everything that touches a page: one in-page library and the Python beside it.
+"""Everything that touches a live page: one in-page library (`js/`) and the Python modules that call it.
 
-Asking (`probing`, `evaluating`), seeing (`snapshot`), finding (`locating`), the gate (`gate`),
-acting (`acting`) and waiting (`waiting`). Nothing here knows tasks, knowledge or screens.
+Reading (`condition_probes`, `snapshot_capture`, `page_problems`), selectors (`live_selectors`), the gate
+(`actionability_gate`), actions (`page_actions`, `guarded_input`) and waiting (`armed_triggers`,
+`page_changes`). This package knows no tasks, no knowledge base and no screens.
 """

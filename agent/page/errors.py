@@ -1,18 +1,18 @@
-"""What can go wrong on a page.
+"""Errors of the page layer.
 
     PageError
-    |-- SelectorNotFilled   a selector needs variables nobody gave        (the caller's mistake)
-    |-- SelectorUnusable    a selector names no element, or cannot be parsed (the caller's mistake)
-    |-- ActionMisused       an action without what it takes              (the caller's mistake)
-    |-- GateFailed          the element may not be acted on now           (heal, or wait and retry)
-    |-- ElementChanged      the selector leads to something else now    (heal; never act on it)
-    |-- ActionFailed        the browser refused an action                 (may have happened: look)
-    |-- OriginRefused       a URL outside the allowed origins             (final)
-    |-- ScriptFailed        the in-page library could not run            (a defect, ours or the page's)
-    |-- NavigationFailed    the page could not be loaded                  (retry)
-    `-- PageGone            the page was closed or never came to rest     (final for this page)
+    |-- SelectorNotFilled   a selector's variables have no values          (the caller's mistake)
+    |-- SelectorUnusable    an unknown element, or an invalid selector     (the caller's mistake)
+    |-- ActionMisused       an action without its element, value or URL    (the caller's mistake)
+    |-- GateFailed          the element cannot be acted on now             (heal, or wait and retry)
+    |-- ElementChanged      the selector leads to another element now      (heal; never act on it)
+    |-- ActionFailed        the browser refused an action                  (may have happened: check)
+    |-- OriginRefused       a URL outside the allowed origins              (final)
+    |-- ScriptFailed        the in-page library could not run              (a defect, ours or the page's)
+    |-- NavigationFailed    the page could not be loaded                   (retry)
+    `-- PageGone            the page was closed, or kept being replaced    (final for this page)
 
-A document replaced under an evaluation is no error: `library.call` repeats it in the new one.
+A document that is replaced during an evaluation is no error: `in_page_library.call` repeats the call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Point(StrEnum):
+class GatePoint(StrEnum):
     """The failing points of the gate, in the order they are judged (PACTS 6.2)."""
 
     NOT_FOUND = "not_found"
@@ -33,21 +33,21 @@ class Point(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
-    """What lies over an element that did not pass."""
+class CoveringElement:
+    """What covers an element that did not pass the gate."""
 
     described: str
-    """In short: `div.cookie-banner`."""
+    """Short form: `div.cookie-banner`."""
     dismissible_by: str | None
-    """What the control says that puts it away; None where none was found."""
+    """The text of the control that closes it; None if there is none."""
 
 
 class PageError(Exception):
-    """Anything that went wrong on a page."""
+    """Base of all errors of the page layer."""
 
 
 class SelectorNotFilled(PageError):
-    """Every strategy of a selector needs variables that have no value."""
+    """Every strategy of a selector needs a variable without a value."""
 
     def __init__(self, missing: frozenset[str], reasons: tuple[str, ...] = ()) -> None:
         self.missing, self.reasons = missing, reasons
@@ -56,7 +56,7 @@ class SelectorNotFilled(PageError):
 
 
 class SelectorUnusable(PageError):
-    """A reference that leads to no selector, or a selector that cannot be parsed."""
+    """A reference to an unknown element, or a selector that cannot be parsed."""
 
     def __init__(self, selector: str, reason: str) -> None:
         self.selector, self.reason = selector, reason
@@ -64,7 +64,7 @@ class SelectorUnusable(PageError):
 
 
 class ActionMisused(PageError):
-    """An action nobody performs on a page, or one without the element, value or URL it takes."""
+    """An action that is not performed on pages, or lacks its element, value or URL."""
 
     def __init__(self, action: str, reason: str) -> None:
         self.action, self.reason = action, reason
@@ -72,16 +72,16 @@ class ActionMisused(PageError):
 
 
 class GateFailed(PageError):
-    """The first point that failed, with what a person can check; nothing was done to the page."""
+    """The first point of the gate that failed, with evidence. Nothing was done to the page."""
 
     def __init__(
         self,
-        point: Point,
+        point: GatePoint,
         evidence: str,
         selector: str,
         *,
         waited_s: float = 0.0,
-        cover: Cover | None = None,
+        cover: CoveringElement | None = None,
     ) -> None:
         self.point, self.evidence, self.selector, self.waited_s = point, evidence, selector, waited_s
         self.cover = cover
@@ -89,18 +89,26 @@ class GateFailed(PageError):
 
 
 class ElementChanged(PageError):
-    """A selector still leads somewhere, but not to the element it is known for. Nothing was done."""
+    """The selector leads to another element than the known one. Nothing was done."""
 
     def __init__(
-        self, selector: str, reason: str, differing: tuple[str, ...] = (), *, score: float = 0.0
+        self,
+        selector: str,
+        reason: str,
+        differing: tuple[str, ...] = (),
+        *,
+        score: float = 0.0,
+        by_words: bool = False,
     ) -> None:
+        """`by_words`: its words contradict what was recorded for the step."""
         self.selector, self.reason, self.differing, self.score = selector, reason, differing, score
+        self.by_words = by_words
         fields = f"; it differs in {', '.join(differing)}" if differing else ""
         super().__init__(f"{selector} leads to another element now: {reason}{fields}")
 
 
 class ActionFailed(PageError):
-    """The browser refused an action. It may have happened in part: look before repeating it."""
+    """The browser refused an action. It may have happened in part: check the page before repeating it."""
 
     def __init__(self, action: str, reason: str, *, target: str | None = None) -> None:
         self.action, self.reason, self.target = action, reason, target
@@ -108,7 +116,7 @@ class ActionFailed(PageError):
 
 
 class OriginRefused(PageError):
-    """A URL outside the origins this run may visit."""
+    """A URL outside the allowed origins of this run."""
 
     def __init__(self, url: str, origin: str, allowed: frozenset[str]) -> None:
         self.url, self.origin, self.allowed = url, origin, allowed
@@ -124,7 +132,7 @@ class NavigationFailed(PageError):
 
 
 class ScriptFailed(PageError):
-    """The in-page library threw: a defect of ours, or of a page that broke what it stands on."""
+    """The in-page library threw an exception: our defect, or the page changed built-in functions."""
 
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason
@@ -132,7 +140,7 @@ class ScriptFailed(PageError):
 
 
 class PageGone(PageError):
-    """The page was closed, crashed, or kept navigating until the time was over."""
+    """The page was closed, crashed, or kept navigating until the timeout."""
 
     def __init__(self, url: str, reason: str) -> None:
         self.url, self.reason = url, reason

@@ -1,3 +1,4 @@
-"""Watching a person work and writing down what was done: `recorder` in a browser, `replaying` what it
-wrote. The script in the page is `recorder.js`.
+"""Records the actions of a person in a browser (`demonstration_recorder`) and replays them (`recording_replay`).
+
+`demonstration_recorder.js` is the script in the page.
 """

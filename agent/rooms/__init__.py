@@ -1,5 +1,5 @@
-"""Presenting in a LiveKit room: the voice and the page's picture as tracks, captions and events as text.
+"""Presents in a LiveKit room: voice and page picture as tracks, captions and events as text.
 
-All modules but `topics` need the extra `livekit`; nothing outside of this package and `periplus.rooms` imports
-them. What is told, and what a visitor's words mean, is decided in `agent.presenting`.
+All modules except `room_topics` need the extra `livekit`; only this package and `periplus.rooms` import them.
+`agent.presentation` decides what is presented and how visitors' words are understood.
 """

@@ -1,4 +1,6 @@
-"""A speech synthesis plugin of livekit-agents as a `Voice`: synthesised ahead, so that durations are known."""
+"""A speech synthesis plugin of livekit-agents as a `Voice`: it synthesises ahead, so that durations are
+known.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +15,31 @@ from livekit import rtc
 from livekit.agents import APIError
 from livekit.agents.tts import TTS
 
-from agent.media.tools import MediaError
-from agent.media.voice import SilentVoice, Speech, Voice, Word
+from agent.media.media_tools import MediaError
+from agent.media.voice import SilentVoice, Speech, SpokenWord, Voice
 
 
 class PluginVoice:
-    """Speaks through a plugin. What was said is kept until the voice is gone, and nowhere else."""
+    """Speaks through a plugin. Speech is only kept in memory, as long as the voice exists."""
 
     audible = True
 
     def __init__(self, tts: TTS[Any], *, instead: Voice | None = None) -> None:
-        """`instead` speaks what the plugin cannot; None: nobody, for as long as it would take."""
+        """`instead`: the voice used if the plugin fails; None: silence of the same length."""
         self._tts, self._instead = tts, instead or SilentVoice()
         self._folder = tempfile.TemporaryDirectory(prefix="periplus-voice-")
         self._known: dict[str, Speech] = {}
         self._turn = asyncio.Lock()
 
     def at_pace(self, pace: float) -> Voice:
-        """The same voice: plugins have no common way to speak faster, so only what replaces it changes."""
+        """Return a voice at this pace. Plugins have no common speed option, so only the replacement voice
+        changes.
+        """
         self._instead = self._instead.at_pace(pace)
         return self
 
     async def synthesize(self, text: str) -> Speech:
-        """Return `text` spoken; where the plugin fails, by who speaks instead of it."""
+        """Return `text` as speech, from the replacement voice if the plugin fails."""
         text = " ".join(text.split())
         if not text:
             return Speech("", 0.0, ())
@@ -52,15 +56,15 @@ class PluginVoice:
         async with self._tts.synthesize(text) as stream:
             frames = [each.frame async for each in stream]
         if not frames:
-            raise MediaError("the plugin said nothing")
+            raise MediaError("the plugin returned no sound")
         whole = rtc.combine_audio_frames(frames)
         path = Path(self._folder.name) / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.wav"
-        await asyncio.to_thread(_write, path, whole)
+        await asyncio.to_thread(_write_wav, path, whole)
         duration = whole.samples_per_channel / whole.sample_rate
-        return Speech(text, duration, tuple(_placed(text, duration)), path)
+        return Speech(text, duration, tuple(_estimate_word_times(text, duration)), path)
 
 
-def _write(path: Path, whole: rtc.AudioFrame) -> None:
+def _write_wav(path: Path, whole: rtc.AudioFrame) -> None:
     with wave.open(str(path), "wb") as sound:
         sound.setnchannels(whole.num_channels)
         sound.setsampwidth(2)
@@ -68,12 +72,12 @@ def _write(path: Path, whole: rtc.AudioFrame) -> None:
         sound.writeframes(bytes(whole.data))
 
 
-def _placed(text: str, duration_s: float) -> list[Word]:
-    """Words by their length: plugins do not tell when each is heard."""
+def _estimate_word_times(text: str, duration_s: float) -> list[SpokenWord]:
+    """Return words with times by their length, because plugins do not report word times."""
     words, at = text.split(), 0
     total = sum(len(word) + 1 for word in words)
     placed = []
     for word in words:
-        placed.append(Word(word, duration_s * at / total))
+        placed.append(SpokenWord(word, duration_s * at / total))
         at += len(word) + 1
     return placed

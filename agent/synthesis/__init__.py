@@ -1,5 +1,5 @@
-"""From traces to workflows (MA): six stages, each a module with a type in and a type out.
+"""Synthesis of workflows from traces (MA), in six stages; each stage takes one type and returns another.
 
-collecting -> evaluating -> normalising, converting -> aligning -> extracting -> synthesizing and
-lowering, validating; `pipeline` puts them in their order.
+Collect, evaluate, normalise and convert, align, extract patterns, synthesize and validate.
+`synthesis_pipeline` runs the stages in order.
 """

@@ -1,14 +1,12 @@
-"""What can go wrong while workflows are made from traces (MA, error categories).
+"""The errors of synthesis (MA, error categories).
 
 MetaAgentError
-+-- TraceCollectionError          no run could be collected
-+-- TraceEvaluationError          a trace could not be judged
-+-- InsufficientSuccessTracesError  too few traces are good enough
-+-- TraceNormalizationError       a step cannot be read
-+-- TraceAlignmentError           traces too unlike to be the same task
-+-- PatternExtractionError        an alignment that is none
-+-- GraphSynthesisError           a pattern cannot be expressed
-+-- PipelineStageError            any of these, with the stage it happened in
++-- TraceEvaluationError          a trace could not be evaluated
++-- InsufficientSuccessTracesError  too few traces passed evaluation
++-- TraceNormalizationError       a step has an invalid target or value
++-- TraceAlignmentError           the traces do not show the same task
++-- PatternExtractionError        the alignment is inconsistent
++-- PipelineStageError            any of these, with the stage that failed
 """
 
 from __future__ import annotations
@@ -19,19 +17,11 @@ from agent.errors import AgentError
 
 
 class MetaAgentError(AgentError):
-    """Base of everything synthesis raises on purpose."""
-
-
-class TraceCollectionError(MetaAgentError):
-    """A run could not be collected."""
-
-    def __init__(self, run_index: int, original_error: Exception) -> None:
-        self.run_index, self.original_error = run_index, original_error
-        super().__init__(f"Trace collection failed at run {run_index}: {original_error}")
+    """Base class of the errors that synthesis raises."""
 
 
 class TraceNormalizationError(MetaAgentError):
-    """A step says something that cannot be read."""
+    """A step of a trace has a target or value that cannot be normalised."""
 
     def __init__(self, trace_id: str, step_index: int, message: str) -> None:
         self.trace_id, self.step_index = trace_id, step_index
@@ -39,21 +29,21 @@ class TraceNormalizationError(MetaAgentError):
 
 
 class TraceAlignmentError(MetaAgentError):
-    """Traces that do not show the same task. `trace_ids` are those that stand apart."""
+    """The traces do not show the same task. `trace_ids` names the traces that differ from the others."""
 
     def __init__(self, message: str, trace_ids: Sequence[str] = ()) -> None:
         self.trace_ids = list(trace_ids)
         super().__init__(
-            f"Alignment failed: {message}", hint="leave these traces out, or synthesize them on their own"
+            f"Alignment failed: {message}", hint="leave these traces out, or synthesize them separately"
         )
 
 
 class PatternExtractionError(MetaAgentError):
-    """An alignment contradicts itself."""
+    """The positions of an alignment are not numbered consistently."""
 
 
 class TraceEvaluationError(MetaAgentError):
-    """A trace could not be judged."""
+    """A trace could not be evaluated."""
 
     def __init__(self, trace_id: str, message: str) -> None:
         self.trace_id = trace_id
@@ -61,26 +51,20 @@ class TraceEvaluationError(MetaAgentError):
 
 
 class InsufficientSuccessTracesError(MetaAgentError):
-    """Too few traces are good enough to go on."""
+    """Fewer traces passed evaluation than `min_success_traces` requires."""
 
-    def __init__(self, required: int, actual: int, total: int) -> None:
-        self.required, self.actual, self.total = required, actual, total
+    def __init__(self, required: int, actual: int, total: int, reasons: Sequence[str] = ()) -> None:
+        """`reasons`: why traces did not pass."""
+        self.required, self.actual, self.total, self.reasons = required, actual, total, tuple(reasons)
+        told = "".join(f"; {each}" for each in reasons)
         super().__init__(
-            f"Insufficient successful traces: {actual}/{total} passed evaluation, but {required} required",
-            hint="record more, or lower min_success_traces",
+            f"Insufficient successful traces: {actual}/{total} passed evaluation, but {required} required{told}",
+            hint="record more traces, or lower min_success_traces",
         )
 
 
-class GraphSynthesisError(MetaAgentError):
-    """A pattern cannot be expressed as actions."""
-
-    def __init__(self, message: str, pattern_type: str | None = None) -> None:
-        self.pattern_type = pattern_type
-        super().__init__(f"Synthesis failed: {message}")
-
-
 class PipelineStageError(MetaAgentError):
-    """A stage failed; `original_error` says how."""
+    """A pipeline stage failed; `original_error` is the cause."""
 
     def __init__(self, stage: str, original_error: Exception) -> None:
         self.stage, self.original_error = stage, original_error

@@ -1,16 +1,16 @@
-"""From older forms of the vocabulary to today's: `upgrade`, applied by loaders and by reads of a store.
+"""Migrates documents from older schema versions to today's: `upgrade`, used by loaders and store reads.
 
-A migration is a pure function from a document of version n, as JSON, to the same document of version
-n + 1. Adding one: raise `kb_schema.base.SCHEMA_VERSION`, write `from_N.py` with a function under
+A migration is a pure function from a document of version n, as JSON, to the same document of version n + 1.
+To add one: raise `kb_schema.base.SCHEMA_VERSION`, write `version_N_to_M.py` with a function under
 `@migration(N)`, import it below, and keep a sample of both versions in `tests/data/migrations/`.
 """
 
-from kb_schema.migrations import from_0
-from kb_schema.migrations.registry import (
+from kb_schema.migrations import version_0_to_1, version_1_to_2
+from kb_schema.migrations.migration_registry import (
     MIGRATIONS,
     UNSTATED,
     NewerSchemaVersion,
-    Upgraded,
+    UpgradeResult,
     stated_version,
     upgrade,
 )
@@ -19,8 +19,9 @@ __all__ = [
     "MIGRATIONS",
     "UNSTATED",
     "NewerSchemaVersion",
-    "Upgraded",
-    "from_0",
+    "UpgradeResult",
     "stated_version",
     "upgrade",
+    "version_0_to_1",
+    "version_1_to_2",
 ]

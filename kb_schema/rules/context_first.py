@@ -1,37 +1,38 @@
-"""Context-First (KS 10.2): every `{variable}` of a task is an input, an earlier output, an
-iterator's item, or a built-in, so that all can be resolved before step 1.
+"""Context-First (KS 10.2): every `{variable}` of a task can be resolved before step 1.
+
+A variable is an input, an earlier output, an iterator's item, or a built-in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kb_schema.documents import did_you_mean
 from kb_schema.errors import Problem
-from kb_schema.presentation import PresentationFlow
-from kb_schema.rules.flows import spoken
+from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.presentation_flows import PresentationFlow
+from kb_schema.rules.flow_consistency import list_spoken_texts
 from kb_schema.screens import UIElement
 from kb_schema.tasks import Task
 from kb_schema.templates import strings, variables
-
-if TYPE_CHECKING:
-    from kb_schema.knowledge import KnowledgeBase
 
 RULE = "context-first"
 
 BUILT_INS = frozenset(
     {"website_id", "base_url", "current_screen", "current_url", "today", "now", "run_id", "iterator_spec"}
 )
-"""Variables every run has."""
+"""Variables of every run."""
 
 ITERATOR_VARIABLES = frozenset({"item", "item_index", "item_position"})
-"""What a loop gives its item action: the item, how many were dealt with before it (from 0), and its place in
-the collection as it is now (from 1; what could not be dealt with before stays there)."""
+"""Variables that a loop gives its item action.
+
+The item, how many were handled before it (from 0), and its position in the current collection (from 1; items
+that could not be handled stay there).
+"""
 
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
-    """One problem for each variable that nothing provides."""
+    """Yield a problem for each variable that nothing provides."""
     elements = {
         element.element_id: element
         for screen in knowledge.screens
@@ -83,7 +84,7 @@ def _task_problems(task: Task, elements: Mapping[str, UIElement]) -> Iterator[Pr
 
 
 def _input_problems(task: Task) -> Iterator[Problem]:
-    """An input may be made of those before it: they are resolved in order."""
+    """Check that an input uses only inputs before it: they are resolved in order."""
     before = set(BUILT_INS)
     for index, spec in enumerate(task.io_spec.inputs):
         made_of = {"template": spec.template, "extraction": spec.extraction and spec.extraction.to_json()}
@@ -104,9 +105,7 @@ def _unknown(task: Task, names: frozenset[str] | set[str], path: str, known: set
 
 
 def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator[Problem]:
-    """Narration may use what inputs and outputs exist by then; nothing may be mapped to an
-    input that the task does not have.
-    """
+    """Check that narration uses only inputs and outputs that exist by then, and that mapped inputs exist."""
     known: set[str] = {"agent_name", "visitor_name"} | BUILT_INS
     positions = {segment.segment_id: index for index, segment in enumerate(flow.segments)}
     for segment in flow.ordered_segments:
@@ -137,7 +136,7 @@ def _flow_problems(knowledge: KnowledgeBase, flow: PresentationFlow) -> Iterator
         known |= inputs | {m.persist_as for m in segment.input_mapping.values() if m.persist_as}
         if task is not None:
             known |= {output.name for output in task.io_spec.outputs}
-        for place, text in spoken(segment):
+        for place, text in list_spoken_texts(segment):
             where = f"{path}.{place}"
             for name in sorted(variables(text) - known):
                 yield Problem(

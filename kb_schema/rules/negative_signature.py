@@ -1,9 +1,8 @@
-"""Negative-Signature (KS 10.3, DESIGN 3): two signatures that would both hold need something
-that tells them apart.
+"""Negative-Signature (KS 10.3): two signatures that would both match need a distinguishing indicator.
 
-Whether two signatures can both hold is undecidable in general. What is an error: one's positive
-indicators are all among the other's, and no negative or exclusion indicator of the former could
-reject the latter's pages. Found through an index of indicators, the rarest first, never by comparing all pairs.
+Whether two signatures can both match is undecidable in general. It is an error if all positive
+indicators of one are among the other's, and no negative or exclusion indicator of the former could
+reject the latter's pages. An index of indicators, rarest first, avoids comparing all pairs.
 """
 
 from __future__ import annotations
@@ -13,40 +12,49 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from kb_schema.conditions import BaseCondition
 from kb_schema.errors import Problem
+from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.screens import Signature
-
-if TYPE_CHECKING:
-    from kb_schema.knowledge import KnowledgeBase
 
 RULE = "negative-signature"
 
-_NOT_MEANING = {"reason", "weight", "success", "timeout", "hard_dependency", "auto_remediate",
-                "remediation_task_id", "remediation_action", "remediation_params"}  # fmt: skip
+_NOT_MEANING = {
+    "reason",
+    "weight",
+    "success",
+    "timeout",
+    "hard_dependency",
+    "auto_remediate",
+    "remediation_task_id",
+    "remediation_action",
+    "remediation_params",
+}
 
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
-    """An error for each screen whose signature also holds wherever another's does; of screens that
-    are alike, for each but the last.
+    """Yield a problem for each screen whose signature also matches wherever another's does.
+
+    Of screens with equal signatures, each but the last has a problem.
     """
-    said = {
-        screen_id: _Said(_keys(signature.positive) | _pattern_key(knowledge, screen_id), _against(signature))
+    keys = {
+        screen_id: _SignatureKeys(
+            _keys(signature.positive) | _pattern_key(knowledge, screen_id), _against(signature)
+        )
         for screen_id, signature in knowledge.signatures.items()
     }
-    said = {screen_id: said[screen_id] for screen_id in sorted(said) if said[screen_id].positive}
-    alike: dict[_Said, list[str]] = defaultdict(list)
-    for screen_id, own in said.items():
+    keys = {screen_id: keys[screen_id] for screen_id in sorted(keys) if keys[screen_id].positive}
+    alike: dict[_SignatureKeys, list[str]] = defaultdict(list)
+    for screen_id, own in keys.items():
         alike[own].append(screen_id)
-    holders: dict[tuple[bool, str], list[_Said]] = defaultdict(list)
+    holders: dict[tuple[bool, str], list[_SignatureKeys]] = defaultdict(list)
     for each in alike:
         for fact in each.facts:
             holders[fact].append(each)
     confused = {own: _also_hold(own, holders) for own in alike}
     following = {screen: after for same in alike.values() for screen, after in pairwise(same)}
-    for screen_id, own in said.items():
+    for screen_id, own in keys.items():
         others = [alike[other][0] for other in confused[own]]
         if screen_id in following and own.may_hold_on(own):
             others.append(following[screen_id])
@@ -55,8 +63,8 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What a signature says, compared with what another one says."""
+class _SignatureKeys:
+    """The indicators of a signature as comparable keys."""
 
     positive: frozenset[str]
     against: frozenset[str]
@@ -64,20 +72,23 @@ class _Said:
 
     @cached_property
     def facts(self) -> frozenset[tuple[bool, str]]:
-        """Both, told apart."""
+        """Both kinds, marked as positive or negative."""
         return frozenset({*((True, key) for key in self.positive), *((False, key) for key in self.against)})
 
-    def may_hold_on(self, other: _Said) -> bool:
-        """Whether it holds wherever the other does: nothing of what it is against could hold there.
+    def may_hold_on(self, other: _SignatureKeys) -> bool:
+        """Return whether it matches wherever the other does: none of its negative indicators could hold there.
 
-        What the other is against as well does not hold there anyway.
+        Negative indicators that the other has too do not hold there anyway.
         """
         return self.facts <= other.facts and self.against.isdisjoint(other.positive)
 
 
-def _also_hold(own: _Said, holders: Mapping[tuple[bool, str], Sequence[_Said]]) -> list[_Said]:
-    """What others say on whose pages `own` holds as well. Where both are for the same, what the other is
-    against beyond that tells them apart.
+def _also_hold(
+    own: _SignatureKeys, holders: Mapping[tuple[bool, str], Sequence[_SignatureKeys]]
+) -> list[_SignatureKeys]:
+    """Return the other signatures on whose pages `own` matches as well.
+
+    Signatures with equal positive indicators are distinguished by the other's negative ones.
     """
     rarest = min(own.facts, key=lambda fact: (len(holders[fact]), fact))
     return [other for other in holders[rarest] if other.positive != own.positive and own.may_hold_on(other)]
@@ -85,8 +96,8 @@ def _also_hold(own: _Said, holders: Mapping[tuple[bool, str], Sequence[_Said]]) 
 
 def _problem(screen_id: str, other: str, more: int) -> Problem:
     return Problem(
-        f'everything that speaks for "{screen_id}" also holds on "{other}"'
-        f"{f' (and on {more} more)' if more else ''}, and no negative indicator tells them apart",
+        f'every positive indicator of "{screen_id}" also holds on "{other}"'
+        f"{f' (and on {more} more)' if more else ''}, and no negative indicator distinguishes them",
         path="$.state_signature.negative_indicators",
         document=f"screen:{screen_id}",
         fix=f'add a negative indicator for something only "{other}" shows',

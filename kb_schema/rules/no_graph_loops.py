@@ -1,25 +1,22 @@
 """No-Graph-Loops (KS 10.1): no cycle among tasks, except through an iterator or a condition.
 
-A task that remedies a precondition of a step counts as called: login that needs login is a cycle.
+A task that remedies a precondition of a step counts as called: a login that needs login is a cycle.
 
-Jumps between steps are refused where a task is parsed (`kb_schema.tasks`).
+Jumps between steps are refused when a task is parsed (`kb_schema.tasks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kb_schema.errors import Problem
-
-if TYPE_CHECKING:
-    from kb_schema.knowledge import KnowledgeBase
+from kb_schema.knowledge_base import KnowledgeBase
 
 RULE = "no-graph-loops"
 
 
 def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
-    """One problem per cycle of task calls and unconditional task edges."""
+    """Yield a problem per cycle of task calls and unconditional task edges."""
     calls: dict[str, set[str]] = {task_id: set() for task_id in knowledge.tasks}
     for task_id, task in knowledge.tasks.items():
         for step in task.steps:
@@ -31,7 +28,7 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
     for cycle in _cycles(calls):
         way = " -> ".join([*cycle, cycle[0]])
         yield Problem(
-            f"tasks call each other in a circle: {way}",
+            f"tasks call each other in a cycle: {way}",
             path="$.steps",
             document=f"task:{cycle[0]}",
             fix="repeat through `iterator_spec`, or put a condition on the task edge",
@@ -40,7 +37,7 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
 
 
 def _cycles(graph: dict[str, set[str]]) -> Iterator[list[str]]:
-    """One cycle for each way back found by depth-first search; every task is visited once."""
+    """Yield one cycle for each back edge of a depth-first search; every task is visited once."""
     done: set[str] = set()
     for start in sorted(graph):
         if start in done:

@@ -1,4 +1,4 @@
-"""References that need more than a look into one table: elements, steps, segments, signatures.
+"""Reference checks that need more than a lookup: elements, steps, segments, signatures.
 
 One function per model, entered in `CHECKS`.
 """
@@ -6,42 +6,49 @@ One function per model, entered in `CHECKS`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
-from kb_schema import vocabulary
-from kb_schema.actions import Action
+from kb_schema import action_types
+from kb_schema.action_calls import ActionCall
+from kb_schema.action_documents import Action
 from kb_schema.base import Document
-from kb_schema.calls import ActionCall
 from kb_schema.conditions import BaseCondition
+from kb_schema.error_handling import ErrorRule
 from kb_schema.errors import Problem
-from kb_schema.graph import GlobalRecovery, Transition
-from kb_schema.handling import ErrorRule
-from kb_schema.presentation import PresentationFlow
+from kb_schema.graph_documents import GlobalRecovery, Transition
+from kb_schema.io_specs import InputSpec
+from kb_schema.presentation_flows import PresentationFlow
 from kb_schema.read_backs import ReadBack
-from kb_schema.rules.references import Check, Names, looks_like_css
+from kb_schema.rules.reference_names import ReferenceNames
 from kb_schema.screens import Screen, StateSignature
+from kb_schema.selectors import looks_like_css
 from kb_schema.tasks import Task, TaskReversal
-from kb_schema.values import InputSpec
+
+ReferenceCheck = Callable[[ReferenceNames, Document, Any, str], Iterator[Problem]]
+"""Takes the names, the document, the model inside it and the model's JSON path; returns the problems."""
 
 
-def _condition(names: Names, _document: Document, condition: BaseCondition, path: str) -> Iterator[Problem]:
+def _condition(
+    names: ReferenceNames, _document: Document, condition: BaseCondition, path: str
+) -> Iterator[Problem]:
     element = getattr(condition, "element", None)
     if isinstance(element, str) and not looks_like_css(element):
         yield from names.missing("element", element, f"{path}.element")
 
 
-def _call(names: Names, _document: Document, call: ActionCall, path: str) -> Iterator[Problem]:
+def _call(names: ReferenceNames, _document: Document, call: ActionCall, path: str) -> Iterator[Problem]:
     if isinstance(call.target, str) and not looks_like_css(call.target):
         yield from names.missing("element", call.target, f"{path}.target")
-    kind = vocabulary.action_type(call.action_type)
+    kind = action_types.action_type(call.action_type)
     needs_target = kind is not None and kind.target == "required"
     if needs_target and call.target is None and call.action_type not in names.known["action"]:
         yield Problem(f"{call.action_type} needs a target", path, fix="name an element id or CSS")
 
 
-def _rule(names: Names, document: Document, rule: ErrorRule, path: str) -> Iterator[Problem]:
+def _rule(names: ReferenceNames, document: Document, rule: ErrorRule, path: str) -> Iterator[Problem]:
     if not isinstance(document, Task) or rule.retry_step is None:
         return
     if document.step(rule.retry_step) is None:
@@ -49,7 +56,7 @@ def _rule(names: Names, document: Document, rule: ErrorRule, path: str) -> Itera
         yield names.unknown("step", rule.retry_step, f"{path}.retry_step", steps)
 
 
-def _input(names: Names, _document: Document, spec: InputSpec, path: str) -> Iterator[Problem]:
+def _input(names: ReferenceNames, _document: Document, spec: InputSpec, path: str) -> Iterator[Problem]:
     task = names.knowledge.tasks.get(spec.from_task or "")
     if task is None or spec.from_output is None:
         return
@@ -59,25 +66,31 @@ def _input(names: Names, _document: Document, spec: InputSpec, path: str) -> Ite
         yield names.unknown(what, spec.from_output, f"{path}.from_output", outputs)
 
 
-def _action(names: Names, _document: Document, action: Action, path: str) -> Iterator[Problem]:
-    if action.reversible_by is not None and vocabulary.canonical(action.reversible_by) is None:
+def _action(names: ReferenceNames, _document: Document, action: Action, path: str) -> Iterator[Problem]:
+    if action.reversible_by is not None and action_types.canonical(action.reversible_by) is None:
         yield from names.missing("action", action.reversible_by, f"{path}.reversible_by")
 
 
-def _transition(names: Names, _document: Document, edge: Transition, path: str) -> Iterator[Problem]:
-    """The element that triggers a transition must be on the screen it leaves."""
+def _transition(names: ReferenceNames, _document: Document, edge: Transition, path: str) -> Iterator[Problem]:
+    """Check that the element that triggers a transition is on the screen it leaves."""
     target = edge.triggered_by.target
     if not isinstance(target, str) or edge.from_screen not in names.knowledge.screens:
         return
     yield from _element_on(names, edge.from_screen, target, f"{path}.triggered_by.target")
 
 
-def _recovery(_names: Names, _document: Document, edge: GlobalRecovery, path: str) -> Iterator[Problem]:
+def _recovery(
+    _names: ReferenceNames, _document: Document, edge: GlobalRecovery, path: str
+) -> Iterator[Problem]:
     if edge.triggered_by is None:
-        yield Problem("a recovery edge needs `triggered_by`", f"{path}.triggered_by", fix="say what to do")
+        yield Problem(
+            "a recovery edge needs `triggered_by`",
+            f"{path}.triggered_by",
+            fix="state the action that recovers",
+        )
 
 
-def _task(names: Names, _document: Document, task: Task, path: str) -> Iterator[Problem]:
+def _task(names: ReferenceNames, _document: Document, task: Task, path: str) -> Iterator[Problem]:
     steps = [step.step_id for step in task.steps]
     for index, output in enumerate(task.io_spec.outputs):
         if output.after_step is not None and output.after_step not in steps:
@@ -95,8 +108,10 @@ def _task(names: Names, _document: Document, task: Task, path: str) -> Iterator[
                 yield names.unknown("step", former.before_step, place, steps)
 
 
-def _inputs_of(names: Names, call: ActionCall | ReadBack | TaskReversal, path: str) -> Iterator[Problem]:
-    """A task is given only inputs that it has."""
+def _inputs_of(
+    names: ReferenceNames, call: ActionCall | ReadBack | TaskReversal, path: str
+) -> Iterator[Problem]:
+    """Check that a called task has the inputs it is given."""
     called = names.knowledge.tasks.get(call.task_id or "")
     if called is None:
         return
@@ -106,7 +121,7 @@ def _inputs_of(names: Names, call: ActionCall | ReadBack | TaskReversal, path: s
             yield names.unknown(f'input of task "{called.task_id}"', name, f"{path}.inputs.{name}", inputs)
 
 
-def _read_back(names: Names, task: Task, rule: ReadBack, path: str) -> Iterator[Problem]:
+def _read_back(names: ReferenceNames, task: Task, rule: ReadBack, path: str) -> Iterator[Problem]:
     yield from _inputs_of(names, rule, path)
     called = names.knowledge.tasks.get(rule.task_id or "")
     if called is not None and rule.output is not None:
@@ -119,7 +134,7 @@ def _read_back(names: Names, task: Task, rule: ReadBack, path: str) -> Iterator[
             yield names.unknown(f'output of task "{task.task_id}"', name, f"{path}.gives.{name}", own)
 
 
-def _flow(names: Names, _document: Document, flow: PresentationFlow, path: str) -> Iterator[Problem]:
+def _flow(names: ReferenceNames, _document: Document, flow: PresentationFlow, path: str) -> Iterator[Problem]:
     segments = [segment.segment_id for segment in flow.segments]
     named: list[tuple[str, str]] = []
     for index, transition in enumerate(flow.transitions):
@@ -148,9 +163,10 @@ def _flow(names: Names, _document: Document, flow: PresentationFlow, path: str) 
                 )
 
 
-def _forwards(names: Names, flow: PresentationFlow, path: str) -> Iterator[Problem]:
-    """Transitions, and the fallbacks of their conditions, lead to later segments: a story that goes
-    back never ends.
+def _forwards(names: ReferenceNames, flow: PresentationFlow, path: str) -> Iterator[Problem]:
+    """Check that transitions, and the fallbacks of their conditions, lead to later segments.
+
+    Otherwise a presentation would never end.
     """
     order = {segment.segment_id: place for place, segment in enumerate(flow.ordered_segments)}
     for index, transition in enumerate(flow.transitions):
@@ -170,7 +186,7 @@ def _forwards(names: Names, flow: PresentationFlow, path: str) -> Iterator[Probl
                 )
 
 
-def _screen(names: Names, _document: Document, screen: Screen, path: str) -> Iterator[Problem]:
+def _screen(names: ReferenceNames, _document: Document, screen: Screen, path: str) -> Iterator[Problem]:
     ids = [element.element_id for element in screen.ui_elements]
     for twin in sorted(name for name, times in Counter(ids).items() if times > 1):
         yield Problem(f'two elements "{twin}"', f"{path}.ui_elements", fix="rename one")
@@ -186,7 +202,9 @@ def _screen(names: Names, _document: Document, screen: Screen, path: str) -> Ite
         yield _no_positive(screen.screen_id, f"{path}.state_signature")
 
 
-def _signature(names: Names, _document: Document, signature: StateSignature, path: str) -> Iterator[Problem]:
+def _signature(
+    names: ReferenceNames, _document: Document, signature: StateSignature, path: str
+) -> Iterator[Problem]:
     screen = names.knowledge.screens.get(signature.screen_id)
     if not signature.positive and not (screen and screen.url_patterns):
         yield _no_positive(signature.screen_id, path)
@@ -200,7 +218,7 @@ def _no_positive(screen_id: str, path: str) -> Problem:
     )
 
 
-def _element_on(names: Names, screen_id: str, name: str, path: str) -> Iterator[Problem]:
+def _element_on(names: ReferenceNames, screen_id: str, name: str, path: str) -> Iterator[Problem]:
     if "{" in name or looks_like_css(name):
         return
     here = names.elements.get(screen_id, {})
@@ -208,7 +226,7 @@ def _element_on(names: Names, screen_id: str, name: str, path: str) -> Iterator[
         yield names.unknown(f'element on screen "{screen_id}":', name, path, here)
 
 
-CHECKS: Mapping[type[BaseModel], Check] = {
+CHECKS: Mapping[type[BaseModel], ReferenceCheck] = {
     BaseCondition: _condition,
     ActionCall: _call,
     ErrorRule: _rule,
@@ -221,4 +239,4 @@ CHECKS: Mapping[type[BaseModel], Check] = {
     Screen: _screen,
     StateSignature: _signature,
 }
-"""Model -> what is checked of it beyond `REFERENCES`."""
+"""Model -> its check beyond `REFERENCES`."""

@@ -1,8 +1,8 @@
-"""Every AQL text, with the page of the ArangoDB 3.12 documentation it relies on.
+"""All AQL texts, with the page of the ArangoDB 3.12 documentation that each relies on.
 
-All values are bound (`@x`, and `@@x` for collections); no text is put together from values. Names
-of graphs and the attributes in `OPTIONS` are written out, so there is one text per objective: the
-documentation promises bind parameters for values and collections, not for options.
+All values are bound (`@x`, and `@@x` for collections); no text is composed of values. Names of graphs and the
+attributes in `OPTIONS` are written out, so there is one text per objective: the documentation promises bind
+parameters for values and collections, not for options.
 """
 
 # -- reading and counting
@@ -64,8 +64,8 @@ FOR membership IN @@memberships
 
 # Pages "UPDATE operation" (aql/high-level-operations/update) and "Subqueries" (aql/fundamentals),
 # of the functions LOG, MIN, MAX, POW and NOT_NULL "Numeric" and "Miscellaneous" (aql/functions).
-# What to believe is `kb_store.learned.posterior` and `expected_ms`; NOT_NULL keeps an edge of which
-# nothing was learned at what was authored. The best way back is found as RECOVERY_PATHS sorts.
+# The reliability is `kb_store.learned.learned_numbers.posterior` and the duration `expected_ms`; NOT_NULL keeps the
+# authored values of an edge without observations. The best recovery edge is chosen as RECOVERY_PATHS sorts.
 WEIGH_TRANSITIONS = """
 FOR screen IN @screens
   LET back = FIRST(
@@ -101,7 +101,7 @@ FOR screen IN @screens
     } IN @@transitions
 """
 
-# As WEIGH_TRANSITIONS, without weights: recovery edges are sorted by what they are believed to be.
+# As WEIGH_TRANSITIONS, without weights: recovery edges are sorted by their reliability and duration.
 WEIGH_RECOVERIES = """
 FOR edge IN @@recoveries
   FILTER edge._from IN @groups
@@ -131,7 +131,7 @@ FOR edge IN @@edges
 
 # -- learned numbers
 
-# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): what is there stays as it is.
+# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): existing documents stay.
 BEGIN_LEARNING = """
 INSERT {
   _key: @key, website_id: @website, kind: @kind, name: @name, day: @day, succeeded: 0, failed: 0,
@@ -141,7 +141,7 @@ OPTIONS {overwriteMode: 'ignore'}
 """
 
 # Pages "INSERT operation" and "UPDATE operation: ignoreRevs" (aql/high-level-operations), of the
-# function APPEND "Array" (aql/functions). `kb_store.learned.merge` in one statement, so one transaction on a single
+# function APPEND "Array" (aql/functions). `kb_store.learned.learned_numbers.merge` in one statement, so one transaction on a single
 # server: the outcome's key is unique, and where it is there already the statement fails with 1210
 # and changes nothing. A counter that changed since it was read fails it with 1200, and it is sent
 # again. The weights follow in the same stream transaction.
@@ -222,9 +222,9 @@ FOR row IN @@outcomes
   RETURN row
 """
 
-# -- tickets (`kb_store.learned_marks`)
+# -- tickets (`kb_store.learned.change_cursor`)
 
-# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): what is there stays as it is.
+# "INSERT operation: overwriteMode" (aql/high-level-operations/insert): existing documents stay.
 BEGIN_TICKETS = """
 INSERT {_key: @key, website_id: @website, drawn: 0, raised: 0, forgotten: 0, out: []} INTO @@revisions
 OPTIONS {overwriteMode: 'ignore'}
@@ -268,7 +268,7 @@ FOR row IN @@revisions
     OPTIONS {ignoreRevs: false}
 """
 
-# "FILTER operation", over the primary index. Whose time is over is out no more.
+# "FILTER operation", over the primary index. Expired tickets do not count.
 TICKETS = """
 FOR row IN @@revisions
   FILTER row._key == @key
@@ -340,7 +340,7 @@ FOR path IN OUTBOUND K_SHORTEST_PATHS @start TO @goal GRAPH 'navigation'
 # "Graph traversals in AQL" (aql/graph-queries/traversals): PRUNE comes before OPTIONS and is also
 # asked at depth 0, where the edge is null, so the start is never pruned for being avoided; `order:
 # 'weighted'` yields paths by their weight, whose running sums are `path.weights`.
-FEWEST_WAYS = """
+FEWEST_FILTERED_PATHS = """
 FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   PRUNE screen._id == @goal OR (edge != null AND (
     screen._id IN @avoid_screens
@@ -362,7 +362,7 @@ FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   }
 """
 
-FASTEST_WAYS = """
+FASTEST_FILTERED_PATHS = """
 FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   PRUNE screen._id == @goal OR (edge != null AND (
     screen._id IN @avoid_screens
@@ -384,7 +384,7 @@ FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   }
 """
 
-RELIABLE_WAYS = """
+RELIABLE_FILTERED_PATHS = """
 FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   PRUNE screen._id == @goal OR (edge != null AND (
     screen._id IN @avoid_screens
@@ -406,7 +406,7 @@ FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   }
 """
 
-BALANCED_WAYS = """
+BALANCED_FILTERED_PATHS = """
 FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   PRUNE screen._id == @goal OR (edge != null AND (
     screen._id IN @avoid_screens
@@ -428,8 +428,8 @@ FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   }
 """
 
-# "Graph traversals in AQL" and, over the edge index, a join: a recovery edge may lead to the screen one
-# is on, which is no vertex, and a traversal warns of vertices it does not find. Sorted over all
+# "Graph traversals in AQL" and, over the edge index, a join: a recovery edge may lead to the current
+# screen, which is no vertex, and a traversal warns of vertices it does not find. Sorted over all
 # groups at once, and only by numbers that every recovery edge has: null would sort first.
 RECOVERY_PATHS = """
 FOR screen_group IN 1..1 OUTBOUND @screen GRAPH 'group_membership'
@@ -457,7 +457,7 @@ FOR task, dependency, path IN 1..@hops OUTBOUND @task GRAPH 'task_composition'
   RETURN {name: task.sort_key, depth: depth}
 """
 
-# "Graph traversals in AQL: PRUNE": a way ends where another kind of action would be needed.
+# "Graph traversals in AQL: PRUNE": a path ends where a different action type would be needed.
 REACHED_BY_ACTION = """
 FOR screen, edge, path IN 1..@hops OUTBOUND @start GRAPH 'navigation'
   PRUNE edge != null AND edge.action_type != @action_type

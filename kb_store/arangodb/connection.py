@@ -1,7 +1,7 @@
-"""One ArangoDB through python-arango: off the event loop, its errors made ours, nothing sent twice.
+"""A connection to one ArangoDB through python-arango: off the event loop, with its errors mapped to ours.
 
-The driver's own retries are off: it would send a write again after a lost answer. The one thing
-sent again here is what lost a write-write conflict (1200), which by then has changed nothing.
+The driver's own retries are off, because they would repeat a write after a lost answer. Only a write that
+lost a write-write conflict (1200), and so changed nothing, is sent again.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from arango.http import DefaultHTTPClient
 from requests import Session
 from requests.exceptions import Timeout
 
-from kb_store.arangodb.address import FORM, ArangoAddress
+from kb_store.arangodb.server_address import FORM, ArangoAddress
 from kb_store.errors import StoreCorrupt, StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
     from arango.cursor import Cursor
 
 REQUEST_SECONDS = 10
-"""How long one request may take."""
+"""The timeout of one request, in seconds."""
 POOL = 10
-"""Connections kept open."""
+"""The number of connections kept open."""
 CONFLICT = 1200
 """`ERROR_ARANGO_CONFLICT`: another writer was faster; nothing was changed."""
 MOST_TRIES = 60
-"""Times a write that conflicts is sent before it is given up."""
+"""How often a conflicting write is sent before it fails."""
 LONGEST_PAUSE = 0.05
-"""Seconds; a random part of it is waited before a write that conflicted is sent again."""
+"""The longest random pause in seconds before a conflicting write is sent again."""
 
 NO_SUCH_COLLECTION, NO_SUCH_DATABASE, NO_SUCH_GRAPH = 1203, 1228, 1924
 REFUSED_BY_SCHEMA = 1620
@@ -60,8 +60,8 @@ _WHY = {
 T = TypeVar("T")
 
 
-class Connection:
-    """A database of an ArangoDB, opened when it is first asked."""
+class ArangoConnection:
+    """A database of an ArangoDB, opened at its first use."""
 
     def __init__(self, address: ArangoAddress) -> None:
         self.where = address
@@ -69,40 +69,40 @@ class Connection:
 
     @property
     def address(self) -> str:
-        """For messages."""
+        """The host and the database, for messages."""
         return str(self.where)
 
     async def run(self, work: Callable[[StandardDatabase], T]) -> T:
-        """`work` in a worker thread. Sent once."""
+        """Run `work` once, in a worker thread."""
         return await asyncio.to_thread(self._run, work)
 
     async def write(self, work: Callable[[StandardDatabase], T]) -> T:
-        """`work`, which changes something all at once or not at all, again while it conflicts."""
+        """Run `work`, which changes everything or nothing, again while it conflicts."""
         return await asyncio.to_thread(self._run, lambda db: self._retried(lambda: work(db)))
 
     async def transact(
         self, write: list[str], read: list[str], work: Callable[[TransactionDatabase], T]
     ) -> T:
-        """`work` as one stream transaction over these collections, again while it conflicts."""
+        """Run `work` as one stream transaction over these collections, again while it conflicts."""
         return await self.write(lambda db: _transaction(db, write, read, work))
 
     async def query(self, text: str, **values: Any) -> list[Any]:
-        """All rows of an AQL text of `aql.py` that only reads. `c_NAME` binds `@@NAME`."""
+        """Return all rows of a read-only AQL text of `aql.py`. `c_NAME` binds `@@NAME`."""
         return await self.run(lambda db: query(db, text, **values))
 
     async def close(self) -> None:
-        """Close the connections; the next call opens them again."""
+        """Close the connections; the next call opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await asyncio.to_thread(client.close)
 
     def system(self) -> StandardDatabase:
-        """`_system`, where databases are created."""
+        """`_system`, the database in which databases are created."""
         return self._database("_system")
 
     @contextmanager
     def mapped_errors(self) -> Iterator[None]:
-        """The driver's errors as ours."""
+        """Map the driver's errors to ours."""
         try:
             yield
         except StoreError:
@@ -111,18 +111,22 @@ class Connection:
             raise _of_server(self.address, exc) from exc
         except Timeout as exc:
             raise self._silent(f"it did not answer within {REQUEST_SECONDS} s") from exc
-        except OSError as exc:  # every error of the transport is one
+        except OSError as exc:  # every error of the transport
             raise self._silent("the connection failed or was lost") from exc
         except ArangoError as exc:
             raise StoreUnavailable(self.address, str(exc), fix="try again") from exc
-        except (KeyError, TypeError, AttributeError) as exc:  # the driver reading another server's answer
+        except (
+            KeyError,
+            TypeError,
+            AttributeError,
+        ) as exc:  # the driver could not parse the answer, which is not ArangoDB's
             raise StoreUnavailable(
-                self.address, "what answers there is no ArangoDB", fix=f"set PERIPLUS_ARANGODB_URL to {FORM}"
+                self.address, "the server there is not ArangoDB", fix=f"set PERIPLUS_ARANGODB_URL to {FORM}"
             ) from exc
 
     def _silent(self, reason: str) -> StoreUnavailable:
         return StoreUnavailable(
-            self.address, reason, fix="start ArangoDB there or mend PERIPLUS_ARANGODB_URL, then try again"
+            self.address, reason, fix="start ArangoDB there or correct PERIPLUS_ARANGODB_URL, then try again"
         )
 
     def _run(self, work: Callable[[StandardDatabase], T]) -> T:
@@ -145,7 +149,7 @@ class Connection:
 
     def _opened(self) -> ArangoClient:
         if self._client is None:
-            http = _Client(
+            http = _ArangoHttpClient(
                 request_timeout=REQUEST_SECONDS, retry_attempts=0, pool_connections=POOL, pool_maxsize=POOL
             )
             self._client = ArangoClient(
@@ -157,11 +161,14 @@ class Connection:
         return self._client
 
 
-class _Client(DefaultHTTPClient):
-    """Looks in the environment for proxies and certificates once: before every request it takes a third of the time."""
+class _ArangoHttpClient(DefaultHTTPClient):
+    """An HTTP client that reads proxies and certificates from the environment once.
+
+    Reading them before every request takes a third of the time.
+    """
 
     def create_session(self, host: str) -> Session:
-        """The driver's, for requests to `host`."""
+        """Return the driver's session for requests to `host`."""
         session: Session = super().create_session(host)
         found = session.merge_environment_settings(host, {}, None, None, None)
         session.proxies, session.verify = found["proxies"], found["verify"]
@@ -170,16 +177,16 @@ class _Client(DefaultHTTPClient):
 
 
 def query(db: StandardDatabase | TransactionDatabase, text: str, **values: Any) -> list[Any]:
-    """All rows of an AQL text. `c_NAME` binds `@@NAME`, every other name `@NAME`.
+    """Return all rows of an AQL text. `c_NAME` binds `@@NAME`, every other name `@NAME`.
 
     A warning (a division by zero, say) is an error: it would mean a null in an answer.
     """
-    # The driver's types also speak of its job queues, which answer with jobs; these do not.
+    # The driver's types include its job queues, which return jobs; these databases do not.
     return list(cast("Cursor", db.aql.execute(text, bind_vars=_bound(values), fail_on_warning=True)))
 
 
 def _utf8(text: str) -> str:
-    """What becomes the text's UTF-8 bytes when `requests` encodes credentials as Latin-1."""
+    """Return text that becomes its UTF-8 bytes when `requests` encodes credentials as Latin-1."""
     return text.encode().decode("latin-1")
 
 
@@ -190,7 +197,7 @@ def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
 def _transaction(
     db: StandardDatabase, write: list[str], read: list[str], work: Callable[[TransactionDatabase], T]
 ) -> T:
-    """A failed operation does not end a stream transaction: it is aborted here."""
+    """Abort a stream transaction, because a failed operation does not end it."""
     transaction = db.begin_transaction(read=read, write=write, allow_implicit=False)
     try:
         result = work(transaction)
@@ -204,12 +211,12 @@ def _transaction(
 
 def _of_server(address: str, exc: ArangoServerError) -> StoreError:
     code, status = exc.error_code, exc.http_code
-    said = exc.error_message or f"HTTP {status}"
+    detail = exc.error_message or f"HTTP {status}"
     if code == REFUSED_BY_SCHEMA:
-        return StoreCorrupt(address, f"it refused a document: {said}")
+        return StoreCorrupt(address, f"it refused a document: {detail}")
     known = _WHY.get(code or 0) or _WHY.get(status)
     if known is not None:
         return StoreUnavailable(address, known[0], fix=known[1])
     if status >= 500 or status == 429:
-        return StoreUnavailable(address, f"it answered: {said}", fix="try again")
-    return StoreCorrupt(address, f"it refused a request: {said} (error {code})")
+        return StoreUnavailable(address, f"it answered: {detail}", fix="try again")
+    return StoreCorrupt(address, f"it refused a request: {detail} (error {code})")

@@ -1,7 +1,7 @@
-"""The stores in MongoDB: documents, and the graph where there is no ArangoDB."""
+"""The stores in MongoDB: documents, and the graph if there is no ArangoDB."""
 
-from kb_store.mongodb.connection import Connection
-from kb_store.mongodb.documents import MongoDocumentStore
-from kb_store.mongodb.graph import MongoGraphStore
+from kb_store.mongodb.connection import MongoConnection
+from kb_store.mongodb.document_store import MongoDocumentStore
+from kb_store.mongodb.graph_store import MongoGraphStore
 
-__all__ = ["Connection", "MongoDocumentStore", "MongoGraphStore"]
+__all__ = ["MongoConnection", "MongoDocumentStore", "MongoGraphStore"]

@@ -1,7 +1,7 @@
-"""One client to one MongoDB database: deadlines, transactions, and the driver's errors mapped to ours.
+"""One client to one MongoDB database: timeouts, transactions, and the driver's errors mapped to ours.
 
-Nothing here knows what is stored. Every question has a deadline, so that a server that stops
-answering costs seconds; addresses in messages never carry credentials.
+It knows nothing of what is stored. Every operation has a timeout, so a server that stops answering costs
+seconds. Addresses in messages have no credentials.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from pymongo.write_concern import WriteConcern
 from kb_store.errors import StoreCorrupt, StoreError, StoreUnavailable
 
 DEFAULT_DATABASE = "periplus"
-"""Where the URL names none."""
+"""The database if the URL names none."""
 
 SELECTION_SECONDS = 5.0
-"""How long to look for a server (the primary of a replica set) before saying there is none."""
+"""How many seconds to look for a server (the primary of a replica set)."""
 
 OPERATION_SECONDS = 20.0
-"""How long one operation, or one transaction with its retries, may take."""
+"""How many seconds one operation, or one transaction with its retries, may take."""
 
 PROBE_SECONDS = 0.5
-"""How long a server that did not answer the last time is given to say that it is back."""
+"""How many seconds to wait for a server that did not answer the last time."""
 
-Document = dict[str, Any]
-Database = AsyncDatabase[Document]
-Collection = AsyncCollection[Document]
-Session = AsyncClientSession
+MongoDocument = dict[str, Any]
+MongoDatabase = AsyncDatabase[MongoDocument]
+MongoCollection = AsyncCollection[MongoDocument]
+MongoSession = AsyncClientSession
 T = TypeVar("T")
 
 _READABLE = re.compile(
@@ -57,7 +57,7 @@ _READABLE = re.compile(
 
 _REFUSED_CALL = re.compile(r"\[Errno \d+\] Connect call failed \([^)]*\)")
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
-"""How Python words errors of sockets: the numbers say nothing to a reader."""
+"""Python's prefix of socket errors, whose numbers mean nothing to a reader."""
 
 _REFUSED = 121
 _MAJORITY = WriteConcern(w="majority")
@@ -67,13 +67,13 @@ _FIXES = {
     20: "transactions need a replica set: start mongod with --replSet (one node is enough)",
     8000: "correct user and password in PERIPLUS_MONGODB_URL",
 }
-"""What to do about errors of the server that waiting does not mend, by code."""
+"""What to do about server errors that waiting does not fix, by code."""
 
 
 def parse_url(url: str) -> tuple[str, str]:
-    """The address without credentials and options, and the name of the database.
+    """Return the address without credentials and options, and the name of the database.
 
-    What cannot be read with certainty is not shown: it may hold half of a password. Raises
+    Parts that cannot be parsed reliably are not shown, because they may contain a password. Raises
     `StoreUnavailable`.
     """
     found = _READABLE.match(url)
@@ -88,8 +88,8 @@ def parse_url(url: str) -> tuple[str, str]:
     return f"{found['scheme']}://{found['hosts']}/{database}", database
 
 
-class _BadUrl(Exception):
-    """The driver cannot make a client of a URL."""
+class _InvalidMongoUrl(Exception):
+    """The driver does not accept the URL."""
 
 
 class DocumentRefused(StoreError):
@@ -98,31 +98,34 @@ class DocumentRefused(StoreError):
     def __init__(self, address: str) -> None:
         super().__init__(
             f"a validator of the store at {address} refuses a document",
-            fix="run `periplus kb init`: it brings the validators up to date",
+            fix="run `periplus kb init`: it updates the validators",
         )
 
 
-async def counts_by(collection: Collection, wanted: Document, field: str) -> dict[Any, int]:
-    """How many of the wanted documents there are by the value of a field."""
-    stages: list[Document] = [{"$match": wanted}, {"$group": {"_id": f"${field}", "number": {"$sum": 1}}}]
+async def counts_by(collection: MongoCollection, wanted: MongoDocument, field: str) -> dict[Any, int]:
+    """Return how many of the wanted documents there are, by the value of a field."""
+    stages: list[MongoDocument] = [
+        {"$match": wanted},
+        {"$group": {"_id": f"${field}", "number": {"$sum": 1}}},
+    ]
     return {found["_id"]: found["number"] async for found in await collection.aggregate(stages)}
 
 
-class Connection:
-    """A client, made at the first use and made again after `close`."""
+class MongoConnection:
+    """A client, created at the first use and again after `close`."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self.address, self._name = parse_url(url)
-        self._client: AsyncMongoClient[Document] | None = None
+        self._client: AsyncMongoClient[MongoDocument] | None = None
         self._is_down = False
 
     def __repr__(self) -> str:
         return f"Connection({self.address!r})"
 
     @property
-    def database(self) -> Database:
-        """The database: reads what a majority has, from the primary; writes to a majority."""
+    def database(self) -> MongoDatabase:
+        """The database: reads use the majority from the primary, writes go to a majority."""
         if self._client is None:
             with self.mapped():
                 self._client = self._made()
@@ -130,9 +133,9 @@ class Connection:
             self._name, read_concern=ReadConcern("majority"), write_concern=_MAJORITY
         )
 
-    def _made(self) -> AsyncMongoClient[Document]:
+    def _made(self) -> AsyncMongoClient[MongoDocument]:
         try:
-            with warnings.catch_warnings():  # of options that it does not know, quoting the URL
+            with warnings.catch_warnings():  # the driver warns of unknown options and quotes the URL
                 warnings.simplefilter("error", UserWarning)
                 return AsyncMongoClient(
                     self._url,
@@ -141,22 +144,22 @@ class Connection:
                     appname="periplus",
                     tz_aware=True,
                 )
-        except (ValueError, TypeError, UserWarning):  # how the driver refuses some ports and options
-            raise _BadUrl from None
+        except (ValueError, TypeError, UserWarning):  # raised by the driver for some ports and options
+            raise _InvalidMongoUrl from None
 
     async def close(self) -> None:
-        """Give the connections back; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         if self._client is not None:
             client, self._client = self._client, None
             await client.close()
 
     @asynccontextmanager
-    async def asking(self) -> AsyncIterator[Database]:
-        """The database, to ask it something within `OPERATION_SECONDS`. Maps the driver's errors.
+    async def asking(self) -> AsyncIterator[MongoDatabase]:
+        """Yield the database for an operation within `OPERATION_SECONDS`. Maps the driver's errors.
 
-        Where no server is known to take writes, one is looked for first, in less time: the whole of
-        it would be spent on looking. Whoever was not found the last time is given even less, so
-        that those who have a copy go on without a pause.
+        If no writable server is known, one is looked for first with a shorter timeout, so that this does not
+        use up the operation's time. If none was found the last time, the timeout is shorter still, so that
+        callers with a cached copy continue without a pause.
         """
         with self.mapped():
             database = self.database
@@ -167,10 +170,10 @@ class Connection:
             with pymongo.timeout(OPERATION_SECONDS):
                 yield database
 
-    async def transaction(self, work: Callable[[Database, Session], Awaitable[T]]) -> T:
-        """Run `work` as one transaction: all of it or nothing, `work` again where another one was in the way.
+    async def transaction(self, work: Callable[[MongoDatabase, MongoSession], Awaitable[T]]) -> T:
+        """Run `work` as one transaction, again if it conflicts with another one.
 
-        A commit whose answer was lost is asked for again, which MongoDB does once in effect.
+        A commit whose answer was lost is repeated, which has no further effect in MongoDB.
         """
         async with self.asking() as database, database.client.start_session() as session:
             return await session.with_transaction(
@@ -181,11 +184,11 @@ class Connection:
 
     @contextmanager
     def mapped(self) -> Iterator[None]:
-        """The driver's errors inside become ours."""
+        """Map the driver's errors inside the block to ours."""
         try:
             yield
-        except (InvalidURI, ConfigurationError, InvalidName, _BadUrl):
-            # Their texts quote the URL: not passed on, and not chained into a traceback.
+        except (InvalidURI, ConfigurationError, InvalidName, _InvalidMongoUrl):
+            # Their texts quote the URL: they are not passed on and not chained into a traceback.
             reason = "the driver refuses its URL"
             fix = (
                 "correct PERIPLUS_MONGODB_URL: its host, port, database or an option; "
@@ -212,13 +215,15 @@ class Connection:
                 self._is_down = True
                 raise StoreUnavailable(self.address, "it did not answer in time", fix="try again") from exc
             code = exc.code if isinstance(exc, OperationFailure) else None
-            fix = _FIXES.get(code or 0, "try again; if it stays, look into MongoDB's log")
+            fix = _FIXES.get(code or 0, "try again; if it persists, check MongoDB's log")
             unavailable = StoreUnavailable(self.address, _first_sentence(exc), fix=fix)
             unavailable.retriable = code not in _FIXES
             raise unavailable from exc
 
     def _last_refusal(self) -> OperationFailure | None:
-        """Why a server refused to be talked to at all: the driver then looks for it as if it were away."""
+        """Return the error of a server that refused the connection; the driver reports such a server as
+        missing.
+        """
         if self._client is None:
             return None
         servers = self._client.topology_description.server_descriptions().values()
@@ -227,12 +232,12 @@ class Connection:
 
 
 def _first_sentence(error: PyMongoError) -> str:
-    """What happened, without the driver's dump of its view of the cluster."""
+    """Return the first sentence of an error, without the driver's dump of the cluster."""
     if isinstance(error, BulkWriteError) and (errors := (error.details or {}).get("writeErrors")):
         return str(errors[0].get("errmsg", "a write failed"))
     text = str(error).split(", Timeout:")[0].split(", full error:")[0].split(" (configured timeouts")[0]
     text = text.replace("No replica set members found yet", "no member of the replica set answers")
-    text = _ERRNO.sub("", _REFUSED_CALL.sub("nobody answers there", text)).rstrip(".")
+    text = _ERRNO.sub("", _REFUSED_CALL.sub("no server answers there", text)).rstrip(".")
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 

@@ -1,4 +1,4 @@
-"""The leases of runs in MongoDB. They run by the server's clock, as those of loaders do."""
+"""The leases of runs in MongoDB. Like loaders' leases, they run by the server's clock."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from pymongo import ASCENDING, IndexModel, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from kb_store.mongodb.connection import Connection, Database
-from kb_store.ports import Owner
-from kb_store.run_leases import FORGOTTEN_AFTER_S, RunHeld, RunLease
+from kb_store.mongodb.connection import MongoConnection, MongoDatabase
+from kb_store.ports import LeaseOwner
+from kb_store.runs.run_leases import FORGOTTEN_AFTER_S, RunLease, RunLeaseConflict
 
 RUN_LEASES = "run_leases"
 INDEXES = (
@@ -23,13 +23,15 @@ _NEVER_HELD = {"token": None, "owner": None, "expires": datetime.fromtimestamp(0
 
 
 class MongoRunLeases:
-    """`RunLeases` on a `Connection`."""
+    """`RunLeases` on a `MongoConnection`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: MongoConnection) -> None:
         self._connection = connection
 
-    async def take(self, run_id: str, owner: Owner, *, ttl: float, instead_of: str | None = None) -> RunLease:
-        """One statement takes it: it matches the run's document only where the lease may be had."""
+    async def take(
+        self, run_id: str, owner: LeaseOwner, *, ttl: float, instead_of: str | None = None
+    ) -> RunLease:
+        """Take the lease in one statement, which matches the run's document only if the lease is available."""
         free: list[dict[str, Any]] = [{"$expr": {"$lt": ["$expires", "$$NOW"]}}]
         if instead_of is not None:
             free.append({"token": instead_of})
@@ -45,45 +47,45 @@ class MongoRunLeases:
                 try:
                     await leases.update_one({"run_id": run_id}, {"$setOnInsert": _NEVER_HELD}, upsert=True)
                 except DuplicateKeyError:
-                    continue  # another first one was quicker: now there is something to take
+                    continue  # another process inserted it first: now it can be taken
                 found = await leases.find_one_and_update(
                     {"run_id": run_id, "$or": free}, [{"$set": taken}], return_document=ReturnDocument.AFTER
                 )
                 if found is not None:
                     return RunLease(run_id, token, owner, ttl)
                 held = await _held(database, run_id)
-            if held is not None:  # else it was given back just now
-                raise RunHeld(run_id, str(held.owner), free_in=held.expires_in)
+            if held is not None:  # otherwise it was released just now
+                raise RunLeaseConflict(run_id, str(held.owner), free_in=held.expires_in)
 
     async def holder(self, run_id: str) -> RunLease | None:
-        """A lease that has run out is held by nobody."""
+        """Return the lease; an expired one has no holder."""
         async with self._connection.asking() as database:
             return await _held(database, run_id)
 
     async def renew(self, lease: RunLease, *, ttl: float) -> None:
-        """One statement."""
+        """Run one statement."""
         async with self._connection.asking() as database:
             renewed = await database[RUN_LEASES].update_one(_mine(lease), [{"$set": {"expires": _in(ttl)}}])
             if renewed.matched_count == 1:
                 return
             held = await _held(database, lease.run_id)
         holder = "another process, which took over" if held is None else str(held.owner)
-        raise RunHeld(lease.run_id, holder, free_in=0 if held is None else held.expires_in)
+        raise RunLeaseConflict(lease.run_id, holder, free_in=0 if held is None else held.expires_in)
 
     async def release(self, lease: RunLease) -> None:
-        """Only one's own."""
+        """Delete only the own one."""
         async with self._connection.asking() as database:
             await database[RUN_LEASES].delete_one(_mine(lease))
 
 
-async def _held(database: Database, run_id: str) -> RunLease | None:
+async def _held(database: MongoDatabase, run_id: str) -> RunLease | None:
     pipeline: list[dict[str, Any]] = [
         {"$match": {"run_id": run_id, "token": {"$ne": None}}},
         {"$set": {"left": {"$subtract": ["$expires", "$$NOW"]}}},
         {"$match": {"left": {"$gte": 0}}},
     ]
     async for found in await database[RUN_LEASES].aggregate(pipeline):
-        return RunLease(run_id, found["token"], Owner(**found["owner"]), found["left"] / 1000)
+        return RunLease(run_id, found["token"], LeaseOwner(**found["owner"]), found["left"] / 1000)
     return None
 
 
@@ -92,5 +94,5 @@ def _mine(lease: RunLease) -> dict[str, Any]:
 
 
 def _in(seconds: float) -> dict[str, Any]:
-    """The server's clock, and `seconds`."""
+    """Return the server's time plus `seconds`."""
     return {"$add": ["$$NOW", int(seconds * 1000)]}

@@ -1,9 +1,8 @@
-"""`$jsonSchema` validators from the vocabulary's own JSON Schema.
+"""`$jsonSchema` validators, derived from the JSON Schemas of the document models.
 
-MongoDB knows draft 4 without references, formats and `integer`, and says of a union only that none
-of its members fits. So the schema is reduced: the top level is as strict as the vocabulary (known
-fields, types, what is required), what lies inside is checked for its type, and unions by the types
-they may have. Whatever the validator lets in is checked in full by whoever reads it.
+MongoDB supports draft 4 without references, formats and `integer`, and reports no reason for a failed union.
+So the schema is reduced: the top level is as strict as the models (known fields, types, required fields),
+nested values are checked for their type, and unions for the possible types. Readers check everything in full.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kb_schema.export import schemas_with_shared_definitions
+from kb_schema.json_schemas import schemas_with_shared_definitions
 
 Schema = dict[str, Any]
 
 _DEPTH = 3
-"""Levels of objects and arrays that are looked into."""
+"""The levels of objects and arrays that are checked."""
 
 _BSON_TYPES = {
     "string": ["string"],
@@ -28,7 +27,7 @@ _BSON_TYPES = {
     "number": ["int", "long", "double", "decimal"],
 }
 _KEPT = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "required")
-"""Keywords that mean the same in both. Patterns do not: the dialects of regular expressions differ."""
+"""Keywords with the same meaning in both. Patterns differ: the dialects of regular expressions differ."""
 
 _ID = {
     "bsonType": "object",
@@ -49,23 +48,23 @@ _NODE = {
 
 
 def document_validator(kind: str) -> Schema:
-    """For a collection of documents of one kind."""
+    """Return the validator of a collection of documents of one kind."""
     return _wrapped(_of(kind))
 
 
 def edge_validator(kind: str) -> Schema:
-    """For a collection of edges of one kind."""
+    """Return the validator of a collection of edges of one kind."""
     return _wrapped(_of(kind), source=_NODE, target=_NODE)
 
 
 def node_validator() -> Schema:
-    """For vertices that stand in for a document kept elsewhere."""
+    """Return the validator of vertices that stand for a document kept elsewhere."""
     name = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     return _wrapped(reduced({**name, "additionalProperties": False}))
 
 
 def reduced(schema: Mapping[str, Any]) -> Schema:
-    """A JSON Schema in MongoDB's dialect: never stricter, looser where it must be."""
+    """Return a JSON Schema in MongoDB's dialect: never stricter, looser if necessary."""
     return _reduced(schema, schema.get("$defs", {}), _DEPTH)
 
 
@@ -75,7 +74,9 @@ def _of(kind: str) -> Schema:
 
 
 def _wrapped(body: Schema, **more: Schema) -> Schema:
-    """A stored document: its identity, and its body either native or as text (see `bodies`)."""
+    """Return the schema of a stored document: its identity, and its body native or as text (see
+    `record_codec`).
+    """
     return {
         "$jsonSchema": {
             "bsonType": "object",
@@ -111,14 +112,14 @@ def _reduced(schema: Mapping[str, Any], defs: Mapping[str, Any], depth: int) -> 
 
 
 def _resolved(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without references; a union of something and null is that something, its types say the rest."""
+    """Resolve references; a union with null becomes the other member, whose types include null."""
     while "$ref" in schema:
         schema = defs[schema["$ref"].rpartition("/")[2]]
     return schema
 
 
 def _types(schema: Mapping[str, Any], defs: Mapping[str, Any], seen: frozenset[str]) -> frozenset[str] | None:
-    """Every BSON type a value may have; None where it may have any."""
+    """Return every BSON type a value may have; None if it may have any."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return None if name in seen else _types(defs[name], defs, seen | {name})

@@ -1,1 +1,4 @@
-"""Knowledge to and from what others have: Playwright's page objects, OpenAPI, sitemaps; maps and a digest out."""
+"""Converts knowledge from and to other formats.
+
+In: Playwright suites, OpenAPI, sitemaps. Out: page objects, site maps, a digest for language models.
+"""

@@ -1,7 +1,7 @@
-"""Descriptions of an API (OpenAPI 3, Swagger 2) as hints about forms: fields, what they accept, what changes things.
+"""Reads API descriptions (OpenAPI 3, Swagger 2) as hints about forms: fields, accepted values, effects.
 
-An API is no page: its fields are matched with elements of known screens by what they are called, and only what
-those screens do not say themselves is taken over. References are followed within the file only.
+An API is not a page: its fields are matched by name with elements of known screens, and only what the screens
+do not state is added. References are followed within the file only.
 """
 
 from __future__ import annotations
@@ -20,9 +20,15 @@ from kb_schema.proposals import ScreenChange
 from kb_schema.screens import Affordance, FieldValidation, Option, Screen, UIElement
 from kb_schema.selectors import NameStrategy, Selector
 from kb_schema.websites import Website
-from loaders.bridges.imported import Draft, Unreadable, draft, local_id, web_address
-from loaders.escaping import one_line
-from loaders.text import read_file
+from loaders.bridges.knowledge_drafts import (
+    KnowledgeDraft,
+    UnreadableSource,
+    build_draft,
+    make_local_id,
+    web_address,
+)
+from loaders.files.yaml_files import read_file
+from loaders.markup_escapes import one_line
 
 MOST_OPERATIONS = 5_000
 MOST_FIELDS = 300
@@ -43,7 +49,7 @@ _TYPING = frozenset({"type", "type_text", "fill", "append_text"})
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ApiField:
     """A field of a request."""
 
     name: str
@@ -55,57 +61,57 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """What one operation takes that changes something."""
+class ApiForm:
+    """The input of one operation that changes data."""
 
     resource: str
     method: str
     path: str
     title: str
-    fields: tuple[Field, ...]
+    fields: tuple[ApiField, ...]
 
     @property
     def destructive(self) -> bool:
-        """Whether it takes something away."""
+        """Whether it deletes data."""
         return self.method == "delete"
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
-    """All that a description says of forms."""
+class ApiHints:
+    """All forms of a description."""
 
     title: str
     server: str | None
-    forms: tuple[Form, ...]
+    forms: tuple[ApiForm, ...]
 
 
 def looks_like_openapi(data: Any) -> bool:
-    """Whether data says that it is such a description."""
+    """Return whether data is an API description."""
     return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data) and "paths" in data
 
 
-def read_openapi(file: Path) -> Hints:
-    """What a file says. Raises `Unreadable`."""
+def read_openapi(file: Path) -> ApiHints:
+    """Return the hints in a file. Raises `UnreadableSource`."""
     try:
         data = read_file(file, file.name)
     except KnowledgeError as exc:
-        raise Unreadable(file, "; ".join(each.message for each in exc.problems[:2])) from exc
+        raise UnreadableSource(file, "; ".join(each.message for each in exc.problems[:2])) from exc
     if not looks_like_openapi(data):
-        raise Unreadable(file, "is no description of an API: it has no `openapi` and `paths`")
+        raise UnreadableSource(file, "is not an API description: it has no `openapi` and `paths`")
     info = data.get("info")
     title = info.get("title") if isinstance(info, Mapping) else None
-    return Hints(one_line(str(title or "API")), _server(data), tuple(_forms(data)))
+    return ApiHints(one_line(str(title or "API")), _server(data), tuple(_forms(data)))
 
 
-def as_draft(hints: Hints, website_id: str, base_url: str | None = None) -> Draft:
-    """A screen for each form: its fields by their labels. Where it is, the description does not know."""
+def draft_from_hints(hints: ApiHints, website_id: str, base_url: str | None = None) -> KnowledgeDraft:
+    """Return a draft with a screen for each form, its fields found by their labels; it has no addresses."""
     screens: list[Screen] = []
     taken: set[str] = set()
-    notes = ["where the forms are is not known: `periplus map` or a person has to say"]
+    notes = ["the addresses of the forms are unknown: add them, or run `periplus map`"]
     for form in hints.forms:
         if not form.fields:
             continue
-        name = local_id(f"{form.resource} {_VERBS[form.method]}", "form", taken)
+        name = make_local_id(f"{form.resource} {_VERBS[form.method]}", "form", taken)
         taken.add(name)
         screens.append(
             Screen(
@@ -119,22 +125,23 @@ def as_draft(hints: Hints, website_id: str, base_url: str | None = None) -> Draf
     base = base_url or hints.server
     if base is None:
         base = "https://example.com"
-        notes.append("it names no server: correct `base_url` in website.yaml")
-    return draft([Website(website_id=website_id, name=hints.title, base_url=base), *screens], notes)
+        notes.append("it states no server: correct `base_url` in website.yaml")
+    return build_draft([Website(website_id=website_id, name=hints.title, base_url=base), *screens], notes)
 
 
 _VERBS = {"post": "create", "put": "edit", "patch": "edit", "delete": "delete"}
 
 
-def hinted(knowledge: KnowledgeBase, hints: Hints) -> list[ScreenChange]:
-    """Screens with what the description knows of their elements and they do not say: nothing is gone over.
+def apply_hints(knowledge: KnowledgeBase, hints: ApiHints) -> list[ScreenChange]:
+    """Return screens with hints added to their elements; nothing is overwritten.
 
-    A form is a screen's where at least two of its fields, or its only one, are called like elements there.
+    A form belongs to a screen if at least two of its fields, or its only one, have the names of elements
+    there.
     """
     changes = []
     takes_away = {_plain(name) for form in hints.forms if form.destructive for name in _names_of(form)}
     for _, screen in sorted(knowledge.screens.items()):
-        best: dict[str, Field] = {}
+        best: dict[str, ApiField] = {}
         for form in hints.forms:
             found = _matches(screen, form)
             if len(found) > len(best) and len(found) >= min(2, len(form.fields)):
@@ -153,7 +160,7 @@ def hinted(knowledge: KnowledgeBase, hints: Hints) -> list[ScreenChange]:
     return changes
 
 
-# -- reading -------------------------------------------------------------------------------------------
+# -- parsing -------------------------------------------------------------------------------------------
 
 
 def _server(data: Mapping[str, Any]) -> str | None:
@@ -165,8 +172,8 @@ def _server(data: Mapping[str, Any]) -> str | None:
     return web_address(url) if isinstance(url, str) and "{" not in url else None
 
 
-def _forms(data: Mapping[str, Any]) -> Iterator[Form]:
-    description = _Description(data)
+def _forms(data: Mapping[str, Any]) -> Iterator[ApiForm]:
+    description = _ApiDescription(data)
     paths = data["paths"] if isinstance(data["paths"], Mapping) else {}
     number = 0
     for path, item in paths.items():
@@ -180,16 +187,16 @@ def _forms(data: Mapping[str, Any]) -> Iterator[Form]:
             resource = _resource(str(path))
             title = operation.get("summary") or operation.get("operationId") or f"{_VERBS[method]} {resource}"
             fields = tuple(_fields(description, operation))[:MOST_FIELDS]
-            yield Form(resource, method, str(path), one_line(str(title)), fields)
+            yield ApiForm(resource, method, str(path), one_line(str(title)), fields)
 
 
 def _resource(path: str) -> str:
-    """The last part of a path that is no parameter."""
+    """Return the last part of a path that is not a parameter."""
     parts = [part for part in path.split("/") if part and "{" not in part]
     return parts[-1] if parts else "root"
 
 
-def _fields(description: _Description, operation: Mapping[str, Any]) -> Iterator[Field]:
+def _fields(description: _ApiDescription, operation: Mapping[str, Any]) -> Iterator[ApiField]:
     schema = _body(description, operation)
     required = schema.get("required")
     names = set(map(str, required)) if isinstance(required, list) else set()
@@ -200,8 +207,8 @@ def _fields(description: _Description, operation: Mapping[str, Any]) -> Iterator
             yield _field(str(name), field, required=str(name) in names)
 
 
-def _body(description: _Description, operation: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of what an operation is sent."""
+def _body(description: _ApiDescription, operation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of an operation's request."""
     content = description.followed(operation.get("requestBody")).get("content")
     if isinstance(content, Mapping):
         plain = {str(kind).partition(";")[0].strip().lower(): each for kind, each in content.items()}
@@ -220,15 +227,15 @@ def _body(description: _Description, operation: Mapping[str, Any]) -> Mapping[st
     }
 
 
-class _Description:
-    """The file's data, whose parts refer to each other: each is looked up once, however often it is named."""
+class _ApiDescription:
+    """The file's data with references between its parts; each is resolved once."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
         self._found: dict[str, Mapping[str, Any]] = {}
 
     def followed(self, node: Any, depth: int = 0) -> Mapping[str, Any]:
-        """A part with references within the file, `allOf`, and what may also be null resolved."""
+        """Return a part with references within the file, `allOf` and optional null resolved."""
         if not isinstance(node, Mapping) or depth > _DEEPEST:
             return {}
         reference = node.get("$ref")
@@ -249,7 +256,7 @@ class _Description:
 
     def _referred(self, reference: str, depth: int) -> dict[str, Any]:
         if reference not in self._found:
-            self._found[reference] = {}  # what it says of itself, while it is looked up
+            self._found[reference] = {}  # the value while it is being resolved
             target: Any = self._data if reference.startswith("#/") else None
             for part in reference.removeprefix("#/").split("/"):
                 name = unquote(part).replace("~1", "/").replace("~0", "~")
@@ -259,7 +266,7 @@ class _Description:
 
 
 def _only(node: Mapping[str, Any]) -> list[Any]:
-    """The one thing it is where it may also be null, as optional fields are written; else nothing."""
+    """Return the one alternative besides null, as optional fields are written; else nothing."""
     for key in ("anyOf", "oneOf"):
         real = [
             each
@@ -281,18 +288,19 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _type(schema: Mapping[str, Any]) -> Any:
-    """What it is; OpenAPI 3.1 may list `null` beside it."""
-    said = schema.get("type")
-    real = [each for each in said if each != "null"] if isinstance(said, list) else [said]
+    """Return the type; OpenAPI 3.1 may list `null` beside it."""
+    stated = schema.get("type")
+    real = [each for each in stated if each != "null"] if isinstance(stated, list) else [stated]
     return real[0] if len(real) == 1 else None
 
 
-def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
+def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> ApiField:
     choices = schema.get("enum")
     options = tuple(
-        Option(value=one_line(str(each))) for each in (choices if isinstance(choices, list) else ())[:MOST_OPTIONS]
+        Option(value=one_line(str(each)))
+        for each in (choices if isinstance(choices, list) else ())[:MOST_OPTIONS]
         if each is not None
-    )  # fmt: skip
+    )
     title = schema.get("title")
     label = (
         title
@@ -300,35 +308,35 @@ def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> Field:
         else re.sub(r"[_-]+", " ", name).strip().capitalize()
     )
     kind = "checkbox" if _type(schema) == "boolean" else "dropdown" if options else "input"
-    return Field(name, one_line(label) or name, kind, required, _validation(schema), options)
+    return ApiField(name, one_line(label) or name, kind, required, _validation(schema), options)
 
 
 def _validation(schema: Mapping[str, Any]) -> FieldValidation | None:
-    said: dict[str, Any] = {
+    rules: dict[str, Any] = {
         "min_length": schema.get("minLength"),
         "max_length": schema.get("maxLength"),
         "min": schema.get("minimum"),
         "max": schema.get("maximum"),
         "pattern": schema.get("pattern") or _FORMATS.get(str(schema.get("format"))),
     }
-    said = {name: value for name, value in said.items() if value is not None}
-    while said:
+    rules = {name: value for name, value in rules.items() if value is not None}
+    while rules:
         try:
-            return FieldValidation.model_validate(said)
-        except ValidationError as exc:  # what RE2 cannot take, and what is no number
+            return FieldValidation.model_validate(rules)
+        except ValidationError as exc:  # what RE2 does not accept, and non-numbers
             wrong = {str(each["loc"][0]) for each in exc.errors() if each["loc"]} or {"pattern"}
-            said = {name: value for name, value in said.items() if name not in wrong}
+            rules = {name: value for name, value in rules.items() if name not in wrong}
     return None
 
 
 # -- elements ------------------------------------------------------------------------------------------
 
 
-def _elements(form: Form) -> tuple[UIElement, ...]:
+def _elements(form: ApiForm) -> tuple[UIElement, ...]:
     taken: set[str] = set()
     made = []
     for field in form.fields:
-        name = local_id(f"{field.name} {field.kind}", "field", taken)
+        name = make_local_id(f"{field.name} {field.kind}", "field", taken)
         taken.add(name)
         action = {"checkbox": "check", "dropdown": "select_option"}.get(field.kind, "fill")
         made.append(
@@ -350,8 +358,8 @@ def _elements(form: Form) -> tuple[UIElement, ...]:
     return tuple(made)
 
 
-def _matches(screen: Screen, form: Form) -> dict[str, Field]:
-    """Element id -> field, of those called alike."""
+def _matches(screen: Screen, form: ApiForm) -> dict[str, ApiField]:
+    """Return element id -> field, for fields with the name of an element."""
     called = {_plain(name): field for field in form.fields for name in (field.name, field.title)}
     found = {}
     for element in screen.ui_elements:
@@ -361,14 +369,14 @@ def _matches(screen: Screen, form: Form) -> dict[str, Field]:
     return found
 
 
-def _names_of(form: Form) -> tuple[str, ...]:
-    """What a button for it may be called."""
+def _names_of(form: ApiForm) -> tuple[str, ...]:
+    """Return the possible labels of a button for it."""
     one = form.resource.removesuffix("s")
     return (form.title, *(f"{verb} {one}" for verb in ("delete", "remove")))
 
 
 def _destructive(element: UIElement) -> UIElement:
-    """An element whose click takes something away."""
+    """Return an element whose click deletes data."""
     affordances = tuple(
         each.model_copy(update={"destructive": True}) if each.action_type == "click" else each
         for each in element.affordances
@@ -377,14 +385,14 @@ def _destructive(element: UIElement) -> UIElement:
 
 
 def _plain(name: str) -> str:
-    words = local_id(name, "").split("_")
+    words = make_local_id(name, "").split("_")
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words.pop()
     return "_".join(words)
 
 
-def _with_hint(element: UIElement, field: Field) -> UIElement:
-    """What the element does not say of its main affordance."""
+def _with_hint(element: UIElement, field: ApiField) -> UIElement:
+    """Add to the main affordance what the element does not state."""
     affordances = list(element.affordances)
     for number, each in enumerate(affordances):
         kind = each.action_type

@@ -1,7 +1,8 @@
-"""Knowledge as page objects for plain Playwright in Python: one module a screen, no Periplus needed to use them.
+"""Exports knowledge as page objects for plain Playwright in Python, one module per screen; they do not need
+Periplus.
 
-Everything that websites call things is written as literals by `kb_schema.playwright_source`. Left out, and
-said in the class's docstring: elements and ways that plain Playwright cannot be told.
+Names and texts of the website are written as literals by `kb_schema.locator_expressions`. Elements and
+transitions that plain Playwright cannot express are left out; the class's docstring lists them.
 """
 
 from __future__ import annotations
@@ -14,37 +15,37 @@ from importlib import resources
 
 from kb_schema import KnowledgeBase
 from kb_schema.conditions import Combined, Condition, DomContains, DomElement, ElementVisible, TitleContains
-from kb_schema.graph import Transition
-from kb_schema.playwright_source import python_regex, python_string, to_source
-from kb_schema.python_names import class_name, docstring, identifier, untaken
+from kb_schema.graph_documents import Transition
+from kb_schema.locator_expressions import python_regex, python_string, to_source
+from kb_schema.python_names import class_name, docstring, identifier, make_unique_name
 from kb_schema.screens import Screen, UIElement
 from kb_schema.selectors import Selector, TemplateStrategy
-from kb_schema.urls import compile_pattern
-from loaders.bridges.playwright_locators import expressions
+from kb_schema.url_patterns import compile_pattern
+from loaders.bridges.locator_conversion import to_locator_expressions
 
 MOST_SCREENS = 5_000
 WRITTEN_BY = "written by `periplus kb export`"
-"""Says in a package's `__init__.py` whose it is."""
+"""The mark in a package's `__init__.py` that identifies an export."""
 _PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _OWN = frozenset({"page", "base_url", "url_pattern", "open", "expect_here", "expect_address", "expect"})
-"""What every page object has already."""
+"""The names that every page object has."""
 _NO_REPLAY = frozenset({"\\z", "\\C", "\\Q", "\\p", "\\P", "[[:"})
-"""What RE2 takes and Python's `re` does not, or otherwise."""
+"""What RE2 accepts and Python's `re` does not, or treats differently."""
 
 
 @dataclass(frozen=True, slots=True)
-class PageObjects:
+class PageObjectPackage:
     """A package of page objects: its files, and what is not in it."""
 
     files: Mapping[str, str]
     """Relative path -> source."""
     left_out: tuple[str, ...] = ()
-    """What Playwright cannot be told, a line each."""
+    """What Playwright cannot express, one line each."""
 
 
 @dataclass(slots=True)
-class _Class:
-    """One class while it is written."""
+class _PageObjectClass:
+    """A class while it is written."""
 
     name: str
     module: str
@@ -53,24 +54,24 @@ class _Class:
     members: list[str] = field(default_factory=list)
     imports: set[str] = field(default_factory=set)
     typing_imports: dict[str, str] = field(default_factory=dict)
-    """Class -> module, of screens that ways lead to."""
+    """Class -> module, for screens that transitions lead to."""
     taken: set[str] = field(default_factory=lambda: set(_OWN))
     elements: dict[str, str] = field(default_factory=dict)
-    """Element id -> attribute; elements that need values are not among them."""
+    """Element id -> attribute; elements that need values are not included."""
     missing: list[str] = field(default_factory=list)
 
 
-def page_objects(knowledge: KnowledgeBase, package: str = "pages") -> PageObjects:
-    """The knowledge as a package of that name. The same knowledge always gives the same files."""
+def build_page_objects(knowledge: KnowledgeBase, package: str = "pages") -> PageObjectPackage:
+    """Return the knowledge as a package of that name. The same knowledge always gives the same files."""
     screens = dict(sorted(knowledge.screens.items())[:MOST_SCREENS])
     layouts = _named_classes(knowledge.website.layouts, "Layout", "layout", set())
     modules = {"base", "layouts", "values"}
     classes = _named_classes(screens, "Page", "page", {each.name for each in layouts.values()} | {"BasePage"})
     for each in classes.values():
-        each.module = untaken(each.module, modules)
+        each.module = make_unique_name(each.module, modules)
         modules.add(each.module)
     for name, elements in knowledge.website.layouts.items():
-        layouts[name].about = f"What screens of the layout {name} share."
+        layouts[name].about = f"The elements that screens of the layout {name} share."
         _add_elements(layouts[name], elements)
     ways: dict[str, list[Transition]] = {}
     for _, way in sorted(knowledge.by_kind.get("transition", {}).items()):
@@ -88,26 +89,31 @@ def page_objects(knowledge: KnowledgeBase, package: str = "pages") -> PageObject
             _add_way(own, way, classes, knowledge)
         files[f"{package}/{own.module}.py"] = _screen_module(own, screen)
     files[f"{package}/__init__.py"] = _init(knowledge, classes)
-    left_out = [f"{each.name}: {missing}" for each in (*layouts.values(), *classes.values())
-                for missing in each.missing]  # fmt: skip
-    return PageObjects(dict(sorted(files.items())), tuple(left_out))
+    left_out = [
+        f"{each.name}: {missing}"
+        for each in (*layouts.values(), *classes.values())
+        for missing in each.missing
+    ]
+    return PageObjectPackage(dict(sorted(files.items())), tuple(left_out))
 
 
-def _named_classes(named: Iterable[str], suffix: str, otherwise: str, taken: set[str]) -> dict[str, _Class]:
-    found: dict[str, _Class] = {}
+def _named_classes(
+    named: Iterable[str], suffix: str, otherwise: str, taken: set[str]
+) -> dict[str, _PageObjectClass]:
+    found: dict[str, _PageObjectClass] = {}
     modules: set[str] = set()
     for local_id in named:
         plain = class_name(local_id, otherwise)
-        name = untaken(plain if plain.endswith(suffix) else plain + suffix, taken)
+        name = make_unique_name(plain if plain.endswith(suffix) else plain + suffix, taken)
         taken.add(name)
-        module = untaken(_module_name(local_id, otherwise), modules)
+        module = make_unique_name(_module_name(local_id, otherwise), modules)
         modules.add(module)
-        found[local_id] = _Class(name, module, "")
+        found[local_id] = _PageObjectClass(name, module, "")
     return found
 
 
 def _module_name(local_id: str, otherwise: str) -> str:
-    """`list` may be a module, `class` may not: its name could not be imported."""
+    """Return a module name: `list` may be one, `class` may not, because it could not be imported."""
     name = identifier(local_id, otherwise)
     plain = name.rstrip("_")
     return name if keyword.iskeyword(plain) else plain
@@ -116,12 +122,12 @@ def _module_name(local_id: str, otherwise: str) -> str:
 # -- elements ------------------------------------------------------------------------------------------
 
 
-def _add_elements(into: _Class, elements: Iterable[UIElement]) -> None:
+def _add_elements(into: _PageObjectClass, elements: Iterable[UIElement]) -> None:
     for element in elements:
-        attribute = untaken(identifier(element.element_id), into.taken)
+        attribute = make_unique_name(identifier(element.element_id), into.taken)
         written = _property(attribute, element) or _method(into, attribute, element)
         if written is None:
-            into.missing.append(f"the element {element.element_id} has no selector that Playwright takes")
+            into.missing.append(f"the element {element.element_id} has no selector that Playwright supports")
             continue
         into.taken.add(attribute)
         into.members.append(written)
@@ -130,7 +136,7 @@ def _add_elements(into: _Class, elements: Iterable[UIElement]) -> None:
 
 
 def _property(attribute: str, element: UIElement) -> str | None:
-    found = expressions(element.selector)
+    found = to_locator_expressions(element.selector)
     if not found:
         return None
     about = docstring(_about(element), 8)
@@ -138,15 +144,15 @@ def _property(attribute: str, element: UIElement) -> str | None:
     return f"    @property\n    def {attribute}(self) -> Locator:\n{about}\n        return {source}\n"
 
 
-def _method(into: _Class, attribute: str, element: UIElement) -> str | None:
-    """An element that is another one for each value."""
+def _method(into: _PageObjectClass, attribute: str, element: UIElement) -> str | None:
+    """Write a method for an element that depends on values."""
     template = next((each for each in element.selector.ordered if isinstance(each, TemplateStrategy)), None)
     if template is None:
         return None
     helper = f"{template.language}_text"
     names: dict[str, str] = {}
     for name in dict.fromkeys(_PARAMETER.findall(template.template)):
-        names[name] = untaken(identifier(name, "value"), {helper, *names.values()})
+        names[name] = make_unique_name(identifier(name, "value"), {helper, *names.values()})
     into.imports.add(f"from .values import {helper}")
     parts: list[str] = []
     position = 0
@@ -170,7 +176,9 @@ def _about(element: UIElement) -> str:
 # -- screens -------------------------------------------------------------------------------------------
 
 
-def _fill(own: _Class, screen: Screen, layouts: Mapping[str, _Class], knowledge: KnowledgeBase) -> None:
+def _fill(
+    own: _PageObjectClass, screen: Screen, layouts: Mapping[str, _PageObjectClass], knowledge: KnowledgeBase
+) -> None:
     own.about = screen.name
     shared = [layouts[name] for name in screen.layouts if name in layouts]
     own.bases = [each.name for each in shared] or ["BasePage"]
@@ -189,7 +197,7 @@ def _fill(own: _Class, screen: Screen, layouts: Mapping[str, _Class], knowledge:
 
 
 def _pattern(pattern: str, knowledge: KnowledgeBase) -> str | None:
-    """A pattern for the rest of an address behind the base URL, in Python's words; None where it has none."""
+    """Return a Python pattern for the address below the base URL; None if there is none."""
     if any(each in pattern for each in _NO_REPLAY):
         return None
     base = knowledge.website.base_url
@@ -213,14 +221,14 @@ def _open(url: str, knowledge: KnowledgeBase) -> str:
     )
     return (
         "    def open(self) -> Self:\n"
-        '        """Open it by its address."""\n'
+        '        """Open the URL of this screen."""\n'
         f"        self.page.goto({where})\n"
         "        return self\n"
     )
 
 
-def _expect_here(own: _Class, screen: Screen, knowledge: KnowledgeBase, *, known: bool) -> str:
-    """A check by what must hold: the address, and the required indicators Playwright can be told."""
+def _expect_here(own: _PageObjectClass, screen: Screen, knowledge: KnowledgeBase, *, known: bool) -> str:
+    """Write a check of the address and the required indicators that Playwright can express."""
     lines = ["        self.expect_address()"] if known else []
     signature = knowledge.signatures.get(screen.screen_id)
     if signature is not None:
@@ -230,13 +238,15 @@ def _expect_here(own: _Class, screen: Screen, knowledge: KnowledgeBase, *, known
         own.imports.add("from playwright.sync_api import expect")
     if any("re.compile" in line for line in lines):
         own.imports.add("import re")
-    lines = lines or ["        # Nothing that must hold here can be said in Playwright's words."]
-    return "\n".join([
-        "    def expect_here(self) -> Self:",
-        '        """Wait until this screen is there."""',
-        *dict.fromkeys(lines),
-        "        return self\n",
-    ])  # fmt: skip
+    lines = lines or ["        # Playwright can express no required indicator of this screen."]
+    return "\n".join(
+        [
+            "    def expect_here(self) -> Self:",
+            '        """Wait until the page shows this screen."""',
+            *dict.fromkeys(lines),
+            "        return self\n",
+        ]
+    )
 
 
 def _check(indicator: Condition) -> list[str]:
@@ -250,7 +260,7 @@ def _check(indicator: Condition) -> list[str]:
 
 
 def _locator(indicator: Condition) -> str | None:
-    """What an indicator says is there, in Playwright's words; of several, any."""
+    """Return an indicator as a Playwright locator; of several, any."""
     match indicator:
         case DomContains(selector=str(selector), value=str(text)):
             return f"self.page.locator({python_string(selector)}).filter(has_text={python_string(text)})"
@@ -258,7 +268,7 @@ def _locator(indicator: Condition) -> str | None:
             within = f".filter(has_text={python_string(text)})" if text is not None else ""
             return f"self.page.locator({python_string(selector)}){within}"
         case ElementVisible(element=Selector() as element):
-            found = expressions(element)
+            found = to_locator_expressions(element)
             return to_source(found[0], "self.page") if found else None
         case Combined(type="any_of", conditions=parts):
             locators = [_locator(each) for each in parts]
@@ -271,20 +281,22 @@ def _locator(indicator: Condition) -> str | None:
     return None
 
 
-# -- ways ----------------------------------------------------------------------------------------------
+# -- transitions ---------------------------------------------------------------------------------------
 
 
-def _add_way(own: _Class, way: Transition, classes: Mapping[str, _Class], knowledge: KnowledgeBase) -> None:
+def _add_way(
+    own: _PageObjectClass, way: Transition, classes: Mapping[str, _PageObjectClass], knowledge: KnowledgeBase
+) -> None:
     target = classes.get(way.to_screen)
     if target is None or target is own:
         return
     act = _act(own, way)
     if act is None:
         own.missing.append(
-            f"the way to {way.to_screen} by {way.triggered_by.canonical_type} is not a plain click"
+            f"the transition to {way.to_screen} by {way.triggered_by.canonical_type} is not a plain click"
         )
         return
-    name = untaken(f"to_{identifier(way.to_screen, 'screen').rstrip('_')}", own.taken)
+    name = make_unique_name(f"to_{identifier(way.to_screen, 'screen').rstrip('_')}", own.taken)
     own.taken.add(name)
     own.typing_imports[target.name] = target.module
     about = docstring(way.description or f"Go to {knowledge.screens[way.to_screen].name}.", 8)
@@ -296,13 +308,13 @@ def _add_way(own: _Class, way: Transition, classes: Mapping[str, _Class], knowle
     )
 
 
-def _act(own: _Class, way: Transition) -> str | None:
+def _act(own: _PageObjectClass, way: Transition) -> str | None:
     call = way.triggered_by
     match call.canonical_type:
         case "click" if isinstance(call.target, str) and call.target in own.elements:
             return f"self.{own.elements[call.target]}.click()"
         case "click" if call.target is not None and not isinstance(call.target, str):
-            found = expressions(call.target)
+            found = to_locator_expressions(call.target)
             return f"{to_source(found[0], 'self.page')}.click()" if found else None
         case "navigate" if call.url and "{" not in call.url:
             path = python_string(call.url)
@@ -323,7 +335,7 @@ def _base(knowledge: KnowledgeBase) -> str:
     controls = []
     for overlay in knowledge.website.overlays:
         call = overlay.dismiss
-        found = expressions(call.target) if isinstance(call.target, Selector) else ()
+        found = to_locator_expressions(call.target) if isinstance(call.target, Selector) else ()
         if call.canonical_type == "click" and found:
             controls.append(f"        {to_source(found[0])},\n")
     listed = "[\n" + "".join(controls) + "    ]" if controls else "[]"
@@ -335,7 +347,7 @@ def _template(name: str) -> str:
     return resources.files("loaders.bridges").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _layouts_module(layouts: Mapping[str, _Class]) -> str:
+def _layouts_module(layouts: Mapping[str, _PageObjectClass]) -> str:
     imports = sorted({line for each in layouts.values() for line in each.imports})
     head = ['"""What several screens share."""', "", "from __future__ import annotations", ""]
     if layouts:
@@ -343,7 +355,7 @@ def _layouts_module(layouts: Mapping[str, _Class]) -> str:
     return "\n".join([*head, *(_class_source(each, ["BasePage"]) for each in layouts.values())])
 
 
-def _screen_module(own: _Class, screen: Screen) -> str:
+def _screen_module(own: _PageObjectClass, screen: Screen) -> str:
     relative = {line for line in own.imports if line.startswith("from .")}
     plain = {line for line in own.imports if line.startswith("import ")}
     used = "\n".join(own.members)
@@ -367,20 +379,20 @@ def _screen_module(own: _Class, screen: Screen) -> str:
     return "\n".join([*lines, "", "", _class_source(own, own.bases)])
 
 
-def _class_source(own: _Class, bases: list[str]) -> str:
+def _class_source(own: _PageObjectClass, bases: list[str]) -> str:
     missing = "\n\n".join(["", *(f"Left out: {each}." for each in own.missing)])
     about = docstring(f"{own.about}{missing}" if own.missing else own.about, 4)
     body = "\n".join(own.members)
     return f"class {own.name}({', '.join(bases)}):\n{about}\n\n{body}\n"
 
 
-def _init(knowledge: KnowledgeBase, classes: Mapping[str, _Class]) -> str:
+def _init(knowledge: KnowledgeBase, classes: Mapping[str, _PageObjectClass]) -> str:
     about = docstring(f"Page objects of {knowledge.website.name}, {WRITTEN_BY}.")
     lines = [about, "", *_imports(classes), "", "__all__ = ["]
     lines += [f"    {python_string(name)}," for name in sorted(each.name for each in classes.values())]
     return "\n".join([*lines, "]", ""])
 
 
-def _imports(classes: Mapping[str, _Class]) -> Iterator[str]:
+def _imports(classes: Mapping[str, _PageObjectClass]) -> Iterator[str]:
     for each in sorted(classes.values(), key=lambda own: own.module):
         yield f"from .{each.module} import {each.name}"

@@ -1,7 +1,7 @@
-"""Sitemaps (XML, plain text, an index of them; packed with gzip or not) as screens one may open.
+"""Reads sitemaps (XML, plain text, an index; also gzipped) as screens with addresses.
 
-Addresses that differ in ids only are one screen. Nothing is fetched: sitemaps that an index names are read
-where they lie beside it. Entities and document types are refused before anything is parsed.
+Addresses that differ only in ids are one screen. Nothing is fetched: sitemaps named by an index are read from
+the same folder. Entities and document types are refused before parsing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,25 @@ from urllib.parse import unquote, urlsplit
 from lxml import etree
 
 from kb_schema.screens import Screen
-from kb_schema.urls import is_an_id
+from kb_schema.url_patterns import is_id_segment
 from kb_schema.websites import Website
-from loaders.bridges.imported import MOST_BYTES, Draft, Unreadable, draft, local_id, read_bytes, web_address
-from loaders.escaping import one_line
+from loaders.bridges.knowledge_drafts import (
+    MOST_BYTES,
+    KnowledgeDraft,
+    UnreadableSource,
+    build_draft,
+    make_local_id,
+    read_bytes,
+    web_address,
+)
+from loaders.markup_escapes import one_line
 
 MOST_ADDRESSES = 200_000
-"""Of all sitemaps of an index; the protocol allows each 50,000."""
+"""The most addresses of all sitemaps of an index; the protocol allows 50,000 each."""
 MOST_SCREENS = 2_000
 MOST_FILES = 500
 MOST_BESIDE = 8
-"""Pages below one address before they are taken for items of a list."""
+"""The most pages below one address; more of them are taken as items of a list."""
 _MOST_NAMED = 3
 _DEEPEST = 3
 _GZIP = b"\x1f\x8b"
@@ -34,13 +42,16 @@ _DOCTYPE = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def looks_like_a_sitemap(raw: bytes) -> bool:
-    """Whether a file says that it is one."""
+    """Return whether a file is a sitemap."""
     head = raw[:4_000]
     return head.startswith(_GZIP) or b"<urlset" in head or b"<sitemapindex" in head
 
 
-def addresses(file: Path, notes: list[str]) -> list[str]:
-    """Every address of a sitemap, in order, each once; `notes` gets what was left out. Raises `Unreadable`."""
+def read_addresses(file: Path, notes: list[str]) -> list[str]:
+    """Return every address of a sitemap, in order, without duplicates.
+
+    `notes` receives what was left out. Raises `UnreadableSource`.
+    """
     found: dict[str, None] = {}
     missing: list[str] = []
     for address in _addresses(file, file.parent.resolve(), set(), 0, missing):
@@ -51,17 +62,17 @@ def addresses(file: Path, notes: list[str]) -> list[str]:
     if missing:
         named = ", ".join(one_line(each) for each in missing[:_MOST_NAMED])
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
-        notes.append(f"sitemaps that an index names do not lie beside it: {named}{more}")
+        notes.append(f"sitemaps named by the index are not in its folder: {named}{more}")
     return list(found)
 
 
-def read_sitemap(file: Path, website_id: str) -> Draft:
-    """Screens to open, one for each kind of address. Raises `Unreadable`, `KnowledgeError`."""
+def read_sitemap(file: Path, website_id: str) -> KnowledgeDraft:
+    """Return a draft with one screen per kind of address. Raises `UnreadableSource`, `KnowledgeError`."""
     notes: list[str] = []
-    found = addresses(file, notes)
+    found = read_addresses(file, notes)
     origins = [origin for origin in map(web_address, found) if origin]
     if not origins:
-        raise Unreadable(file, "; ".join(["names no address of a website", *notes]))
+        raise UnreadableSource(file, "; ".join(["names no address of a website", *notes]))
     base = origins[0]
     others = sum(origin != base for origin in origins)
     if others:
@@ -76,7 +87,7 @@ def read_sitemap(file: Path, website_id: str) -> Draft:
     taken: set[str] = set()
     screens = []
     for kind, own in list(kinds.items())[:MOST_SCREENS]:
-        name = local_id(unquote(kind).replace("*", "item"), "home" if kind == "/" else "page", taken)
+        name = make_local_id(unquote(kind).replace("*", "item"), "home" if kind == "/" else "page", taken)
         taken.add(name)
         screens.append(
             Screen(
@@ -91,7 +102,7 @@ def read_sitemap(file: Path, website_id: str) -> Draft:
         )
     host = urlsplit(base).netloc
     website = Website(website_id=website_id, name=one_line(host) or website_id, base_url=base)
-    return draft([website, *screens], notes)
+    return build_draft([website, *screens], notes)
 
 
 def _addresses(file: Path, home: Path, seen: set[Path], depth: int, missing: list[str]) -> Iterator[str]:
@@ -107,7 +118,7 @@ def _addresses(file: Path, home: Path, seen: set[Path], depth: int, missing: lis
         yield from places
         return
     if depth >= _DEEPEST:
-        raise Unreadable(file, f"an index within more than {_DEEPEST} others")
+        raise UnreadableSource(file, f"an index within more than {_DEEPEST} others")
     for place in places:
         beside = home / Path(urlsplit(place).path).name
         if beside.is_file() and beside.resolve().parent == home:
@@ -124,37 +135,37 @@ def _unpacked(file: Path) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
             whole = packed.read(MOST_BYTES + 1)
     except (OSError, EOFError) as exc:
-        raise Unreadable(file, "is not whole: gzip cannot unpack it") from exc
+        raise UnreadableSource(file, "is incomplete: gzip cannot unpack it") from exc
     if len(whole) > MOST_BYTES:
-        raise Unreadable(file, f"unpacks to more than {MOST_BYTES // 2**20} MB")
+        raise UnreadableSource(file, f"unpacks to more than {MOST_BYTES // 2**20} MB")
     return whole
 
 
 def _parsed(file: Path, raw: bytes) -> tuple[str, list[str]]:
-    """The root's name and every `<loc>` of its children."""
-    plain = raw.replace(b"\0", b"")  # as UTF-16 would hide it
+    """Return the root's name and every `<loc>` of its children."""
+    plain = raw.replace(b"\0", b"")  # UTF-16 would hide these
     if _DOCTYPE.search(plain):
-        raise Unreadable(file, "declares a document type or entities; sitemaps have none")
+        raise UnreadableSource(file, "declares a document type or entities; sitemaps have none")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(raw, parser)
     except etree.XMLSyntaxError as exc:
-        raise Unreadable(file, f"is not XML: {exc.msg}", f"line {exc.lineno or 1}") from exc
+        raise UnreadableSource(file, f"is not XML: {exc.msg}", f"line {exc.lineno or 1}") from exc
     name = etree.QName(root).localname
     if name not in ("urlset", "sitemapindex"):
-        raise Unreadable(file, f"is no sitemap: its root is <{one_line(name)}>")
+        raise UnreadableSource(file, f"is not a sitemap: its root is <{one_line(name)}>")
     found = root.iterfind("./{*}*/{*}loc")
     return name, [text for each in found if (text := (each.text or "").strip()) and len(text) <= 8_000]
 
 
 def _kind(address: str) -> str:
-    """The path with what stands for one thing among many as `*`."""
+    """Return the path with `*` for parts that identify one of many things."""
     path = urlsplit(address).path or "/"
-    return "/".join("*" if part and is_an_id(part) else part for part in path.split("/"))
+    return "/".join("*" if part and is_id_segment(part) else part for part in path.split("/"))
 
 
 def _with_items(kinds: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Very many leaves beside each other are items of one kind, whatever they are called."""
+    """Replace many sibling leaves by `*`: they are items of one kind, whatever their names."""
     beside: dict[str, set[str]] = {}
     for kind in kinds:
         beside.setdefault(kind.rpartition("/")[0], set()).add(kind)
@@ -167,7 +178,7 @@ def _with_items(kinds: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def pattern_of(kind: str) -> str:
-    """A pattern of RE2 for a path in which `*` stands for one part.
+    """Return an RE2 pattern for a path in which `*` stands for one part.
 
     >>> print(pattern_of("/agents/*"))
     ^/agents/[^/?#]+(?:[?#].*)?$

@@ -1,4 +1,4 @@
-"""Recordings that people already have, from other tools, as traces (`kb_schema.traces`).
+"""Imports recordings of other tools as traces (`kb_schema.execution_traces`).
 
 One module per format, each entered in `formats`; nothing here opens a browser or writes a file.
 """

@@ -1,7 +1,7 @@
 """Reads user flows of the recorder in Chrome's DevTools: a title and steps, each with several selectors.
 
-Selectors are lists of parts, one part per shadow root on the way; parts are CSS unless they begin with
-`aria/`, `text/`, `xpath/` or `pierce/`.
+Selectors are lists of parts, one per shadow root on the path; parts are CSS unless they begin with `aria/`,
+`text/`, `xpath/` or `pierce/`.
 """
 
 from __future__ import annotations
@@ -12,35 +12,42 @@ from pathlib import Path
 from typing import Any
 
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, Strategy, ValueStrategy
-from loaders.recordings.building import TraceBuilder
-from loaders.recordings.imported import Imported, RecordingUnreadable, listed
+from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list
+from loaders.recordings.trace_builder import TraceBuilder
 
 SOURCE = "chrome_recorder"
 _ARIA_ATTRIBUTE = re.compile(r"""\[\s*(name|role)\s*=\s*(?:"([^"]*)"|'([^']*)')\s*\]\s*$""")
 _LIST_TAG = re.compile(r"(?:^|[\s>/])select(?:$|[\s\[#.:>/])")
 _MODIFIERS = {"Control": "Control", "Shift": "Shift", "Alt": "Alt", "Meta": "Meta"}
-_UNNEEDED = frozenset({
-    "setViewport", "scroll", "waitForElement", "waitForExpression", "emulateNetworkConditions", "close",
-})  # fmt: skip
-"""What our engine does by itself, or what is about the browser."""
+_UNNEEDED = frozenset(
+    {
+        "setViewport",
+        "scroll",
+        "waitForElement",
+        "waitForExpression",
+        "emulateNetworkConditions",
+        "close",
+    }
+)
+"""Steps that the agent does by itself, or that concern the browser."""
 
 
-def read(data: dict[str, Any], file: Path) -> list[Imported]:
-    """The one trace of a user flow. Raises `RecordingUnreadable` where there are no steps."""
+def read(data: dict[str, Any], file: Path) -> list[ImportedTrace]:
+    """Return the trace of a user flow. Raises `UnreadableRecording` if it has no steps."""
     steps = data.get("steps")
     if not isinstance(steps, list):
-        raise RecordingUnreadable(file, "must be a list of steps", "steps")
-    reading = _Reading(file.stem, str(data.get("title") or ""))
+        raise UnreadableRecording(file, "must be a list of steps", "steps")
+    reading = _ChromeRecorderReader(file.stem, str(data.get("title") or ""))
     for number, step in enumerate(steps):
         place = f"steps[{number}]"
         if not isinstance(step, dict) or not isinstance(step.get("type"), str):
-            reading.built.problem(place, "is no step: it has no type; left out")
+            reading.built.problem(place, "is not a step: it has no type; left out")
             continue
         reading.step(step, place)
     return [reading.built.finished()]
 
 
-class _Reading:
+class _ChromeRecorderReader:
     def __init__(self, name: str, title: str) -> None:
         self.built = TraceBuilder(name, SOURCE, task=title)
         self._held: list[str] = []
@@ -54,7 +61,7 @@ class _Reading:
             self.built.problem(place, f"steps of type {kind!r} cannot be read; left out")
             return
         reader(self, step, place)
-        for event in listed(step.get("assertedEvents")):
+        for event in as_list(step.get("assertedEvents")):
             if isinstance(event, dict) and event.get("type") == "navigation" and event.get("url"):
                 self.built.url = str(event["url"])
 
@@ -75,8 +82,8 @@ class _Reading:
         self._on_element("hover", step, place)
 
     def change(self, step: dict[str, Any], place: str) -> None:
-        chains = [_chain(each) for each in listed(step.get("selectors"))]
-        told = " ".join(part for chain in chains for part in chain)
+        chains = [_chain(each) for each in as_list(step.get("selectors"))]
+        selector_text = " ".join(part for chain in chains for part in chain)
         box = any(
             part.endswith(('[role="combobox"]', '[role="listbox"]')) for chain in chains for part in chain
         )
@@ -86,7 +93,7 @@ class _Reading:
             for part in chain
             if not part.startswith(("aria/", "text/"))
         )
-        if step.get("value") in ("true", "false") and "checkbox" in told:
+        if step.get("value") in ("true", "false") and "checkbox" in selector_text:
             self._on_element("check" if step["value"] == "true" else "uncheck", step, place)
             return
         self._on_element("select_option" if chooses else "fill", step, place, str(step.get("value") or ""))
@@ -94,7 +101,7 @@ class _Reading:
     def key_down(self, step: dict[str, Any], _place: str) -> None:
         key = str(step.get("key") or "")
         if key == "Tab":
-            return  # it only leaves a field, which steps find by themselves
+            return  # it only leaves a field, which steps do by themselves
         if key in _MODIFIERS:
             self._held.append(_MODIFIERS[key])
         elif key:
@@ -113,22 +120,22 @@ class _Reading:
         self.built.add(action, selector, value)
 
 
-_READERS: dict[str, Callable[[_Reading, dict[str, Any], str], None]] = {
-    "navigate": _Reading.navigate,
-    "click": _Reading.click,
-    "doubleClick": _Reading.click,
-    "hover": _Reading.hover,
-    "change": _Reading.change,
-    "keyDown": _Reading.key_down,
-    "keyUp": _Reading.key_up,
+_READERS: dict[str, Callable[[_ChromeRecorderReader, dict[str, Any], str], None]] = {
+    "navigate": _ChromeRecorderReader.navigate,
+    "click": _ChromeRecorderReader.click,
+    "doubleClick": _ChromeRecorderReader.click,
+    "hover": _ChromeRecorderReader.hover,
+    "change": _ChromeRecorderReader.change,
+    "keyDown": _ChromeRecorderReader.key_down,
+    "keyUp": _ChromeRecorderReader.key_up,
 }
 
 
 def _selector(step: dict[str, Any], action: str) -> tuple[Selector | None, str]:
-    """The selector of a step, or why there is none."""
+    """Return the selector of a step, or the reason why there is none."""
     found = [
         strategy
-        for each in listed(step.get("selectors"))
+        for each in as_list(step.get("selectors"))
         for strategy in _strategies(_chain(each), typed=action in ("fill", "select_option"))
     ]
     frame, reason = _frame(step.get("frame"))
@@ -194,9 +201,9 @@ _PARTS: dict[str, Callable[[str, bool], Iterator[Strategy]]] = {
 
 
 def _frame(path: Any) -> tuple[str | None, str]:
-    """CSS of the frame that a path of child indices leads to, or why there is none."""
+    """Return CSS of the frame at a path of child indices, or the reason why there is none."""
     if not path:
         return None, ""
     if path == [0]:
         return "iframe", ""
-    return None, f"it is in frame {path}, which only its number tells from others"
+    return None, f"it is in frame {path}, which only its number identifies"

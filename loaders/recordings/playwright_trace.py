@@ -1,8 +1,7 @@
-"""Reads traces of Playwright (`trace.zip`): what was called on pages, and the pages as they were.
+"""Reads Playwright traces (`trace.zip`): the calls on pages, and the pages.
 
-The element of an action is the one that the trace marks on its snapshot; its selectors come from there,
-by our own code. Where there are no snapshots, Playwright's selector is taken over as far as it can be
-said in ours.
+The trace marks an action's element on its snapshot, and our own code makes its selector. Without snapshots,
+Playwright's selector is converted as far as possible.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
-from loaders.recordings.building import TraceBuilder
-from loaders.recordings.imported import Imported, RecordingUnreadable, listed, parsed
-from loaders.recordings.placing import MarkedPage
-from loaders.recordings.playwright_pages import Pages
+from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list, parse_json
+from loaders.recordings.marked_pages import MarkedPage
+from loaders.recordings.playwright_snapshots import PlaywrightTraceSnapshots
+from loaders.recordings.trace_builder import TraceBuilder
 
 SOURCE = "playwright_trace"
 LARGEST = 500_000_000
-"""Bytes of events, unpacked."""
+"""The most bytes of unpacked events."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
-    """What a method of Playwright's is with us."""
+class _TraceMethod:
+    """Our action for a Playwright method."""
 
     action: str
     value: Callable[[dict[str, Any]], Any] = lambda _: None
@@ -37,91 +36,107 @@ class _Kind:
 
 
 def _chosen(params: dict[str, Any]) -> Any:
-    options = [each for each in listed(params.get("options")) if isinstance(each, dict)]
-    told = [each.get("label") or each.get("valueOrLabel") or each.get("value") for each in options]
-    return told[0] if len(told) == 1 else told or None
+    options = [each for each in as_list(params.get("options")) if isinstance(each, dict)]
+    values = [each.get("label") or each.get("valueOrLabel") or each.get("value") for each in options]
+    return values[0] if len(values) == 1 else values or None
 
 
 def _files(params: dict[str, Any]) -> Any:
-    given = listed(params.get("payloads") or params.get("files"))
-    told = listed(params.get("localPaths")) or [each.get("name") for each in given if isinstance(each, dict)]
-    return told[0] if len(told) == 1 else told or None
+    given = as_list(params.get("payloads") or params.get("files"))
+    values = as_list(params.get("localPaths")) or [
+        each.get("name") for each in given if isinstance(each, dict)
+    ]
+    return values[0] if len(values) == 1 else values or None
 
 
 _METHODS = {
-    "click": _Kind("click"),
-    "tap": _Kind("click"),
-    "dblclick": _Kind("double_click"),
-    "hover": _Kind("hover"),
-    "fill": _Kind("fill", lambda params: params.get("value")),
-    "type": _Kind("append_text", lambda params: params.get("text")),
-    "press": _Kind("press", lambda params: params.get("key")),
-    "check": _Kind("check"),
-    "uncheck": _Kind("uncheck"),
-    "selectOption": _Kind("select_option", _chosen),
-    "setInputFiles": _Kind("upload_file", _files),
-    "goto": _Kind("navigate", target=False),
-    "reload": _Kind("refresh", target=False),
-    "goBack": _Kind("navigate_back", target=False),
-    "keyboardPress": _Kind("press", lambda params: params.get("key"), target=False),
+    "click": _TraceMethod("click"),
+    "tap": _TraceMethod("click"),
+    "dblclick": _TraceMethod("double_click"),
+    "hover": _TraceMethod("hover"),
+    "fill": _TraceMethod("fill", lambda params: params.get("value")),
+    "type": _TraceMethod("append_text", lambda params: params.get("text")),
+    "press": _TraceMethod("press", lambda params: params.get("key")),
+    "check": _TraceMethod("check"),
+    "uncheck": _TraceMethod("uncheck"),
+    "selectOption": _TraceMethod("select_option", _chosen),
+    "setInputFiles": _TraceMethod("upload_file", _files),
+    "goto": _TraceMethod("navigate", target=False),
+    "reload": _TraceMethod("refresh", target=False),
+    "goBack": _TraceMethod("navigate_back", target=False),
+    "keyboardPress": _TraceMethod("press", lambda params: params.get("key"), target=False),
 }
-_UNREADABLE = frozenset({
-    "mouseClick", "mouseDown", "mouseUp", "mouseMove", "mouseWheel", "keyboardType", "keyboardInsertText",
-    "keyboardDown", "keyboardUp", "dragAndDrop", "goForward", "evaluateExpression", "dispatchEvent", "setContent",
-})  # fmt: skip
-"""What may have done something and cannot be taken over."""
+_UNREADABLE = frozenset(
+    {
+        "mouseClick",
+        "mouseDown",
+        "mouseUp",
+        "mouseMove",
+        "mouseWheel",
+        "keyboardType",
+        "keyboardInsertText",
+        "keyboardDown",
+        "keyboardUp",
+        "dragAndDrop",
+        "goForward",
+        "evaluateExpression",
+        "dispatchEvent",
+        "setContent",
+    }
+)
+"""Methods that may have an effect and cannot be converted."""
 
 
-def read(file: Path) -> list[Imported]:
-    """One trace per file of events in the zip. Raises `RecordingUnreadable`."""
-    found: list[Imported] = []
+def read(file: Path) -> list[ImportedTrace]:
+    """Return one trace per file of events in the zip. Raises `UnreadableRecording`."""
+    found: list[ImportedTrace] = []
     with zipfile.ZipFile(file) as packed:
         names = [each for each in packed.namelist() if each.endswith(".trace") and "/" not in each]
         for name in sorted(names):
             if packed.getinfo(name).file_size > LARGEST:
-                raise RecordingUnreadable(file, f"is larger than {LARGEST} bytes", name)
+                raise UnreadableRecording(file, f"is larger than {LARGEST} bytes", name)
             text = packed.read(name).decode("utf-8", "replace")
-            reading = _Reading(
+            reading = _PlaywrightTraceReader(
                 f"{file.stem}" if len(names) == 1 else f"{file.stem}-{name.removesuffix('.trace')}"
             )
             imported = reading.read(text.split("\n"), name)
             if imported.trace.steps:
                 found.append(imported)
     if not found:
-        raise RecordingUnreadable(file, "holds no trace of Playwright in which something was done on a page")
+        raise UnreadableRecording(file, "contains no Playwright trace with an action on a page")
     return found
 
 
 @dataclass(slots=True)
-class _Call:
+class _PlaywrightTraceCall:
     """One call, from `before` to `after`."""
 
     call_id: str
-    kind: _Kind
+    kind: _TraceMethod
     params: dict[str, Any]
     page: str | None
     place: str
     at: datetime | None
     error: str | None = None
     beside: dict[str, Any] = field(default_factory=dict)
-    """What it led to: `on_dialog`, `download`, `opens_tab`."""
+    """Its side effects: `on_dialog`, `download`, `opens_tab`."""
 
 
-class _Reading:
+class _PlaywrightTraceReader:
     def __init__(self, name: str) -> None:
         self._built = TraceBuilder(name, SOURCE)
-        self._pages = Pages()
-        self._calls: dict[str, _Call] = {}
+        self._pages = PlaywrightTraceSnapshots()
+        self._calls: dict[str, _PlaywrightTraceCall] = {}
         self._epoch: tuple[float, float] | None = None
         self._tabs: dict[str, int] = {}
         """Page -> number, in the order in which they were opened."""
 
-    def read(self, lines: list[str], name: str) -> Imported:
+    def read(self, lines: list[str], name: str) -> ImportedTrace:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                event = parsed(line)
+                event = parse_json(line)
             except ValueError:
                 self._built.problem(f"{name}:{number}", "not JSON; left out")
                 continue
@@ -144,8 +159,8 @@ class _Reading:
         elif kind == "after" and (call := self._calls.get(str(event.get("callId")))):
             error = event.get("error")
             if isinstance(error, dict):
-                told = error.get("error", error)
-                call.error = str(told.get("message") or "it failed").splitlines()[0]
+                values = error.get("error", error)
+                call.error = str(values.get("message") or "it failed").splitlines()[0]
         elif kind == "frame-snapshot" and isinstance(event.get("snapshot"), dict):
             self._pages.add(event["snapshot"], place, self._built.problem)
 
@@ -156,12 +171,12 @@ class _Reading:
         if event.get("class") not in ("Frame", "Page", "ElementHandle", "Locator"):
             return
         if method in _UNREADABLE:
-            self._built.problem(place, f"{method} cannot be taken over; left out")
+            self._built.problem(place, f"{method} is not supported; left out")
             return
         if method not in _METHODS or not isinstance(params, dict):
             return
         call_id = str(event.get("callId"))
-        self._calls[call_id] = _Call(
+        self._calls[call_id] = _PlaywrightTraceCall(
             call_id,
             _METHODS[method],
             params,
@@ -171,14 +186,14 @@ class _Reading:
         )
 
     def _happened(self, method: str, params: dict[str, Any]) -> None:
-        """Something beside the page, which the last call led to."""
+        """Record a side effect of the last call."""
         last = next(reversed(self._calls.values()), None)
         if method == "page":
             number = self._tabs.setdefault(str(params.get("pageId")), len(self._tabs))
             if last is not None and params.get("openerPageId"):
                 last.beside["opens_tab"] = number
         elif last is not None and method == "dialog" and params.get("type") in ("confirm", "prompt"):
-            last.beside["on_dialog"] = "dismiss"  # unless a call says otherwise, the driver does that
+            last.beside["on_dialog"] = "dismiss"  # the driver's default, unless a call handles it
         elif last is not None and method == "download":
             last.beside["download"] = str(params.get("suggestedFilename") or "download")
 
@@ -197,8 +212,8 @@ class _Reading:
         except (OverflowError, ValueError):
             return None
 
-    def _step(self, call: _Call) -> str | None:
-        """Adds the step of a call; returns its error."""
+    def _step(self, call: _PlaywrightTraceCall) -> str | None:
+        """Add the step of a call; return its error."""
         before, after = self._pages.html(call.call_id, "before"), self._pages.html(call.call_id, "after")
         url = self._pages.url(call.call_id)
         self._built.tab = self._tabs.get(self._pages.page(call.call_id) or call.page or "", 0)
@@ -222,31 +237,48 @@ class _Reading:
                 return call.error
         value = call.kind.value(call.params)
         self._built.add(
-            call.kind.action, selector, value, secret=secret, error=call.error, html_before=before, html_after=after,
-            at=call.at, **call.beside,
-        )  # fmt: skip
+            call.kind.action,
+            selector,
+            value,
+            secret=secret,
+            error=call.error,
+            html_before=before,
+            html_after=after,
+            at=call.at,
+            **call.beside,
+        )
         return call.error
 
 
-# -- selectors of Playwright ------------------------------------------------------------------------
+# -- Playwright's selectors ----------------------------------------------------------------------------
 
 _STRING = r'("(?:[^"\\]|\\.)*")'
 _NAMED: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Strategy]], ...] = (
-    (re.compile(rf"internal:role=([a-z]+)\[name={_STRING}([is])?\]"),
-     lambda match: NameStrategy(type="role_name", role=match[1], name=json.loads(match[2]), exact=match[3] == "s")),
-    (re.compile(rf"internal:label={_STRING}([is])?"),
-     lambda match: NameStrategy(type="label", name=json.loads(match[1]), exact=match[2] == "s")),
-    (re.compile(rf"internal:attr=\[placeholder={_STRING}([is])?\]"),
-     lambda match: NameStrategy(type="placeholder", name=json.loads(match[1]), exact=match[2] == "s")),
-    (re.compile(rf"internal:testid=\[data-testid={_STRING}[is]?\]"),
-     lambda match: ValueStrategy(type="data-testid", value=json.loads(match[1]))),
+    (
+        re.compile(rf"internal:role=([a-z]+)\[name={_STRING}([is])?\]"),
+        lambda match: NameStrategy(
+            type="role_name", role=match[1], name=json.loads(match[2]), exact=match[3] == "s"
+        ),
+    ),
+    (
+        re.compile(rf"internal:label={_STRING}([is])?"),
+        lambda match: NameStrategy(type="label", name=json.loads(match[1]), exact=match[2] == "s"),
+    ),
+    (
+        re.compile(rf"internal:attr=\[placeholder={_STRING}([is])?\]"),
+        lambda match: NameStrategy(type="placeholder", name=json.loads(match[1]), exact=match[2] == "s"),
+    ),
+    (
+        re.compile(rf"internal:testid=\[data-testid={_STRING}[is]?\]"),
+        lambda match: ValueStrategy(type="data-testid", value=json.loads(match[1])),
+    ),
     (re.compile(r"xpath=(.+)|(//.+)"), lambda match: ValueStrategy(type="xpath", value=match[1] or match[2])),
     (re.compile(r"css=(.+)"), lambda match: ValueStrategy(type="css", value=match[1])),
-)  # fmt: skip
+)
 
 
 def _translated(selector: str) -> Selector | None:
-    """Playwright's selector as one of ours; None where it says what ours cannot."""
+    """Return Playwright's selector as one of ours; None if ours cannot express it."""
     strategy = next(_ways(selector), None)
     return None if strategy is None else Selector(strategies=(strategy,))
 

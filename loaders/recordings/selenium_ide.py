@@ -1,8 +1,7 @@
-"""Reads projects of Selenium IDE (`.side`): each test is a trace.
+"""Reads Selenium IDE projects (`.side`): each test is a trace.
 
-Commands that only look (assert, verify, wait for) are left out: our engine waits and judges by itself.
-Tests with control flow are no single trace and are refused: which way would have been taken is not in
-the file.
+Commands that only check (assert, verify, wait for) are left out, because the agent waits and judges by
+itself. Tests with control flow are refused: the file does not show which branch was taken.
 """
 
 from __future__ import annotations
@@ -16,29 +15,59 @@ from urllib.parse import urljoin
 
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
 from kb_schema.templates import css_string
-from loaders.recordings.building import TraceBuilder
-from loaders.recordings.imported import Imported, RecordingUnreadable, listed
+from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list
+from loaders.recordings.trace_builder import TraceBuilder
 
 SOURCE = "selenium_ide"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _KEY = re.compile(r"\$\{KEY_(\w+)\}")
 _CONTROL = frozenset({"if", "elseIf", "else", "end", "while", "do", "repeatIf", "times", "forEach"})
-_LOOKS = ("assert", "verify", "waitFor", "echo", "setSpeed", "setWindowSize", "mouseOut", "mouseUp", "mouseDown",
-          "mouseMoveAt", "close", "debugger")  # fmt: skip
+_LOOKS = (
+    "assert",
+    "verify",
+    "waitFor",
+    "echo",
+    "setSpeed",
+    "setWindowSize",
+    "mouseOut",
+    "mouseUp",
+    "mouseDown",
+    "mouseMoveAt",
+    "close",
+    "debugger",
+)
 _SCROLLS = re.compile(r"\s*window\.scroll(?:To|By)?\([\d\s.,-]*\);?\s*")
-"""Scripts that the recorder writes down while somebody scrolls: our engine scrolls by itself."""
-_KEYS = {"ENTER": "Enter", "RETURN": "Enter", "TAB": "Tab", "ESC": "Escape", "ESCAPE": "Escape", "SPACE": "Space",
-         "BACKSPACE": "Backspace", "BKSP": "Backspace", "DELETE": "Delete", "DEL": "Delete", "UP": "ArrowUp",
-         "DOWN": "ArrowDown", "LEFT": "ArrowLeft", "RIGHT": "ArrowRight", "HOME": "Home", "END": "End",
-         "PAGE_UP": "PageUp", "PAGE_DOWN": "PageDown", "PGUP": "PageUp", "PGDN": "PageDown"}  # fmt: skip
+"""Scripts that the recorder writes for scrolling: the agent scrolls by itself."""
+_KEYS = {
+    "ENTER": "Enter",
+    "RETURN": "Enter",
+    "TAB": "Tab",
+    "ESC": "Escape",
+    "ESCAPE": "Escape",
+    "SPACE": "Space",
+    "BACKSPACE": "Backspace",
+    "BKSP": "Backspace",
+    "DELETE": "Delete",
+    "DEL": "Delete",
+    "UP": "ArrowUp",
+    "DOWN": "ArrowDown",
+    "LEFT": "ArrowLeft",
+    "RIGHT": "ArrowRight",
+    "HOME": "Home",
+    "END": "End",
+    "PAGE_UP": "PageUp",
+    "PAGE_DOWN": "PageDown",
+    "PGUP": "PageUp",
+    "PGDN": "PageDown",
+}
 
 
-def read(data: dict[str, Any], file: Path) -> list[Imported]:
-    """A trace per test. Raises `RecordingUnreadable` where none is left."""
+def read(data: dict[str, Any], file: Path) -> list[ImportedTrace]:
+    """Return a trace per test. Raises `UnreadableRecording` if none is left."""
     tests = data.get("tests")
     if not isinstance(tests, list):
-        raise RecordingUnreadable(file, "must be a list of tests", "tests")
-    found: list[Imported] = []
+        raise UnreadableRecording(file, "must be a list of tests", "tests")
+    found: list[ImportedTrace] = []
     refused: list[str] = []
     for number, test in enumerate(tests):
         commands = test.get("commands") if isinstance(test, dict) else None
@@ -46,25 +75,31 @@ def read(data: dict[str, Any], file: Path) -> list[Imported]:
             refused.append(f"tests[{number}] has no commands")
             continue
         name = str(test.get("name") or number)
-        flow = next((at for at, each in enumerate(commands) if isinstance(each, dict)
-                     and str(each.get("command")) in _CONTROL), None)  # fmt: skip
+        flow = next(
+            (
+                at
+                for at, each in enumerate(commands)
+                if isinstance(each, dict) and str(each.get("command")) in _CONTROL
+            ),
+            None,
+        )
         if flow is not None:
             word = commands[flow]["command"]
             refused.append(
-                f"tests[{number}] {name!r} branches or repeats (commands[{flow}]: {word}): no one trace"
+                f"tests[{number}] {name!r} has control flow (commands[{flow}]: {word}), so it is not a single trace"
             )
             continue
         found.append(_trace(file, name, commands, f"tests[{number}]", str(data.get("url") or "")))
     if not found:
-        raise RecordingUnreadable(file, "; ".join(refused) or "has no tests", "tests")
+        raise UnreadableRecording(file, "; ".join(refused) or "has no tests", "tests")
     found[0].trace.metadata.setdefault("problems", []).extend(refused)
     if not found[0].trace.metadata["problems"]:
         del found[0].trace.metadata["problems"]
     return found
 
 
-def _trace(file: Path, name: str, commands: list[Any], place: str, base: str) -> Imported:
-    reading = _Reading(TraceBuilder(f"{file.stem}-{_plain(name)}", SOURCE, task=name), base)
+def _trace(file: Path, name: str, commands: list[Any], place: str, base: str) -> ImportedTrace:
+    reading = _SeleniumIdeReader(TraceBuilder(f"{file.stem}-{_plain(name)}", SOURCE, task=name), base)
     for number, command in enumerate(commands):
         where = f"{place}.commands[{number}]"
         if not isinstance(command, dict) or not isinstance(command.get("command"), str):
@@ -79,19 +114,19 @@ def _plain(name: str) -> str:
 
 
 @dataclass
-class _Reading:
+class _SeleniumIdeReader:
     built: TraceBuilder
     base: str
     variables: dict[str, str] = field(default_factory=dict)
     frame: str | None = None
     lost: str | None = None
-    """Why what follows cannot be done: it is in a frame or window that nothing tells."""
+    """Why the following steps are impossible: an unknown frame or window."""
     windows: dict[str, int] = field(default_factory=dict)
     """Handle -> number of its tab."""
     opened: int = 0
-    """Tabs that were opened."""
+    """The number of opened tabs."""
     answer: Any = None
-    """To the question that the next step leads to."""
+    """The answer to the dialog that the next step opens."""
 
     def command(self, command: dict[str, Any], place: str) -> None:
         name = command["command"]
@@ -101,10 +136,13 @@ class _Reading:
         if reader is None:
             self.built.problem(place, f"the command {name!r} cannot be read; left out")
             return
-        unknown = [each for each in _VARIABLE.findall(f"{command.get('target')} {command.get('value')}")
-                   if each not in self.variables and each not in self.windows and not each.startswith("KEY_")]  # fmt: skip
+        unknown = [
+            each
+            for each in _VARIABLE.findall(f"{command.get('target')} {command.get('value')}")
+            if each not in self.variables and each not in self.windows and not each.startswith("KEY_")
+        ]
         if unknown:
-            self.built.problem(place, f"what ${{{unknown[0]}}} was is not in the file; left out")
+            self.built.problem(place, f"the value of ${{{unknown[0]}}} is not in the file; left out")
             return
         reader(self, command, place)
 
@@ -137,7 +175,7 @@ class _Reading:
             None,
         )
         self.frame = "iframe" if target == "index=0" else css
-        self.lost = None if self.frame else f"the frame {target!r} cannot be told by CSS"
+        self.lost = None if self.frame else f"no CSS identifies the frame {target!r}"
         if self.lost:
             self.built.problem(place, f"{self.lost}; what is done in it is left out")
 
@@ -145,12 +183,14 @@ class _Reading:
         self.windows[str(command.get("target") or "")] = self.built.tab
 
     def select_window(self, command: dict[str, Any], place: str) -> None:
-        told = str(command.get("target") or "")
-        handle = _VARIABLE.fullmatch(told.removeprefix("handle="))
-        tab = 0 if told == "win_ser_local" else None if handle is None else self.windows.get(handle[1])
+        given_target = str(command.get("target") or "")
+        handle = _VARIABLE.fullmatch(given_target.removeprefix("handle="))
+        tab = (
+            0 if given_target == "win_ser_local" else None if handle is None else self.windows.get(handle[1])
+        )
         self.frame, self.lost = None, None
         if tab is None:
-            self.lost = f"the window {told!r} is not told"
+            self.lost = f"the window {given_target!r} is unknown"
             self.built.problem(place, f"{self.lost}; what is done in it is left out")
         else:
             self.built.tab = tab
@@ -160,14 +200,14 @@ class _Reading:
 
     def answer_last(self, command: dict[str, Any], place: str) -> None:
         if not self.built.answered(_answer(command, self.filled(command.get("target")))):
-            self.built.problem(place, "answers a question that no step led to; left out")
+            self.built.problem(place, "answers a dialog that no step opened; left out")
 
     def script(self, command: dict[str, Any], place: str) -> None:
         if not _SCROLLS.fullmatch(str(command.get("target") or "")):
             self.built.problem(place, f"the command {command['command']!r} cannot be read; left out")
 
     def send_keys(self, command: dict[str, Any], place: str) -> None:
-        """Text is added to what is there; `${KEY_ENTER}` and its like are keys."""
+        """Add text to the existing value; `${KEY_ENTER}` and the like are keys."""
         for text in re.split(r"(\$\{KEY_\w+\})", str(command.get("value") or "")):
             key = _KEY.fullmatch(text)
             if key is None and text:
@@ -184,18 +224,22 @@ class _Reading:
         elif kind in ("label", "value"):
             self.on_element("select_option", command, place, rest.removeprefix("exact:"))
         else:
-            self.built.problem(place, f"an option by its {kind} is known to the page only; left out")
+            self.built.problem(
+                place, f"an option by its {kind} cannot be resolved without the page; left out"
+            )
 
     def on_element(self, action: str, command: dict[str, Any], place: str, value: str | None = None) -> None:
         if self.lost is not None:
             return
-        told = [self.filled(command.get("target"))]
-        told += [
-            self.filled(each[0]) for each in listed(command.get("targets")) if isinstance(each, list) and each
+        given_target = [self.filled(command.get("target"))]
+        given_target += [
+            self.filled(each[0])
+            for each in as_list(command.get("targets"))
+            if isinstance(each, list) and each
         ]
-        found = tuple(strategy for text in dict.fromkeys(told) for strategy in _strategies(text))
+        found = tuple(strategy for text in dict.fromkeys(given_target) for strategy in _strategies(text))
         if not found:
-            self.built.problem(place, f"the locator {told[0]!r} cannot be read; left out")
+            self.built.problem(place, f"the locator {given_target[0]!r} cannot be read; left out")
             return
         opens: int | None = None
         if command.get("opensWindow") is True:
@@ -207,18 +251,18 @@ class _Reading:
 
 
 def _answer(command: dict[str, Any], text: str) -> Any:
-    """What a command says to a question: yes, no, or a text."""
+    """Return a command's answer to a dialog: yes, no, or a text."""
     name = command["command"].lower()
     if "cancel" in name or "dismiss" in name:
         return "dismiss"
     return {"accept": True, "text": text} if "answer" in name else "accept"
 
 
-def _acting(action: str) -> Callable[[_Reading, dict[str, Any], str], None]:
+def _acting(action: str) -> Callable[[_SeleniumIdeReader, dict[str, Any], str], None]:
     return lambda reading, command, place: reading.on_element(action, command, place)
 
 
-def _typing(reading: _Reading, command: dict[str, Any], place: str) -> None:
+def _typing(reading: _SeleniumIdeReader, command: dict[str, Any], place: str) -> None:
     path = (
         "upload_file"
         if "type=file" in str(command.get("targets")).replace("'", "").replace('"', "")
@@ -227,28 +271,28 @@ def _typing(reading: _Reading, command: dict[str, Any], place: str) -> None:
     reading.on_element(path, command, place, reading.filled(command.get("value")))
 
 
-_READERS: dict[str, Callable[[_Reading, dict[str, Any], str], None]] = {
-    "open": _Reading.open,
-    "store": _Reading.store,
-    "pause": _Reading.pause,
-    "selectFrame": _Reading.select_frame,
-    "selectWindow": _Reading.select_window,
-    "storeWindowHandle": _Reading.store_window,
-    "runScript": _Reading.script,
-    "chooseOkOnNextConfirmation": _Reading.answer_next,
-    "chooseCancelOnNextConfirmation": _Reading.answer_next,
-    "chooseCancelOnNextPrompt": _Reading.answer_next,
-    "answerOnNextPrompt": _Reading.answer_next,
-    "webdriverChooseOkOnVisibleConfirmation": _Reading.answer_last,
-    "webdriverChooseCancelOnVisibleConfirmation": _Reading.answer_last,
-    "webdriverChooseCancelOnVisiblePrompt": _Reading.answer_last,
-    "webdriverAnswerOnVisiblePrompt": _Reading.answer_last,
-    "acceptConfirmation": _Reading.answer_last,
-    "dismissConfirmation": _Reading.answer_last,
-    "dismissPrompt": _Reading.answer_last,
-    "answerPrompt": _Reading.answer_last,
-    "sendKeys": _Reading.send_keys,
-    "select": _Reading.choose,
+_READERS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any], str], None]] = {
+    "open": _SeleniumIdeReader.open,
+    "store": _SeleniumIdeReader.store,
+    "pause": _SeleniumIdeReader.pause,
+    "selectFrame": _SeleniumIdeReader.select_frame,
+    "selectWindow": _SeleniumIdeReader.select_window,
+    "storeWindowHandle": _SeleniumIdeReader.store_window,
+    "runScript": _SeleniumIdeReader.script,
+    "chooseOkOnNextConfirmation": _SeleniumIdeReader.answer_next,
+    "chooseCancelOnNextConfirmation": _SeleniumIdeReader.answer_next,
+    "chooseCancelOnNextPrompt": _SeleniumIdeReader.answer_next,
+    "answerOnNextPrompt": _SeleniumIdeReader.answer_next,
+    "webdriverChooseOkOnVisibleConfirmation": _SeleniumIdeReader.answer_last,
+    "webdriverChooseCancelOnVisibleConfirmation": _SeleniumIdeReader.answer_last,
+    "webdriverChooseCancelOnVisiblePrompt": _SeleniumIdeReader.answer_last,
+    "webdriverAnswerOnVisiblePrompt": _SeleniumIdeReader.answer_last,
+    "acceptConfirmation": _SeleniumIdeReader.answer_last,
+    "dismissConfirmation": _SeleniumIdeReader.answer_last,
+    "dismissPrompt": _SeleniumIdeReader.answer_last,
+    "answerPrompt": _SeleniumIdeReader.answer_last,
+    "sendKeys": _SeleniumIdeReader.send_keys,
+    "select": _SeleniumIdeReader.choose,
     "type": _typing,
     "click": _acting("click"),
     "clickAt": _acting("click"),
@@ -261,7 +305,7 @@ _READERS: dict[str, Callable[[_Reading, dict[str, Any], str], None]] = {
 
 
 def _strategies(locator: str) -> Iterator[Strategy]:
-    """What a locator of Selenium says; nothing where it is none."""
+    """Yield the strategies of a Selenium locator; none if it is not one."""
     if locator.startswith(("//", "(//")):
         yield ValueStrategy(type="xpath", value=locator)
         return

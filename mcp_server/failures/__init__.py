@@ -1,5 +1,5 @@
-"""Why did it fail? From what is known of a failure to the likeliest causes and what to call next.
+"""Failure explanation: from what is known of a failure to its likely causes and the next call.
 
-`case` gathers the evidence, `causes` are the explanations that are tried (each a registered function),
-`explain` puts them in order. Nothing here asks a store: runs are looked up by the tool.
+`failure_case` gathers the evidence, `failure_causes` holds the causes (one registered function each),
+`failure_explanation` ranks them. Nothing here reads a store: the tool looks runs up.
 """

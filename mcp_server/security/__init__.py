@@ -1,5 +1,5 @@
-"""Who may ask, what of, and how much: tokens, OAuth, scopes, limits, and the HTTP door.
+"""Security of the server: tokens, OAuth, scopes, limits, and the HTTP app.
 
-Nothing here knows a tool or a website. What every transport needs is in `limits` and `access`; the
-rest is for HTTP (`door` puts it together).
+Nothing here knows a tool or a website. `call_limits` and `access_scopes` serve every transport. The rest is for HTTP,
+where `http_app` combines it.
 """

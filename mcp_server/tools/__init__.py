@@ -1,1 +1,1 @@
-"""The tools, grouped by the question they answer; `offered` has them all."""
+"""The MCP tools, grouped by topic. `tool_registry` lists them all."""

@@ -1,5 +1,4 @@
-"""The agent's own MCP server: have work done, see how it goes, stop it (DESIGN 5, 11).
+"""The agent's MCP server: run tasks, query their status, cancel them.
 
-It stands on the top floor because it needs both sides: the tools' machinery of `mcp_server` and the
-agent that does the work. Each run is one task of asyncio with a browser context of its own.
+It uses the tool framework of `mcp_server` and the agent. Each run is an asyncio task with its own browser context.
 """

@@ -1,66 +1,68 @@
-"""What the agent's tools refuse besides what every tool does (`mcp_server.errors`)."""
+"""Errors of the agent's tools, in addition to those of `mcp_server.errors`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcp_server.errors import BadRequest, Busy, DeskError
-from periplus.agent_server.answers import Need
+from mcp_server.errors import BadRequest, KnowledgeServerError, ServerBusy
+from periplus.agent_server.run_answers import NeededInput
 
 
-class TooManyRuns(Busy):
-    """All places for runs are taken."""
+class TooManyRuns(ServerBusy):
+    """The maximum number of parallel runs is reached."""
 
     code = "busy"
 
     def __init__(self, run_ids: Sequence[str]) -> None:
         self.run_ids = tuple(run_ids)
-        DeskError.__init__(
+        KnowledgeServerError.__init__(
             self,
-            f"{len(run_ids)} runs are going on, more are not carried out at once: {', '.join(run_ids)}",
-            hint="call run_status on one of them until it is over, or cancel_run",
+            f"the maximum of {len(run_ids)} parallel runs is reached: {', '.join(run_ids)}",
+            hint="wait for one of them with run_status, or cancel one with cancel_run",
         )
 
 
 class InputsMissing(BadRequest):
-    """A task lacks inputs, and this client cannot be asked for them."""
+    """Inputs of a task are missing, and the client supports no forms."""
 
     code = "input_required"
 
-    def __init__(self, task_id: str, needs: Sequence[Need]) -> None:
+    def __init__(self, task_id: str, needs: Sequence[NeededInput]) -> None:
         self.needs = tuple(needs)
         told = "; ".join(f"{need.name} ({need.question})" if need.question else need.name for need in needs)
         given = ", ".join(f'"{need.name}": ...' for need in needs)
         super().__init__(
-            f"{task_id} needs {told}", hint=f"call run_task again with inputs {{{given}}} besides those given"
+            f"{task_id} needs {told}", hint=f"call run_task again and add the inputs {{{given}}}"
         )
 
 
-class Elsewhere(DeskError):
-    """The run is carried out by another process: only that one can stop it or is told its inputs."""
+class RunHeldElsewhere(KnowledgeServerError):
+    """Another process executes the run; only that process can stop it or receive its inputs."""
 
     code = "elsewhere"
 
     def __init__(self, run_id: str, holder: str) -> None:
         self.run_id, self.holder = run_id, holder
         super().__init__(
-            f"run {run_id} is carried out by {holder}",
-            hint="ask the server it was begun on; run_status works from everywhere",
+            f"run {run_id} is executed by another process, {holder}",
+            hint="call the server that started it; run_status works on every server",
         )
 
 
-class NoSuchRun(DeskError):
-    """No run of that id."""
+class UnknownRun(KnowledgeServerError):
+    """There is no run with this id."""
 
     code = "unknown_name"
 
     def __init__(self, run_id: str, known: Sequence[str]) -> None:
         self.run_id = run_id
-        latest = f"the latest are {', '.join(known)}" if known else "there are none yet: call run_task"
+        latest = (
+            f"the latest runs are {', '.join(known)}" if known else "there are no runs yet: call run_task"
+        )
         super().__init__(f"no run {run_id[:80]!r}", hint=latest)
 
 
-class NotToBeDone(DeskError):
-    """What was asked for cannot be begun or carried on; `message` and `hint` are of whoever said so."""
+class RunRequestRejected(KnowledgeServerError):
+    """A run cannot be started or resumed; `message` and `hint` come from the original error."""
 
     code = "refused"

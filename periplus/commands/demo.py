@@ -12,19 +12,18 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.commands.demo_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName, DemoWorkers
-from periplus.errors import EXIT_INTERRUPTED, UserError
-from periplus.seeds import Seed, find_seed
+from periplus.commands.command_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName, DemoWorkers
+from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
+from periplus.seed_sites.seed_manifests import Seed, find_seed
 from periplus.settings import load_settings
 
 if TYPE_CHECKING:
-    from periplus.demo import DemoResult
-
-EXIT_INCOMPLETE = 1
+    from periplus.demos.filmed_demo import DemoResult
 
 
 class FilmFormat(StrEnum):
-    """What a demo's film is made into."""
+    """The output formats of a demo's film."""
 
     mp4 = "mp4"
     gif = "gif"
@@ -39,41 +38,40 @@ def demo(
     name: DemoName = "spadeworks",
     *,
     flow: Annotated[
-        str | None, typer.Option(help="Which flow to play; the demo's default without it.")
+        str | None, typer.Option(help="The flow to play; default: the demo's own default.")
     ] = None,
     speed: Annotated[
-        float, typer.Option(min=0, max=10, help="2 is twice as fast; 0 as fast as it goes, without speech.")
+        float,
+        typer.Option(min=0, max=10, help="2 is twice as fast; 0 is as fast as possible, without speech."),
     ] = 1.0,
     headed: Annotated[
         bool | None,
-        typer.Option("--headed/--headless", help="Show the browser; by default where there is a display."),
+        typer.Option("--headed/--headless", help="Show the browser; default: if there is a display."),
     ] = None,
     no_voice: Annotated[
-        bool, typer.Option("--no-voice", help="Captions only, even where espeak-ng is there.")
+        bool, typer.Option("--no-voice", help="Captions only, even if espeak-ng is installed.")
     ] = False,
     voice: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Who speaks, as espeak-ng names it: de, en-us+f3.", show_default=False
-        ),
+        typer.Option(metavar="NAME", help="An espeak-ng voice, such as de or en-us+f3.", show_default=False),
     ] = None,
     language: Annotated[
         str | None,
-        typer.Option(metavar="CODE", help="Tell it in another language the flow has.", show_default=False),
+        typer.Option(metavar="CODE", help="Another language that the flow supports.", show_default=False),
     ] = None,
     window: Annotated[
         float | None,
-        typer.Option(min=1, metavar="SECONDS", help="How long it may take; optional parts go first."),
+        typer.Option(min=1, metavar="SECONDS", help="The time limit; optional segments are dropped first."),
     ] = None,
     film_format: Annotated[
-        FilmFormat, typer.Option("--format", help="gif: an animated picture as well, for a README.")
+        FilmFormat, typer.Option("--format", help="gif: also make an animated picture, for a README.")
     ] = FilmFormat.mp4,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Film everything, also what has not changed since the last film.")
+        bool, typer.Option("--fresh", help="Record every segment again, also unchanged ones.")
     ] = False,
     rehearse: Annotated[
         bool,
-        typer.Option("--rehearse", help="Try every branch without words, and tell what is at risk."),
+        typer.Option("--rehearse", help="Try every branch without narration and report the risks."),
     ] = False,
     workers: DemoWorkers = "1",
     out: Annotated[Path | None, typer.Option(help="Folder for film, captions, report and trace.")] = None,
@@ -81,40 +79,41 @@ def demo(
     mongodb_url: DemoMongoUrl = None,
     arangodb_url: DemoArangoUrl = None,
 ) -> None:
-    """Watch the product work: a site, its knowledge, a browser, and someone who talks you through it.
+    """Run a narrated demo: a site, its knowledge base, and the agent in a real browser.
 
     [bold]periplus demo[/]                                 the one-minute tour
     [bold]periplus demo --flow spadeworks_demo[/]          the whole five minutes
-    [bold]periplus demo --speed 0 --out out/quick[/]       only the work, no words
-    [bold]periplus demo --language de --format gif[/]      told in German, and a picture for a README
-    [bold]periplus demo --rehearse[/]                      what could go wrong in front of people
+    [bold]periplus demo --speed 0 --out out/quick[/]       no narration
+    [bold]periplus demo --language de --format gif[/]      in German, with a picture for a README
+    [bold]periplus demo --rehearse[/]                      find out beforehand what could go wrong
 
-    Leaves a folder with demo.mp4, poster.jpg, captions.vtt, report.html (open it) and the session's
-    trace. Parts of the film that would come out as they did the last time are not filmed again.
-    A demo needs no server: its knowledge is loaded into PERIPLUS_DATA_DIR, whatever
-    PERIPLUS_MONGODB_URL and PERIPLUS_ARANGODB_URL say, unless the flags name a store. Its run is
-    kept where other runs are.
-    Ctrl-C ends it in good order and keeps what there is.
+    The output folder contains demo.mp4, poster.jpg, captions.vtt, report.html (open it) and the
+    session's trace. Segments that have not changed since the last film are not recorded again.
+    A demo needs no server: its knowledge is loaded into PERIPLUS_DATA_DIR. The settings
+    PERIPLUS_MONGODB_URL and PERIPLUS_ARANGODB_URL are ignored; only the flags name another store.
+    The run is stored with the other runs.
+    Ctrl-C stops the demo and keeps what was recorded so far.
     """
     console = Console()
-    seed = find_seed(name)  # a wrong name is told before anything heavy is imported
-    from periplus.demo import DemoSettings, run_demo  # noqa: PLC0415
-    from periplus.outputs import output_folder  # noqa: PLC0415
+    seed = find_seed(name)  # reports a wrong name before the slow imports
+    from periplus.demos.filmed_demo import DemoSettings, run_demo  # noqa: PLC0415
+    from periplus.output_folder import prepare_output_folder  # noqa: PLC0415
 
     if workers != "1" and not rehearse:
-        raise UserError("a demo is given by one guide", fix="--workers goes with --rehearse")
+        raise UserError("--workers needs --rehearse", fix="add --rehearse, or leave --workers out")
     if rehearse:
-        from periplus.rehearsing import RehearsalSettings, run_rehearsal  # noqa: PLC0415
+        from periplus.demos.demo_rehearsal import RehearsalSettings  # noqa: PLC0415
+        from periplus.demos.rehearsal_run import run_rehearsal  # noqa: PLC0415
 
-        # A rehearsal goes as fast as it can unless a speed is asked for: then words take their time.
+        # A rehearsal runs as fast as possible unless --speed is given.
         source = context.get_parameter_source("speed")
         asked = source is not None and source.name != "DEFAULT"
         wanted = RehearsalSettings(
             flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language, workers
         )
-        folder = output_folder(out or _fresh_folder(seed, flow))
+        folder = prepare_output_folder(out or _fresh_folder(seed, flow))
         ready = asyncio.run(run_rehearsal(seed, wanted, load_settings().data_dir, folder, console))
-        raise typer.Exit(0 if ready else EXIT_INCOMPLETE)
+        raise typer.Exit(ExitCode.DONE if ready else ExitCode.FAILED)
     settings = DemoSettings(
         flow,
         speed,
@@ -129,15 +128,15 @@ def demo(
         gif=film_format is FilmFormat.gif,
         afresh=fresh,
     )
-    folder = output_folder(out or _fresh_folder(seed, flow))
+    folder = prepare_output_folder(out or _fresh_folder(seed, flow))
     data_dir = load_settings().data_dir
     console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
     result = asyncio.run(run_demo(seed, settings, data_dir=data_dir, out=folder, console=console))
-    _tell(console, result)
+    _print_demo_result(console, result)
     if result.presentation.interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
+        raise typer.Exit(ExitCode.INTERRUPTED)
     if not result.presentation.succeeded:
-        raise typer.Exit(EXIT_INCOMPLETE)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _fresh_folder(seed: Seed, flow: str | None) -> Path:
@@ -145,7 +144,7 @@ def _fresh_folder(seed: Seed, flow: str | None) -> Path:
     return Path("out") / f"{flow or seed.default_flow or seed.name}-{now:%Y%m%d-%H%M%S}"
 
 
-def _tell(console: Console, result: DemoResult) -> None:
+def _print_demo_result(console: Console, result: DemoResult) -> None:
     presentation = result.presentation
     word = (
         "[yellow]stopped[/]"
@@ -163,7 +162,9 @@ def _tell(console: Console, result: DemoResult) -> None:
                 f"  [{style}]{segment.segment_id} {segment.status}[/]: {escape(segment.reason or '')}"
             )
     if result.kept:
-        console.print(f"  [dim]as filmed before: {escape(', '.join(result.kept))}[/]", highlight=False)
+        console.print(
+            f"  [dim]reused from the last film: {escape(', '.join(result.kept))}[/]", highlight=False
+        )
     for note in result.notes:
         console.print(f"  [yellow]{escape(note)}[/]")
     for name in result.files:

@@ -1,4 +1,4 @@
-"""`periplus kb`: knowledge bases as files in version control <-> the stores."""
+"""`periplus kb`: load, validate and compare knowledge bases; the other `kb` commands are added here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.tree import Tree
 
 from kb_schema import MODELS, KnowledgeBase, KnowledgeError, Problem
 from kb_schema.documents import did_you_mean
-from kb_schema.export import json_schema
+from kb_schema.json_schemas import json_schema
 from kb_store import (
     LoadProgress,
     LoadReport,
@@ -27,20 +27,20 @@ from kb_store import (
     load_knowledge,
     read_knowledge,
 )
-from kb_store.changing import Keeping
-from loaders import diff, read_knowledge_folder
-from loaders.diff import Change
-from loaders.diff_markdown import to_markdown
-from loaders.diff_words import DiffWords, Told, in_words, plain
-from loaders.escaping import one_line
+from kb_store.proposals.accepted_changes import AcceptedChangesCheck
+from loaders import read_knowledge_folder
+from loaders.diffs.diff_markdown import to_markdown
+from loaders.diffs.diff_summary import DiffEntry, DiffSummary, summarise_diff, to_plain_text
+from loaders.diffs.knowledge_diff import ValueChange, diff_knowledge
+from loaders.markup_escapes import one_line
 from periplus.commands import kb_check, kb_export, kb_import, kb_migrate, kb_proposals, kb_status, kb_stores
-from periplus.commands.changes import change_line, print_tree
-from periplus.commands.wording import counted, print_json
-from periplus.errors import EXIT_USER, UserError, print_problems
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
+from periplus.commands.command_output import format_change, format_count, print_json, print_tree
+from periplus.errors import UserError, print_problems
+from periplus.exit_codes import ExitCode
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 app = typer.Typer(
-    help="Knowledge bases: check, load, export and compare them.",
+    help="Validate, load, export and compare knowledge bases.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -56,23 +56,22 @@ Folder = Annotated[
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-EXIT_DIFFERENT = 1
-"""Of `diff --exit-code`, as git's."""
+"""The exit code of `diff --exit-code` if there are differences, as in git."""
 LONGEST_WORDS = 300
-"""Characters of one difference in words."""
+"""Maximum number of characters of one difference."""
 
 
 class DiffForm(StrEnum):
-    """How a diff is shown."""
+    """The output formats of `kb diff`."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
     JSON = "json"
 
 
-Opening = AbstractAsyncContextManager[Stores]
+StoresContext = AbstractAsyncContextManager[Stores]
 
 out = Console()
 err = Console(stderr=True)
@@ -94,29 +93,30 @@ def load(
     replace_learned: Annotated[
         bool,
         typer.Option(
-            "--replace-learned", help="Give up accepted proposals and published workflows it lacks."
+            "--replace-learned",
+            help="Discard accepted proposals and published workflows that the folder does not contain.",
         ),
     ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a folder of knowledge and load it into the store, all at once or not at all.
+    """Validate a knowledge base folder and load it into the store atomically.
 
     Example: [cyan]periplus kb load seeds/spadeworks/kb[/]
 
-    Whoever reads meanwhile sees the old knowledge until the new is complete.
-    Wrong knowledge is refused with every problem in it, and changes nothing.
-    So is knowledge without what was accepted or published since the last load.
+    Readers see the old generation until the new one is complete.
+    An invalid folder is refused with a list of all problems; the store stays unchanged.
+    A folder that lacks proposals accepted, or workflows published, since the last load is refused too.
     """
     knowledge, warnings = read_knowledge_folder(folder)
-    opening = open_chosen(mongodb_url, arangodb_url)
+    opening = open_selected_stores(mongodb_url, arangodb_url)
     report = asyncio.run(_load(knowledge, opening, quiet=as_json, replace_learned=replace_learned))
     if as_json:
         print_json(out, {"loaded": _report_json(report), "warnings": [_problem_json(w) for w in warnings]})
         return
-    _tell_warnings(warnings)
-    what = ", ".join(counted(number, kind) for kind, number in report.counts.items())
+    _print_warnings(warnings)
+    what = ", ".join(format_count(number, kind) for kind, number in report.counts.items())
     instead = "" if report.replaced is None else f" (in place of {report.replaced})"
     out.print(
         f"[green]loaded[/] [bold]{escape(report.website_id)}[/], generation {report.generation}{instead}: {what}",
@@ -127,13 +127,13 @@ def load(
 
 @app.command()
 def validate(folder: Folder, *, as_json: AsJson = False) -> None:
-    """Check a folder of knowledge without loading it.
+    """Validate a knowledge base folder without loading it.
 
     Example: [cyan]periplus kb validate seeds/spadeworks/kb[/]
 
-    Checked are the files, every document, every name that refers to another,
-    and the rules: task steps are linear, every variable is provided,
-    similar screens can be told apart.
+    The command checks the files, every document, every reference, and the
+    rules: task steps are linear, every variable is provided, and similar
+    screens can be distinguished.
     """
     try:
         knowledge, warnings = read_knowledge_folder(folder)
@@ -141,33 +141,33 @@ def validate(folder: Folder, *, as_json: AsJson = False) -> None:
         if not as_json:
             raise
         print_json(out, {"valid": False, "problems": [_problem_json(problem) for problem in exc.problems]})
-        raise typer.Exit(EXIT_USER) from exc
+        raise typer.Exit(ExitCode.USER_ERROR) from exc
     if as_json:
         counts = {kind: len(documents) for kind, documents in knowledge.by_kind.items()}
         print_json(
             out, {"valid": True, "documents": counts, "warnings": [_problem_json(w) for w in warnings]}
         )
         return
-    _tell_warnings(warnings)
+    _print_warnings(warnings)
     total = sum(len(documents) for documents in knowledge.by_kind.values())
     out.print(f"[green]valid[/]: {total} documents of [bold]{escape(knowledge.website.website_id)}[/]")
 
 
 @app.command()
 def schema(
-    kind: Annotated[str | None, typer.Argument(help="Of which kind; all where none is named.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="The kind of document; default: all.")] = None,
     *,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write one file per kind.")
     ] = None,
 ) -> None:
-    """Show the JSON Schema of documents, for editors and other tools.
+    """Print the JSON Schema of documents, for editors and other tools.
 
     Example: [cyan]periplus kb schema screen[/]
     """
     if kind is not None and kind not in MODELS:
         fix = did_you_mean(kind, MODELS) or f"one of {', '.join(MODELS)}"
-        raise UserError(f"no kind of document {kind!r}", fix=fix)
+        raise UserError(f"unknown kind of document {kind!r}", fix=fix)
     schemas = {name: json_schema(name) for name in ([kind] if kind else MODELS)}
     if folder is None:
         print_json(out, schemas[kind] if kind else schemas)
@@ -198,23 +198,24 @@ def diff_(
         DiffForm, typer.Option("--format", help="[bold]markdown[/]: for a pull request.", show_default=True)
     ] = DiffForm.TEXT,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="End with 1 where there is a difference.")
+        bool, typer.Option("--exit-code", help="Exit with code 1 if there are differences.")
     ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what loading a folder would change in the store, or in another folder.
+    """Show the differences between a folder and the store, or another folder.
 
     Example: [cyan]periplus kb diff seeds/spadeworks/kb[/]
 
-    In words first, then value by value. Exit code 0, or with --exit-code 1 where something differs.
+    Each difference is described in a sentence, followed by the changed values. The exit code is 0;
+    with --exit-code it is 1 if there are differences.
     """
     new, _ = read_knowledge_folder(folder)
     website_id = new.website.website_id
-    old = _known(website_id, against, mongodb_url, arangodb_url)
-    found = diff(old, new)
-    words = in_words(found, old, new)
+    old = _load_compared_knowledge(website_id, against, mongodb_url, arangodb_url)
+    found = diff_knowledge(old, new)
+    words = summarise_diff(found, old, new)
     if as_json or form is DiffForm.JSON:
         print_json(out, _diff_json(website_id, words))
     elif form is DiffForm.MARKDOWN:
@@ -222,23 +223,23 @@ def diff_(
     elif not found:
         whose = "the store" if against is None else str(against)
         out.print(
-            f"[green]no difference[/]: {escape(whose)} has this knowledge of [bold]{escape(website_id)}[/]",
+            f"[green]no difference[/]: {escape(whose)} has the same knowledge of [bold]{escape(website_id)}[/]",
             soft_wrap=True,
         )
     else:
         print_tree(out, _diff_tree(website_id, words, new_website=old is None))
     if exit_code and found:
-        raise typer.Exit(EXIT_DIFFERENT)
+        raise typer.Exit(ExitCode.FAILED)
 
 
-def _known(
+def _load_compared_knowledge(
     website_id: str, against: Path | None, mongodb_url: str | None, arangodb_url: str | None
 ) -> KnowledgeBase | None:
-    """What a folder is compared with; None where there is nothing yet."""
+    """Return the knowledge to compare with; None if there is none yet."""
     if against is not None:
         return read_knowledge_folder(against)[0]
     try:
-        return asyncio.run(_read(website_id, open_chosen(mongodb_url, arangodb_url)))[0]
+        return asyncio.run(_read(website_id, open_selected_stores(mongodb_url, arangodb_url)))[0]
     except NoSuchWebsite:
         return None
 
@@ -247,10 +248,10 @@ def _known(
 
 
 async def _load(
-    knowledge: KnowledgeBase, opening: Opening, *, quiet: bool, replace_learned: bool
+    knowledge: KnowledgeBase, opening: StoresContext, *, quiet: bool, replace_learned: bool
 ) -> LoadReport:
     async with opening as stores:
-        keeping = Keeping(stores.proposals, knowledge, replace=replace_learned)
+        keeping = AcceptedChangesCheck(stores.proposals, knowledge, replace=replace_learned)
         with _progress(quiet=quiet) as on_progress:
             report = await load_knowledge(
                 stores.documents, stores.graph, knowledge, on_progress=on_progress, check=keeping
@@ -259,15 +260,19 @@ async def _load(
         return report
 
 
-async def _read(website_id: str, opening: Opening) -> tuple[KnowledgeBase, int]:
+async def _read(website_id: str, opening: StoresContext) -> tuple[KnowledgeBase, int]:
     async with opening as stores:
         return await read_knowledge(stores.documents, stores.graph, website_id)
 
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Any]:
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
-               TimeElapsedColumn())  # fmt: skip
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
         task = bar.add_task("loading", total=None)
 
@@ -279,10 +284,10 @@ def _progress(*, quiet: bool) -> Iterator[Any]:
         yield on_progress
 
 
-# -- showing -------------------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------
 
 
-def _tell_warnings(warnings: tuple[Problem, ...]) -> None:
+def _print_warnings(warnings: tuple[Problem, ...]) -> None:
     if warnings:
         err.print(f"[yellow]{len(warnings)} warning{'' if len(warnings) == 1 else 's'}[/]")
         print_problems(err, warnings)
@@ -310,45 +315,45 @@ def _report_json(report: LoadReport) -> dict[str, Any]:
     }
 
 
-def _diff_json(website_id: str, words: DiffWords) -> dict[str, Any]:
+def _diff_json(website_id: str, words: DiffSummary) -> dict[str, Any]:
     return {
         "website_id": website_id,
-        "headline": plain(words.headline),
+        "headline": to_plain_text(words.headline),
         "entries": [
             {
                 "change": told.what,
                 "kind": told.kind,
                 "id": told.local_id,
-                "words": plain(told.words),
+                "words": to_plain_text(told.words),
                 **({"changes": [_change_json(each) for each in told.changes]} if told.changes else {}),
             }
-            for told in words.told
+            for told in words.entries
         ],
     }
 
 
-def _change_json(change: Change) -> dict[str, Any]:
+def _change_json(change: ValueChange) -> dict[str, Any]:
     return {"path": change.path, "before": change.before, "after": change.after}
 
 
 _MARKS = {"added": ("green", "+"), "removed": ("red", "-"), "changed": ("yellow", "~")}
 
 
-def _diff_tree(website_id: str, words: DiffWords, *, new_website: bool) -> Tree:
+def _diff_tree(website_id: str, words: DiffSummary, *, new_website: bool) -> Tree:
     state = " (not in the store yet)" if new_website else ""
-    tree = Tree(f"[bold]{escape(website_id)}[/]{state}: {escape(plain(words.headline, one_line))}")
-    kinds: dict[str, list[Told]] = {}
-    for told in words.told:
+    tree = Tree(f"[bold]{escape(website_id)}[/]{state}: {escape(to_plain_text(words.headline, one_line))}")
+    kinds: dict[str, list[DiffEntry]] = {}
+    for told in words.entries:
         kinds.setdefault(told.kind, []).append(told)
     for kind, entries in kinds.items():
         branch = tree.add(f"{kind} ({len(entries)})")
         for told in entries:
             colour, mark = _MARKS[told.what]
-            said = one_line(plain(told.words, one_line), LONGEST_WORDS)
+            said = one_line(to_plain_text(told.words, one_line), LONGEST_WORDS)
             same = said == told.local_id
             leaf = branch.add(
                 f"[{colour}]{mark} {escape(told.local_id)}[/]{'' if same else f'  {escape(said)}'}"
             )
             for change in told.changes:
-                leaf.add(change_line(change))
+                leaf.add(format_change(change))
     return tree

@@ -1,4 +1,4 @@
-"""`periplus kb check`: do the signatures know the pages? All of them over stored snapshots."""
+"""`periplus kb check`: test all screen signatures against stored snapshots."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from kb_schema import KnowledgeBase
-from kb_schema.pages.folder import StoredSnapshot, list_snapshots, read_labels
-from kb_schema.snapshots import PageSnapshot
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.snapshot_folder import StoredSnapshot, list_snapshots, read_labels
 from kb_store import read_knowledge
 from loaders import read_knowledge_folder
-from mcp_server.checking.check import check_signatures
-from mcp_server.checking.report import CheckReport, Confusion, Finding, Proposal
-from mcp_server.compiled import compile_view
+from mcp_server.knowledge.compiled_view import compile_view
+from mcp_server.signature_checks.check_report import (
+    CheckReport,
+    IndicatorProposal,
+    ScreenConfusion,
+    SignatureFinding,
+)
+from mcp_server.signature_checks.signature_check import check_signatures
 from periplus.errors import UserError
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
-from periplus.websites import which_website
+from periplus.exit_codes import ExitCode
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.website_selection import select_website
 
-EXIT_FINDINGS = 1
-"""Something found breaks identification."""
+"""The exit code if a finding breaks identification."""
 NAMES_SHOWN, IDLE_SHOWN = 4, 20
 
 out = Console()
@@ -40,40 +45,42 @@ err = Console(stderr=True)
 def check(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[KB]", help="A folder of knowledge; the store where none is named."),
+        typer.Argument(metavar="[KB]", help="A knowledge base folder; default: the store."),
     ] = None,
     *,
     snapshots: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", help="Stored pages: NAME.html with NAME.json, also in folders.", show_default=False
+            metavar="DIR",
+            help="Stored pages: NAME.html with NAME.json; subfolders are read too.",
+            show_default=False,
         ),
     ],
     labels: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help='What the pages are: {"NAME": "screen_id"}; null for no known screen.'
+            metavar="FILE", help='The screen of each page: {"NAME": "screen_id"}; null: no known screen.'
         ),
     ] = None,
     website: Annotated[
-        str | None, typer.Option("--website", "-w", metavar="ID", help="Which website of the store.")
+        str | None, typer.Option("--website", "-w", metavar="ID", help="The website's id in the store.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the site was when the pages were stored.")
+        str | None, typer.Option(metavar="URL", help="The site's base URL when the pages were stored.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything found, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Run all signatures over stored pages: which are taken for another, and what would mend it.
+    """Test all screen signatures against stored pages, and suggest fixes.
 
     Example: [cyan]periplus kb check kb/ --snapshots pages/ --labels pages/labels.json[/]
 
-    Told are screens that are confused, pairs that nothing separates with a
-    condition that would, required indicators that are missing, and indicators
-    that never help.
-    Without labels only what contradicts itself is told.
-    Exit code 0 fine, 1 identification is broken, 2 something to put right first.
+    The report lists confused screens, pairs of screens that no indicator
+    separates (with a condition that would), required indicators that are
+    missing, and indicators that never help.
+    Without labels it lists only contradictions.
+    Exit codes: 0 no problem, 1 identification is broken, 2 an error to correct first.
     """
     stored = list_snapshots(snapshots)
     knowledge = _knowledge(folder, website, mongodb_url, arangodb_url)
@@ -88,30 +95,32 @@ def check(
     else:
         _show(report, labelled=known is not None)
     if report.breaks:
-        raise typer.Exit(EXIT_FINDINGS)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _knowledge(
     folder: Path | None, website: str | None, mongodb_url: str | None, arangodb_url: str | None
 ) -> KnowledgeBase:
     if folder is None:
-        return asyncio.run(_stored_knowledge(website, open_chosen(mongodb_url, arangodb_url)))
+        return asyncio.run(_stored_knowledge(website, open_selected_stores(mongodb_url, arangodb_url)))
     knowledge, _ = read_knowledge_folder(folder)
     held = knowledge.website.website_id
     if website not in (None, held):
-        raise UserError(f"{folder} is of {held!r}, not {website!r}", fix="leave out --website or the folder")
+        raise UserError(
+            f"{folder} contains website {held!r}, not {website!r}", fix="leave out --website or the folder"
+        )
     return knowledge
 
 
 async def _stored_knowledge(website: str | None, opening: Any) -> KnowledgeBase:
     async with opening as stores:
         known = sorted(active.website_id for active in await stores.documents.websites())
-        found, _ = await read_knowledge(stores.documents, stores.graph, which_website(website, known))
+        found, _ = await read_knowledge(stores.documents, stores.graph, select_website(website, known))
         return found
 
 
 def _read(stored: Sequence[StoredSnapshot]) -> Iterator[tuple[str, PageSnapshot]]:
-    """One page in memory at a time."""
+    """Yield the name and content of each page; only one page is in memory at a time."""
     return ((each.name, each.read()) for each in stored)
 
 
@@ -123,28 +132,28 @@ def _progress(total: int, *, quiet: bool) -> Iterator[Any]:
         yield lambda name: bar.update(task, advance=1, description=escape(name[-40:]))
 
 
-# -- showing -------------------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     out.print(line, soft_wrap=True, highlight=False)
 
 
 def _show(report: CheckReport, *, labelled: bool) -> None:
-    _say(_headline(report, labelled=labelled))
+    _print_line(_headline(report, labelled=labelled))
     if any(cell.screen_id != cell.taken_for or cell.ambiguous for cell in report.matrix):
         out.print(_matrix(report.matrix))
     for breaks, title in ((True, "[red]breaks identification[/]"), (False, "[yellow]worth knowing[/]")):
         found = [finding for finding in report.findings if finding.breaks is breaks]
         if found:
-            _say(f"\n{title} ({len(found)})")
+            _print_line(f"\n{title} ({len(found)})")
             for finding in found:
-                _tell(finding)
+                _print_finding(finding)
     if report.idle_indicators:
         _show_idle(report)
     if report.screens_without_snapshot:
         unseen = report.screens_without_snapshot
-        _say(f"\n[yellow]without a snapshot[/] ({len(unseen)}): {escape(', '.join(unseen))}")
+        _print_line(f"\n[yellow]without a snapshot[/] ({len(unseen)}): {escape(', '.join(unseen))}")
 
 
 def _headline(report: CheckReport, *, labelled: bool) -> str:
@@ -152,16 +161,25 @@ def _headline(report: CheckReport, *, labelled: bool) -> str:
     state = "[red]broken[/]" if report.breaks else "[green]fine[/]"
     if not labelled:
         known = sum(result.screen_id is not None for result in report.results)
-        return f"{state}: {what}; {known} of {_counted(report.snapshots, 'snapshot')} match (no labels: whether rightly is not told)"
-    return f"{state}: {what}; {report.right} of {_counted(report.labelled, 'labelled snapshot')} right"
+        return f"{state}: {what}; {known} of {_format_count(report.snapshots, 'snapshot')} match a screen (without labels the matches are not verified)"
+    return f"{state}: {what}; {report.right} of {_format_count(report.labelled, 'labelled snapshot')} right"
 
 
-def _matrix(cells: Sequence[Confusion]) -> Table:
-    """The confused rows of the matrix, and the totals."""
-    table = Table("screen", "snapshots", "right", "ambiguous", "not known", "taken for", box=SIMPLE_HEAD,
-                  header_style="dim", show_footer=True)  # fmt: skip
+def _matrix(cells: Sequence[ScreenConfusion]) -> Table:
+    """Return a table of the confused screens, with totals."""
+    table = Table(
+        "screen",
+        "snapshots",
+        "right",
+        "ambiguous",
+        "not known",
+        "taken for",
+        box=SIMPLE_HEAD,
+        header_style="dim",
+        show_footer=True,
+    )
     totals: Counter[str] = Counter()
-    rows: dict[str | None, list[Confusion]] = {}
+    rows: dict[str | None, list[ScreenConfusion]] = {}
     for cell in cells:
         rows.setdefault(cell.screen_id, []).append(cell)
     for screen_id, row in rows.items():
@@ -184,7 +202,7 @@ def _matrix(cells: Sequence[Confusion]) -> Table:
 _NUMBERS = ("snapshots", "right", "ambiguous", "not known")
 
 
-def _row(screen_id: str | None, row: Sequence[Confusion]) -> tuple[Counter[str], Counter[str]]:
+def _row(screen_id: str | None, row: Sequence[ScreenConfusion]) -> tuple[Counter[str], Counter[str]]:
     counts: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for cell in row:
@@ -201,53 +219,55 @@ def _row(screen_id: str | None, row: Sequence[Confusion]) -> tuple[Counter[str],
     return counts, others
 
 
-def _tell(finding: Finding) -> None:
+def _print_finding(finding: SignatureFinding) -> None:
     mark = "[red]x[/]" if finding.breaks else "[yellow]![/]"
-    _say(f"  {mark} {escape(finding.message)}")
+    _print_line(f"  {mark} {escape(finding.message)}")
     if finding.snapshots:
-        _say(f"      [dim]{escape(_some(finding.snapshots))}[/]")
+        _print_line(f"      [dim]{escape(_format_names(finding.snapshots))}[/]")
     if finding.fix:
-        _say(f"      [green]-> {escape(finding.fix)}[/]")
+        _print_line(f"      [green]-> {escape(finding.fix)}[/]")
     if finding.proposal:
-        _tell_proposal(finding, finding.proposal)
+        _print_proposal(finding, finding.proposal)
 
 
-def _tell_proposal(finding: Finding, proposal: Proposal) -> None:
+def _print_proposal(finding: SignatureFinding, proposal: IndicatorProposal) -> None:
     condition = json.dumps(proposal.condition, ensure_ascii=False)
-    instead = "or have instead in" if finding.fix else "add to"
-    _say(f"      [green]-> {instead} {proposal.slot} of {escape(proposal.screen_id)}:[/] {escape(condition)}")
+    instead = "or use instead in" if finding.fix else "add to"
+    _print_line(
+        f"      [green]-> {instead} {proposal.slot} of {escape(proposal.screen_id)}:[/] {escape(condition)}"
+    )
     pages = finding.screen_id or "those"
     first, second = proposal.screen_id, pages if finding.other else "other screens"
     if proposal.slot == "negative_indicators":
         first, second = pages, proposal.screen_id
-    _say(
-        f"         [dim]holds on {proposal.holds} of {_counted(proposal.of, 'snapshot')} of {escape(first)}, "
-        f"on {proposal.elsewhere} of {proposal.others} of {escape(second)}[/]"
+    _print_line(
+        f"         [dim]matches {proposal.holds} of {_format_count(proposal.of, 'snapshot')} of {escape(first)}, "
+        f"and {proposal.elsewhere} of {proposal.others} of {escape(second)}[/]"
     )
 
 
 def _show_idle(report: CheckReport) -> None:
-    """Those that say nothing at all; those that only agree with another one are counted."""
+    """Print the indicators that never help; redundant ones are only counted."""
     idle = [each for each in report.idle_indicators if each.because != "redundant"]
     agreeing = len(report.idle_indicators) - len(idle)
     if idle:
-        _say(f"\n[yellow]indicators that do not help on these snapshots[/] ({len(idle)})")
+        _print_line(f"\n[yellow]indicators that do not help with these snapshots[/] ({len(idle)})")
     for each in idle[:IDLE_SHOWN]:
         what = f"{each.screen_id}: {each.kind} {each.indicator} {each.detail}"
-        _say(f"  [yellow]![/] {escape(what)}")
+        _print_line(f"  [yellow]![/] {escape(what)}")
     if len(idle) > IDLE_SHOWN:
-        _say(f"  and {len(idle) - IDLE_SHOWN} more: --json names them all")
-    if agreeing:
-        _say(
-            f"\n[dim]{_counted(agreeing, 'indicator')} held exactly where another of the same signature did: "
-            "more evidence, no more distinction (--json names them)[/]"
+        _print_line(f"  and {len(idle) - IDLE_SHOWN} more: --json lists all of them")
+    if agreeing and report.snapshots > 1:
+        _print_line(
+            f"\n[dim]{_format_count(agreeing, 'indicator')} matched exactly the same pages as another one of the same signature "
+            "(--json lists them)[/]"
         )
 
 
-def _some(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _counted(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"

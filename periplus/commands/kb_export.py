@@ -1,4 +1,4 @@
-"""`periplus kb export`: what is in the store as files, as page objects, as a map, or as a digest."""
+"""`periplus kb export`: write a knowledge base as files, page objects, a map or a digest."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from agent.verifying.generating.formatting import formatted
+from agent.verification.generation.ruff_format import format_source
 from kb_schema import KnowledgeBase
 from kb_store import read_knowledge
-from loaders import FolderInTheWay, read_knowledge_folder, write_folder
-from loaders.bridges.digest import Level, digest
-from loaders.bridges.maps import to_dot, to_graphml, to_mermaid
-from loaders.bridges.page_objects import WRITTEN_BY, PageObjects, page_objects
-from loaders.escaping import one_line
+from loaders import TargetFolderOccupied, read_knowledge_folder, write_folder
+from loaders.bridges.graph_diagrams import to_dot, to_graphml, to_mermaid
+from loaders.bridges.knowledge_digest import Level, render_digest
+from loaders.bridges.page_objects import WRITTEN_BY, PageObjectPackage, build_page_objects
+from loaders.markup_escapes import one_line
 from periplus.errors import UserError
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.website_selection import select_website
 
 MOST_LEFT_OUT = 10
-"""Things left out of an export that are told one by one."""
+"""Maximum number of omitted items that are listed."""
 
 out = Console()
 
 
 class ExportForm(StrEnum):
-    """What the knowledge is written as."""
+    """The output formats of `kb export`."""
 
     YAML = "yaml"
     PAGE_OBJECTS = "page-objects"
@@ -43,7 +44,7 @@ class ExportForm(StrEnum):
 
 
 class DigestLevel(StrEnum):
-    """How much a digest tells."""
+    """How detailed a digest is."""
 
     BRIEF = "brief"
     WORKING = "working"
@@ -55,51 +56,62 @@ def export(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="Where to write: a folder, or a file for maps and digests.",
+            help="The output folder; for maps and digests the output file.",
             show_default=False,
         ),
     ],
     *,
     website: Annotated[
         str | None,
-        typer.Option("--website", "-w", metavar="ID", help="Which website to write.", show_default=False),
+        typer.Option(
+            "--website",
+            "-w",
+            metavar="ID",
+            help="The website's id; required if the store has several.",
+            show_default=False,
+        ),
     ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
-            "--folder", metavar="DIR", help="A folder of knowledge instead of the store.", show_default=False
+            "--folder",
+            metavar="DIR",
+            help="Read this knowledge base folder instead of the store.",
+            show_default=False,
         ),
     ] = None,
-    form: Annotated[ExportForm, typer.Option("--format", help="What to write.")] = ExportForm.YAML,
+    form: Annotated[ExportForm, typer.Option("--format", help="The output format.")] = ExportForm.YAML,
     level: Annotated[
-        DigestLevel, typer.Option("--level", help="Of [bold]llms[/]: how much to tell.")
+        DigestLevel, typer.Option("--level", help="For [bold]llms[/]: how much detail.")
     ] = DigestLevel.WORKING,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Write even where there are other things; those in a folder are kept."),
+        typer.Option(
+            "--force", help="Write into a folder with other files (they are kept), or replace a file."
+        ),
     ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Write what is in the store as files, ready for version control; or in a form that other tools read.
+    """Write a knowledge base as files for version control, or in a format for other tools.
 
     Example: [cyan]periplus kb export --website spadeworks kb/[/]
 
-    [bold]yaml[/]: an earlier export is replaced whole. Loading the files again changes nothing.
-    [bold]page-objects[/]: a package for plain Playwright in Python, a module a screen.
-    [bold]mermaid[/], [bold]dot[/], [bold]graphml[/]: the map of screens. [bold]llms[/]: a digest for language models.
+    [bold]yaml[/]: knowledge base files; they replace an earlier export. Loading them again changes nothing.
+    [bold]page-objects[/]: a Python package for plain Playwright, with one module per screen.
+    [bold]mermaid[/], [bold]dot[/], [bold]graphml[/]: a map of the screens. [bold]llms[/]: a digest for language models.
     """
-    if (website is None) == (source is None):
-        raise UserError("say which knowledge: --website ID or --folder DIR, one of them")
+    if website is not None and source is not None:
+        raise UserError("--website and --folder cannot be combined", fix="give one of them")
     if source is not None:
         knowledge, of = read_knowledge_folder(source)[0], f"from {source}"
     else:
-        knowledge, generation = asyncio.run(_read(str(website), mongodb_url, arangodb_url))
+        knowledge, generation = asyncio.run(_read(website, mongodb_url, arangodb_url))
         of = f"generation {generation}"
     try:
-        written = _written(knowledge, target, form, level.value, force=force)
-    except FolderInTheWay as exc:
-        fix = "name an empty folder, or use --force: what does not belong to the knowledge is kept"
+        written = _write_export(knowledge, target, form, level.value, force=force)
+    except TargetFolderOccupied as exc:
+        fix = "name an empty folder, or use --force; other files in the folder are kept"
         raise UserError(str(exc), fix=fix) from exc
     except OSError as exc:
         raise UserError(
@@ -113,22 +125,24 @@ def export(
     )
 
 
-def _written(knowledge: KnowledgeBase, target: Path, form: ExportForm, level: Level, *, force: bool) -> str:
-    """Write it; returns what was written, in words."""
+def _write_export(
+    knowledge: KnowledgeBase, target: Path, form: ExportForm, level: Level, *, force: bool
+) -> str:
+    """Write the export; return a description such as `12 files`."""
     match form:
         case ExportForm.YAML:
             return f"{write_folder(knowledge, target, force=force)} files"
         case ExportForm.PAGE_OBJECTS:
             return _write_package(knowledge, target, force=force)
         case ExportForm.LLMS:
-            return _write_file(target, digest(knowledge, level), "a digest", force=force)
+            return _write_file(target, render_digest(knowledge, level), "a digest", force=force)
     written = {ExportForm.MERMAID: to_mermaid, ExportForm.DOT: to_dot, ExportForm.GRAPHML: to_graphml}[form]
     return _write_file(target, written(knowledge), "a map", force=force)
 
 
 def _write_file(target: Path, text: str, what: str, *, force: bool) -> str:
     if target.exists() and not force:
-        raise UserError(f"{target} is there already", fix="name another file, or use --force to replace it")
+        raise UserError(f"{target} already exists", fix="name another file, or use --force to replace it")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     return what
@@ -138,23 +152,24 @@ def _write_package(knowledge: KnowledgeBase, target: Path, *, force: bool) -> st
     package = target.resolve().name
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", package) or keyword.iskeyword(package):
         raise UserError(
-            f"{package!r} is no name of a package in Python", fix="name a folder like `out/pages`"
+            f"the folder name {package!r} is not a valid Python package name",
+            fix="name a folder like `out/pages`",
         )
     if target.exists() and not target.is_dir():
         raise UserError(f"{target} is a file", fix="name a folder")
-    made = page_objects(knowledge, package)
-    before = _modules_of_ours(target)
+    made = build_page_objects(knowledge, package)
+    before = _list_exported_modules(target)
     if not force and target.exists() and any(target.iterdir()) and not before:
-        raise FolderInTheWay(target, "files that are no page objects of ours")
+        raise TargetFolderOccupied(target, "files that are not exported page objects")
     _write_all(made.files, target.resolve().parent)
     for name in before - {Path(each).name for each in made.files}:
-        (target / name).unlink(missing_ok=True)  # of a screen that there is no more
-    _tell_left_out(made)
+        (target / name).unlink(missing_ok=True)  # its screen no longer exists
+    _print_left_out(made)
     return f"{len(made.files)} modules of page objects"
 
 
-def _modules_of_ours(folder: Path) -> set[str]:
-    """The screens' modules of an earlier export, by what its `__init__.py` says of itself; none where it is no export."""
+def _list_exported_modules(folder: Path) -> set[str]:
+    """Return the screen modules listed in the `__init__.py` of an earlier export; empty if it is no export."""
     try:
         source = (folder / "__init__.py").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -171,10 +186,10 @@ def _write_all(files: Mapping[str, str], folder: Path) -> None:
     for name, source in files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(formatted(source, file.name), encoding="utf-8")
+        file.write_text(format_source(source, file.name), encoding="utf-8")
 
 
-def _tell_left_out(made: PageObjects) -> None:
+def _print_left_out(made: PageObjectPackage) -> None:
     for each in made.left_out[:MOST_LEFT_OUT]:
         out.print(f"  [dim]left out[/] {escape(one_line(each, 300))}", soft_wrap=True, highlight=False)
     if len(made.left_out) > MOST_LEFT_OUT:
@@ -182,7 +197,8 @@ def _tell_left_out(made: PageObjects) -> None:
 
 
 async def _read(
-    website_id: str, mongodb_url: str | None, arangodb_url: str | None
+    website: str | None, mongodb_url: str | None, arangodb_url: str | None
 ) -> tuple[KnowledgeBase, int]:
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        return await read_knowledge(stores.documents, stores.graph, website_id)
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        known = sorted(each.website_id for each in await stores.documents.websites())
+        return await read_knowledge(stores.documents, stores.graph, select_website(website, known))

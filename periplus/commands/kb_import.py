@@ -1,4 +1,4 @@
-"""`periplus kb import`: drafts of knowledge from what a project has already."""
+"""`periplus kb import`: draft a knowledge base from page objects, an OpenAPI document or a sitemap."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from rich.markup import escape
 
 from kb_schema import KnowledgeError
 from kb_schema.base import LocalId
-from loaders import FolderInTheWay, read_knowledge_folder, write_folder
-from loaders.applying import apply_changes
-from loaders.bridges.imported import Draft, Unreadable, read_bytes
-from loaders.bridges.openapi import as_draft, hinted, looks_like_openapi, read_openapi
-from loaders.bridges.playwright_import import SUFFIXES, looks_like_playwright, read_playwright
+from loaders import TargetFolderOccupied, read_knowledge_folder, write_folder
+from loaders.bridges.knowledge_drafts import KnowledgeDraft, UnreadableSource, read_bytes
+from loaders.bridges.openapi import apply_hints, draft_from_hints, looks_like_openapi, read_openapi
+from loaders.bridges.playwright_suites.suite_import import SUFFIXES, looks_like_playwright, read_playwright
 from loaders.bridges.sitemaps import looks_like_a_sitemap, read_sitemap
-from loaders.escaping import one_line
-from loaders.layout import WEBSITE_STEM
-from loaders.text import read_file
-from periplus.commands.wording import counted
+from loaders.files.folder_changes import apply_changes
+from loaders.files.folder_layout import WEBSITE_STEM
+from loaders.files.yaml_files import read_file
+from loaders.markup_escapes import one_line
+from periplus.commands.command_output import format_count
 from periplus.errors import UserError
 
 MOST_NOTES = 20
-"""Notes that are told one by one."""
+"""Maximum number of notes that are printed."""
 
 out = Console()
 
 
 class ImportForm(StrEnum):
-    """What is read."""
+    """The input formats of `kb import`."""
 
     PLAYWRIGHT = "playwright"
     OPENAPI = "openapi"
@@ -44,87 +44,90 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE|DIR",
-            help="Page objects and tests, a description of an API, a sitemap.",
+            help="Playwright page objects and tests, an OpenAPI document, or a sitemap.",
             show_default=False,
         ),
     ],
     *,
-    website: Annotated[str, typer.Option("--website", "-w", metavar="ID", help="What to call the website.")],
-    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the draft is written.")],
+    website: Annotated[str, typer.Option("--website", "-w", metavar="ID", help="The website's id.")],
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the draft.")],
     form: Annotated[
         ImportForm | None,
-        typer.Option("--from", help="What it is; else its content tells.", show_default=False),
+        typer.Option(
+            "--from", help="The input format; default: detected from the content.", show_default=False
+        ),
     ] = None,
     base_url: Annotated[
         str | None,
         typer.Option(
             "--base-url",
             metavar="URL",
-            help="Of the website, where the source does not say it.",
+            help="The website's base URL, if the source does not contain it.",
             show_default=False,
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the knowledge base that --out holds already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the knowledge base in --out.")] = False,
 ) -> None:
-    """Make a draft of a knowledge base of what a project has already. Nothing of it is run or fetched.
+    """Draft a knowledge base from files that a project already has. Nothing is executed or fetched.
 
     Example: [cyan]periplus kb import tests/pages --website shop --out kb/[/]
 
-    [bold]playwright[/]: page objects and tests in Python or TypeScript become screens, ways and tasks.
-    [bold]sitemap[/]: XML or text, packed or not; addresses become screens.
-    [bold]openapi[/]: fields, what they accept, what is destructive. Where --out holds knowledge of the
-    website, its elements get what they do not say themselves, in place.
+    [bold]playwright[/]: page objects and tests in Python or TypeScript become screens, transitions and tasks.
+    [bold]sitemap[/]: XML or text, plain or compressed; URLs become screens.
+    [bold]openapi[/]: fields, accepted values and destructive actions. If --out already contains the
+    website's knowledge base, missing values are added to its elements.
     """
     try:
         website_id = TypeAdapter(LocalId).validate_python(website)
     except ValidationError as exc:
         raise UserError(
-            f"{website!r} is no id of a website", fix="use letters, digits, `_`, `.` and `-`"
+            f"--website {website!r} is not a valid id", fix="use letters, digits, `_`, `.` and `-`"
         ) from exc
     try:
-        chosen = form or _told(source)
+        chosen = form or _detect_form(source)
         if chosen is ImportForm.OPENAPI and (folder / f"{WEBSITE_STEM}.yaml").exists():
-            _hint(source, website_id, folder)
+            _print_api_hints(source, website_id, folder)
             return
         if not force and folder.is_dir() and any(folder.iterdir()):
-            fix = "name an empty folder; --force replaces a knowledge base that is there, with all that was added to it"
+            fix = "name an empty folder; --force replaces the knowledge base in it, including manual changes"
             raise UserError(f"{folder} is not empty", fix=fix)
         draft = _draft(chosen, source, website_id, base_url)
-    except Unreadable as exc:
-        raise UserError(str(exc), fix="name another file, or say what it is with --from") from exc
+    except UnreadableSource as exc:
+        raise UserError(str(exc), fix="name another file, or give its format with --from") from exc
     try:
         number = write_folder(draft.knowledge, folder)
-    except FolderInTheWay as exc:
+    except TargetFolderOccupied as exc:
         raise UserError(str(exc), fix="name an empty folder") from exc
     except OSError as exc:
         raise UserError(
             f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"
         ) from exc
-    what = ", ".join(counted(len(each), kind) for kind, each in draft.knowledge.by_kind.items() if each)
+    what = ", ".join(format_count(len(each), kind) for kind, each in draft.knowledge.by_kind.items() if each)
     out.print(
         f"[green]wrote[/] {number} files to {escape(str(folder))}: {what}", soft_wrap=True, highlight=False
     )
-    unused = ("a sitemap says itself where the website is: --base-url is not used",)
-    _tell((*draft.notes, *(unused if base_url and chosen is ImportForm.SITEMAP else ())))
+    unused = ("--base-url is ignored: a sitemap contains the website's address",)
+    _print_notes((*draft.notes, *(unused if base_url and chosen is ImportForm.SITEMAP else ())))
     out.print(
-        f"[dim]look at it, then: periplus kb load {escape(str(folder))}[/]", soft_wrap=True, highlight=False
+        f"[dim]review it, then: periplus kb load {escape(str(folder))}[/]", soft_wrap=True, highlight=False
     )
 
 
-def _draft(form: ImportForm, source: Path, website_id: str, base_url: str | None) -> Draft:
+def _draft(form: ImportForm, source: Path, website_id: str, base_url: str | None) -> KnowledgeDraft:
     match form:
         case ImportForm.PLAYWRIGHT:
             return read_playwright(source, website_id, base_url)
         case ImportForm.SITEMAP:
             return read_sitemap(source, website_id)
         case ImportForm.OPENAPI:
-            return as_draft(read_openapi(source), website_id, base_url)
+            return draft_from_hints(read_openapi(source), website_id, base_url)
 
 
-def _told(source: Path) -> ImportForm:
-    """What a file or folder is, by its content. Raises `UserError`, `Unreadable`."""
+def _detect_form(source: Path) -> ImportForm:
+    """Return the format of a file or folder, detected from its content.
+
+    Raises `UserError` for an unknown format, `UnreadableSource` for a file that cannot be read.
+    """
     if source.is_dir() or source.suffix in SUFFIXES:
         if source.is_dir() or looks_like_playwright(read_bytes(source)):
             return ImportForm.PLAYWRIGHT
@@ -135,26 +138,29 @@ def _told(source: Path) -> ImportForm:
         try:
             data = read_file(source, source.name)
         except KnowledgeError as exc:
-            raise Unreadable(source, exc.problems[0].message) from exc
+            raise UnreadableSource(source, exc.problems[0].message) from exc
         if looks_like_openapi(data):
             return ImportForm.OPENAPI
     known = ", ".join(ImportForm)
-    raise UserError(f"{source} is nothing that is known here", fix=f"say what it is with --from: {known}")
+    raise UserError(f"the format of {source} is unknown", fix=f"give it with --from: {known}")
 
 
-def _hint(source: Path, website_id: str, folder: Path) -> None:
-    """What a description of an API says of the elements of a knowledge base that is there."""
+def _print_api_hints(source: Path, website_id: str, folder: Path) -> None:
+    """Add what an OpenAPI document says about elements to the knowledge base in `folder`."""
     knowledge, _ = read_knowledge_folder(folder)
     if knowledge.website.website_id != website_id:
-        raise UserError(f"{folder} is of {knowledge.website.website_id!r}, not of {website_id!r}")
-    done = apply_changes(folder, hinted(knowledge, read_openapi(source)))
+        raise UserError(
+            f"{folder} contains website {knowledge.website.website_id!r}, not {website_id!r}",
+            fix="name the folder of that website, or another --website",
+        )
+    done = apply_changes(folder, apply_hints(knowledge, read_openapi(source)))
     for name in done.changed:
         out.print(f"[green]changed[/] {escape(str(folder / name))}", soft_wrap=True, highlight=False)
     if not done.changed:
-        out.print("it says nothing of these screens that they do not say themselves")
+        out.print("nothing to add: the knowledge base already has everything the document says")
 
 
-def _tell(notes: tuple[str, ...]) -> None:
+def _print_notes(notes: tuple[str, ...]) -> None:
     for each in notes[:MOST_NOTES]:
         out.print(f"  [yellow]{escape(one_line(each, 300))}[/]", soft_wrap=True, highlight=False)
     if len(notes) > MOST_NOTES:

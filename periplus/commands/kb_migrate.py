@@ -1,4 +1,4 @@
-"""`periplus kb migrate`: knowledge of an older schema version, in files or in the store, to the newest."""
+"""`periplus kb migrate`: update knowledge bases, in files or in the store, to the newest schema version."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rich.tree import Tree
 
 from kb_schema.base import SCHEMA_VERSION
 from kb_store import Stores
-from loaders.migrate import (
-    FolderPlan,
-    Migrated,
-    StorePlan,
+from loaders.knowledge_migration import (
+    FolderMigrationPlan,
+    MigratedDocument,
+    StoreMigrationPlan,
     migrate_folder,
     migrate_store,
     plan_folder,
     plan_store,
 )
-from periplus.commands.changes import change_line, print_tree
+from periplus.commands.command_output import format_change, print_tree
 from periplus.errors import UserError
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 out = Console()
 
@@ -34,21 +34,20 @@ out = Console()
 def migrate(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="A folder of knowledge; the store where none is named."),
+        typer.Argument(metavar="[DIR]", help="A knowledge base folder; default: the store."),
     ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Bring knowledge to the newest schema version, all of it or nothing.
+    """Update knowledge to the newest schema version, all documents or none.
 
     Example: [cyan]periplus kb migrate --dry-run kb/[/]
 
-    Knowledge of an older version works without it: it is brought up to date
-    whenever it is read.
-    In a folder, files that do not change stay as they are.
+    This is optional: documents of an older version are migrated whenever they are read.
+    In a folder, only files that change are rewritten.
     In the store, each website that changes gets a new generation.
     """
     if folder is not None:
@@ -57,15 +56,18 @@ def migrate(
         if plan and not dry_run:
             _rewrite(plan)
     else:
-        asyncio.run(_migrate_stores(open_chosen(mongodb_url, arangodb_url), dry_run=dry_run, as_json=as_json))
+        asyncio.run(
+            _migrate_stores(open_selected_stores(mongodb_url, arangodb_url), dry_run=dry_run, as_json=as_json)
+        )
 
 
-def _rewrite(plan: FolderPlan) -> None:
+def _rewrite(plan: FolderMigrationPlan) -> None:
     try:
         migrate_folder(plan)
     except OSError as exc:
         raise UserError(
-            f"{plan.path} cannot be written: {exc.strerror or exc}", fix="make it writable, or copy it"
+            f"{plan.path} cannot be written: {exc.strerror or exc}",
+            fix="make it writable, or copy the folder",
         ) from exc
 
 
@@ -78,14 +80,14 @@ async def _migrate_stores(opening: Any, *, dry_run: bool, as_json: bool) -> None
                 await migrate_store(stores.documents, stores.graph, plan)
 
 
-async def _plans(stores: Stores) -> list[StorePlan]:
+async def _plans(stores: Stores) -> list[StoreMigrationPlan]:
     return [
         await plan_store(stores.documents, stores.graph, active.website_id)
         for active in await stores.documents.websites()
     ]
 
 
-def _show(plans: Sequence[FolderPlan | StorePlan], *, dry_run: bool, as_json: bool) -> None:
+def _show(plans: Sequence[FolderMigrationPlan | StoreMigrationPlan], *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         told = {
             "schema_version": SCHEMA_VERSION,
@@ -99,27 +101,29 @@ def _show(plans: Sequence[FolderPlan | StorePlan], *, dry_run: bool, as_json: bo
             print_tree(out, _tree(_name(plan), plan.documents))
     changed = sum(len(plan.documents) for plan in plans)
     if not changed:
-        out.print(f"[green]up to date[/]: everything is of schema version {SCHEMA_VERSION}", highlight=False)
+        out.print(
+            f"[green]up to date[/]: all documents have schema version {SCHEMA_VERSION}", highlight=False
+        )
         return
     what = f"{changed} document{'' if changed == 1 else 's'} to schema version {SCHEMA_VERSION}"
     done = "[yellow]would migrate[/]" if dry_run else "[green]migrating[/]"
     out.print(f"{done} {what}", highlight=False)
 
 
-def _name(plan: FolderPlan | StorePlan) -> str:
-    return str(plan.path) if isinstance(plan, FolderPlan) else plan.website_id
+def _name(plan: FolderMigrationPlan | StoreMigrationPlan) -> str:
+    return str(plan.path) if isinstance(plan, FolderMigrationPlan) else plan.website_id
 
 
-def _tree(name: str, documents: Sequence[Migrated]) -> Tree:
+def _tree(name: str, documents: Sequence[MigratedDocument]) -> Tree:
     tree = Tree(f"[bold]{escape(name)}[/]")
     for document in documents:
         leaf = tree.add(f"[yellow]~ {escape(document.source)}[/] [dim]version {document.from_version}[/]")
         for change in document.changes:
-            leaf.add(change_line(change))
+            leaf.add(format_change(change))
     return tree
 
 
-def _json(name: str, document: Migrated) -> dict[str, Any]:
+def _json(name: str, document: MigratedDocument) -> dict[str, Any]:
     return {
         "in": name,
         "document": document.source,

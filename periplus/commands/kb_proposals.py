@@ -1,4 +1,4 @@
-"""`periplus kb proposals`: what runs propose to change, looked at and decided by a person."""
+"""`periplus kb proposals`: list, show, accept and reject the changes that runs propose."""
 
 from __future__ import annotations
 
@@ -16,22 +16,28 @@ from rich.table import Table
 
 from kb_schema import KnowledgeBase
 from kb_schema.documents import did_you_mean
-from kb_schema.proposals import CONFIRMED_BY, Proposal, Seen
-from kb_store import NoSuchWebsite, Stores, deciding, read_knowledge
-from kb_store.changing import NothingToChange, ScreenMissing
-from kb_store.deciding import AlreadyAccepted, ChangedSince, ScreenFirst, check_base, in_order_of_need
+from kb_schema.proposals import CONFIRMED_BY, PageReference, Proposal
+from kb_store import NoSuchWebsite, Stores, read_knowledge
+from kb_store.proposals import review_decisions
+from kb_store.proposals.accepted_changes import ChangeTargetMissing, ScreenMissing
+from kb_store.proposals.review_decisions import (
+    ChangedSinceProposal,
+    ProposalAlreadyAccepted,
+    ScreenNotAccepted,
+    check_base,
+    sort_by_dependency,
+)
 from loaders import read_knowledge_folder
-from loaders.applying import Applied, apply_changes
-from loaders.diff import changes_between
-from loaders.escaping import one_line
-from loaders.proposal_files import read_proposals, write_proposals
-from periplus.commands.changes import change_line
-from periplus.commands.wording import print_json
+from loaders.diffs.knowledge_diff import changes_between
+from loaders.files.folder_changes import FolderChangeReport, apply_changes
+from loaders.files.proposal_files import read_proposals, write_proposals
+from loaders.markup_escapes import one_line
+from periplus.commands.command_output import format_change, print_json
 from periplus.errors import UserError
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 app = typer.Typer(
-    help="Changes that runs propose: list them, look at one, accept or reject.",
+    help="List, show, accept and reject changes that runs propose.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -39,31 +45,31 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Website = Annotated[
     str | None,
-    typer.Option("--website", "-w", metavar="ID", help="Of this website only.", show_default=False),
+    typer.Option("--website", "-w", metavar="ID", help="Only proposals of this website.", show_default=False),
 ]
-Into = Annotated[
+FolderOption = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Write into the files of this knowledge base, and not into the store.",
+        help="Change the files of this knowledge base instead of the store.",
         show_default=False,
     ),
 ]
-Anyway = Annotated[
+ForceOption = Annotated[
     bool,
-    typer.Option("--anyway", help="Also where the knowledge has changed there since it was proposed."),
+    typer.Option("--anyway", help="Apply even if the document has changed since the proposal."),
 ]
-Id = Annotated[str, typer.Argument(metavar="ID", help="As [bold]list[/] shows it.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id that [bold]list[/] shows.", show_default=False)]
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="ID...", help="As [bold]list[/] shows them.", show_default=False),
+    typer.Argument(metavar="ID...", help="The ids that [bold]list[/] shows.", show_default=False),
 ]
 
 LONGEST_NOTE = 1_000
-"""Characters of what a run says, as it is kept."""
+"""Maximum number of characters of a run's note."""
 
 out = Console()
 
@@ -72,18 +78,20 @@ out = Console()
 def list_(
     *,
     website: Website = None,
-    everything: Annotated[bool, typer.Option("--all", help="Those already decided, too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include proposals that are already decided.")
+    ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the proposals that wait for a decision, the oldest first.
+    """List the proposals that wait for a decision, the oldest first.
 
     Example: [cyan]periplus kb proposals list[/]
     """
     found = [
         each
-        for each in asyncio.run(_all(website, mongodb_url, arangodb_url))
+        for each in asyncio.run(_read_proposals(website, mongodb_url, arangodb_url))
         if everything or each.status == "proposed"
     ]
     if as_json:
@@ -94,7 +102,7 @@ def list_(
         return
     table = Table("id", "website", "what", "runs", "score", "state", box=SIMPLE_HEAD, header_style="dim")
     for column in table.columns[:4]:
-        column.overflow = "fold"  # an id that is cut cannot be looked up
+        column.overflow = "fold"  # `show` needs the whole id
     for each in found:
         table.add_row(
             each.proposal_id,
@@ -111,11 +119,11 @@ def list_(
 def show(
     proposal_id: Id, *, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False
 ) -> None:
-    """Show one proposal: what was, what would be, and every run that spoke.
+    """Show one proposal: the old and new values, and every run for or against it.
 
     Example: [cyan]periplus kb proposals show 9ab69ec7052b[/]
     """
-    proposal, since = asyncio.run(_shown(proposal_id, mongodb_url, arangodb_url))
+    proposal, since = asyncio.run(_read_proposal(proposal_id, mongodb_url, arangodb_url))
     if as_json:
         told = {} if since is None else {"changed_since": True, "now": since.now}
         print_json(out, _json(proposal) | told)
@@ -124,12 +132,12 @@ def show(
     out.print(f"{proposal.proposal_id}  {about}  {_state(proposal)}", soft_wrap=True, highlight=False)
     out.print(f"proposed {proposal.proposed_at.astimezone():%Y-%m-%d %H:%M}", highlight=False)
     what = proposal.change.type
-    for change in changes_between({what: proposal.before}, {what: proposal.change.said}):
-        out.print(f"  {change_line(change)}", soft_wrap=True, highlight=False)
+    for change in changes_between({what: proposal.before}, {what: proposal.change.proposed_value}):
+        out.print(f"  {format_change(change)}", soft_wrap=True, highlight=False)
     if since is not None:
-        out.print(f"[yellow]{escape(str(since))}[/]; accepted now, it would do this:", highlight=False)
-        for change in changes_between({what: since.now}, {what: proposal.change.said}):
-            out.print(f"  {change_line(change)}", soft_wrap=True, highlight=False)
+        out.print(f"[yellow]{escape(str(since))}[/]; accepting it now would change:", highlight=False)
+        for change in changes_between({what: since.now}, {what: proposal.change.proposed_value}):
+            out.print(f"  {format_change(change)}", soft_wrap=True, highlight=False)
     for support in proposal.supports:
         mark = "[green]for[/]    " if support.succeeded else "[red]against[/]"
         score = "" if support.score is None else f", score {support.score:.2f}"
@@ -139,7 +147,7 @@ def show(
             f"  {mark} run {escape(support.run_id)}, {when}{score}{note}", soft_wrap=True, highlight=False
         )
         for seen in support.seen:
-            out.print(f"            {_seen_line(seen)}", soft_wrap=True, highlight=False)
+            out.print(f"            {_format_evidence(seen)}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -147,50 +155,56 @@ def accept(
     proposal_ids: Ids = None,
     *,
     confirmed: Annotated[
-        bool, typer.Option("--confirmed", help=f"All that {CONFIRMED_BY} more runs speak for than against.")
+        bool,
+        typer.Option(
+            "--confirmed",
+            help=f"Accept all proposals with at least {CONFIRMED_BY} more runs for than against.",
+        ),
     ] = False,
     website: Website = None,
-    into: Into = None,
-    anyway: Anyway = False,
+    into: FolderOption = None,
+    anyway: ForceOption = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make proposals part of the knowledge, each as a new generation; or write them into your files.
+    """Accept proposals: each becomes a new generation in the store, or a change in your files.
 
     Example: [cyan]periplus kb proposals accept 9ab69ec7052b --into kb/[/]
 
-    Without --into, [bold]periplus kb export[/] shows them; take them over into your files.
+    Without --into, copy the changes to your files with [bold]periplus kb export[/].
     """
     if bool(proposal_ids) == confirmed:
-        raise UserError("name proposals, or say --confirmed", fix="`periplus kb proposals list` shows them")
+        raise UserError("no proposal given", fix="give ids from `periplus kb proposals list`, or --confirmed")
     if into is not None:
-        chosen = asyncio.run(_chosen_only(proposal_ids or [], website, mongodb_url, arangodb_url))
-        _tell_applied(into, chosen, _written_into(into, chosen, anyway=anyway), as_json=as_json)
+        chosen = asyncio.run(_read_selected_proposals(proposal_ids or [], website, mongodb_url, arangodb_url))
+        _print_applied(into, chosen, _write_into_folder(into, chosen, anyway=anyway), as_json=as_json)
         return
-    done: list[_Done] = []
+    done: list[_DecidedProposal] = []
     try:
         asyncio.run(_accept(done, proposal_ids or [], website, mongodb_url, arangodb_url, anyway=anyway))
-    finally:  # what is done before one is refused stays done, and is told
-        _tell_done(done, as_json=as_json)
+    finally:  # proposals accepted before an error stay accepted, and are printed
+        _print_decided(done, as_json=as_json)
     if not done and not as_json:
         out.print("no confirmed proposals wait for a decision")
 
 
 @app.command()
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The output folder.", show_default=False)],
     *,
     website: Website = None,
-    everything: Annotated[bool, typer.Option("--all", help="Those already decided, too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include proposals that are already decided.")
+    ] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Write proposals as files, to be looked at in a branch: one each, with its evidence.
+    """Write proposals as files for review in a branch: one file each, with its evidence.
 
     Example: [cyan]periplus kb proposals export proposals/ --website spadeworks[/]
 
-    Decisions written in files that are there stay. [bold]apply[/] does what was decided.
+    Decisions in existing files are kept. [bold]apply[/] carries them out.
     """
     try:
         names = asyncio.run(_export(folder, website, everything, mongodb_url, arangodb_url))
@@ -205,32 +219,32 @@ def export(
 @app.command()
 def apply(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="As [bold]export[/] wrote it.", show_default=False)
+        Path, typer.Argument(metavar="DIR", help="The folder that [bold]export[/] wrote.", show_default=False)
     ],
     *,
-    into: Into = None,
-    anyway: Anyway = False,
+    into: FolderOption = None,
+    anyway: ForceOption = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Do what was decided in files: accept and reject in the store, or write into your files.
+    """Carry out the decisions in exported files, in the store or in your knowledge base files.
 
     Example: [cyan]periplus kb proposals apply proposals/ --into kb/[/]
 
-    Undecided ones are left as they are. Proposals that the store does not know are made known to it.
+    Undecided proposals do not change. Proposals that are not in the store yet are added to it.
     """
     decided = read_proposals(folder)
     accepted = [each.said.proposal for each in decided if each.said.decision == "accept"]
     if into is not None:
-        _tell_applied(into, accepted, _written_into(into, accepted, anyway=anyway), as_json=as_json)
+        _print_applied(into, accepted, _write_into_folder(into, accepted, anyway=anyway), as_json=as_json)
         return
     rejected = [each.said.proposal for each in decided if each.said.decision == "reject"]
-    done: list[_Done] = []
+    done: list[_DecidedProposal] = []
     try:
         asyncio.run(_apply(done, accepted, rejected, mongodb_url, arangodb_url, anyway=anyway))
     finally:
-        _tell_done(done, as_json=as_json)
+        _print_decided(done, as_json=as_json)
     left = len(decided) - len(accepted) - len(rejected)
     if not as_json and (left or not done):
         out.print(f"{left} undecided", highlight=False)
@@ -240,31 +254,33 @@ def apply(
 def reject(
     proposal_ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID...", help="As [bold]list[/] shows them.", show_default=False),
+        typer.Argument(metavar="ID...", help="The ids that [bold]list[/] shows.", show_default=False),
     ],
     *,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say no to proposals; they are kept, so that the same is not proposed anew.
+    """Reject proposals. They are kept so that the same change is not proposed again.
 
     Example: [cyan]periplus kb proposals reject 9ab69ec7052b[/]
     """
     done = asyncio.run(_reject(proposal_ids, mongodb_url, arangodb_url))
-    _tell_done([_Done(each) for each in done], as_json=as_json)
+    _print_decided([_DecidedProposal(each) for each in done], as_json=as_json)
 
 
 # -- the stores ----------------------------------------------------------------------------------
 
 
-async def _all(website: str | None, mongodb_url: str | None, arangodb_url: str | None) -> Sequence[Proposal]:
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        return await _of(stores, website)
+async def _read_proposals(
+    website: str | None, mongodb_url: str | None, arangodb_url: str | None
+) -> Sequence[Proposal]:
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        return await _list_proposals(stores, website)
 
 
-async def _of(stores: Stores, website: str | None) -> Sequence[Proposal]:
-    """The proposals of a website, or of all. Raises `UserError` for one that the store knows nothing of."""
+async def _list_proposals(stores: Stores, website: str | None) -> Sequence[Proposal]:
+    """Return the proposals of a website, or of all. Raises `UserError` for an unknown website."""
     found = await stores.proposals.proposals(website)
     if website is not None and not found:
         known = [active.website_id for active in await stores.documents.websites()]
@@ -274,12 +290,12 @@ async def _of(stores: Stores, website: str | None) -> Sequence[Proposal]:
     return found
 
 
-async def _shown(
+async def _read_proposal(
     name: str, mongodb_url: str | None, arangodb_url: str | None
-) -> tuple[Proposal, ChangedSince | None]:
-    """A proposal, and what the knowledge says there now if that is not what it said then."""
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        (proposal,) = await _found(stores, [name])
+) -> tuple[Proposal, ChangedSinceProposal | None]:
+    """Return a proposal, and the current values if the document has changed since it was proposed."""
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        (proposal,) = await _find_proposals(stores, [name])
         if proposal.status != "proposed":
             return proposal, None
         try:
@@ -287,13 +303,13 @@ async def _shown(
             check_base(knowledge, proposal)
         except NoSuchWebsite:
             return proposal, None
-        except ChangedSince as exc:
+        except ChangedSinceProposal as exc:
             return proposal, exc
         return proposal, None
 
 
-async def _found(stores: Stores, ids: Sequence[str]) -> list[Proposal]:
-    """The proposals of these ids, or beginnings of ids that only one has. Raises `UserError`."""
+async def _find_proposals(stores: Stores, ids: Sequence[str]) -> list[Proposal]:
+    """Return the proposals with these ids or unique id prefixes. Raises `UserError`."""
     known = await stores.proposals.proposals()
     found = []
     for name in dict.fromkeys(ids):
@@ -301,54 +317,66 @@ async def _found(stores: Stores, ids: Sequence[str]) -> list[Proposal]:
         if len(fitting) != 1:
             names = [each.proposal_id for each in known]
             fix = did_you_mean(name, names) or "`periplus kb proposals list --all` shows them"
-            message = f"{len(fitting)} proposals begin with {name!r}" if fitting else f"no proposal {name!r}"
+            message = (
+                f"{len(fitting)} proposals have an id that begins with {name!r}"
+                if fitting
+                else f"no proposal {name!r}"
+            )
             raise UserError(message, fix=fix)
         found.append(fitting[0])
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _DecidedProposal:
     """A proposal that was decided."""
 
     proposal: Proposal
     generation: int | None = None
-    """The first that has it; None where it was so already, and of those that are rejected."""
+    """The first generation with the change; None if it was there already, or was rejected."""
 
 
 async def _accept(
-    done: list[_Done], ids: Sequence[str], website: str | None, mongodb_url: str | None,
-    arangodb_url: str | None, *, anyway: bool,
-) -> None:  # fmt: skip
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        for each in in_order_of_need(await _chosen(stores, ids, website)):
-            done.append(await _accepted(stores, each, anyway=anyway))  # noqa: PERF401 - kept where the next is refused
+    done: list[_DecidedProposal],
+    ids: Sequence[str],
+    website: str | None,
+    mongodb_url: str | None,
+    arangodb_url: str | None,
+    *,
+    anyway: bool,
+) -> None:
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        for each in sort_by_dependency(await _select_proposals(stores, ids, website)):
+            done.append(await _accept_proposal(stores, each, anyway=anyway))  # noqa: PERF401 - `done` must keep earlier ones if the next raises
 
 
-async def _chosen(stores: Stores, ids: Sequence[str], website: str | None) -> list[Proposal]:
-    """Those that are named, or all that are confirmed."""
+async def _select_proposals(stores: Stores, ids: Sequence[str], website: str | None) -> list[Proposal]:
+    """Return the proposals with these ids, or all confirmed ones."""
     if not ids:
-        known = await _of(stores, website)
+        known = await _list_proposals(stores, website)
         return [each for each in known if each.status == "proposed" and each.confirmed]
-    chosen = await _found(stores, ids)
+    chosen = await _find_proposals(stores, ids)
     for each in chosen:
         if website not in (None, each.website_id):
-            raise UserError(f"{each.proposal_id} is of {each.website_id!r}", fix="leave out --website")
+            raise UserError(
+                f"proposal {each.proposal_id} belongs to website {each.website_id!r}",
+                fix="leave out --website",
+            )
     return chosen
 
 
-async def _chosen_only(
+async def _read_selected_proposals(
     ids: Sequence[str], website: str | None, mongodb_url: str | None, arangodb_url: str | None
 ) -> list[Proposal]:
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        return await _chosen(stores, ids, website)
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        return await _select_proposals(stores, ids, website)
 
 
 async def _export(
     folder: Path, website: str | None, everything: bool, mongodb_url: str | None, arangodb_url: str | None
 ) -> list[str]:
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        kept = await _of(stores, website)
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        kept = await _list_proposals(stores, website)
         chosen = [each for each in kept if everything or each.status == "proposed"]
         names: list[str] = []
         for website_id in dict.fromkeys(each.website_id for each in chosen):
@@ -363,59 +391,67 @@ async def _export(
 
 
 async def _apply(
-    done: list[_Done], accepted: Sequence[Proposal], rejected: Sequence[Proposal], mongodb_url: str | None,
-    arangodb_url: str | None, *, anyway: bool,
-) -> None:  # fmt: skip
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
+    done: list[_DecidedProposal],
+    accepted: Sequence[Proposal],
+    rejected: Sequence[Proposal],
+    mongodb_url: str | None,
+    arangodb_url: str | None,
+    *,
+    anyway: bool,
+) -> None:
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
         for each in (*accepted, *rejected):
             await stores.proposals.support(each, None)
             for support in each.supports:
                 await stores.proposals.support(each, support)
-        done += [_Done(each) for each in await _rejected(stores, rejected)]  # all of them or none, so first
-        for each in in_order_of_need(accepted):
-            done.append(await _accepted(stores, each, anyway=anyway))
+        done += [
+            _DecidedProposal(each) for each in await _reject_proposals(stores, rejected)
+        ]  # before any write: all or none
+        for each in sort_by_dependency(accepted):
+            done.append(await _accept_proposal(stores, each, anyway=anyway))
 
 
-def _written_into(folder: Path, proposals: Sequence[Proposal], *, anyway: bool) -> Applied:
-    """The changes made in the files of a knowledge base's folder."""
+def _write_into_folder(folder: Path, proposals: Sequence[Proposal], *, anyway: bool) -> FolderChangeReport:
+    """Apply the proposals to the files of a knowledge base folder; return the changed files."""
     knowledge, _ = read_knowledge_folder(folder)
     first: dict[str, Proposal] = {}
     for each in proposals:
         if each.website_id != knowledge.website.website_id:
             raise UserError(
-                f"{each.proposal_id} is of {each.website_id!r}, {folder} of {knowledge.website.website_id!r}",
+                f"proposal {each.proposal_id} belongs to website {each.website_id!r}, "
+                f"{folder} contains {knowledge.website.website_id!r}",
                 fix="name the folder of that website",
             )
         other = first.setdefault(each.change.about, each)
         if other.proposal_id != each.proposal_id:
             raise UserError(
-                f"{other.proposal_id} and {each.proposal_id} are both about the {each.change.about}",
+                f"proposals {other.proposal_id} and {each.proposal_id} both change the {each.change.about}",
                 fix="accept one of them",
             )
         if not anyway:
             _check_base(knowledge, each)
     try:
-        return apply_changes(folder, [each.change for each in in_order_of_need(proposals)])
+        return apply_changes(folder, [each.change for each in sort_by_dependency(proposals)])
     except ScreenMissing as exc:
-        fix = f"accept the proposal of the screen {exc.screen_id!r} with it"
+        fix = f"also accept the proposal that adds screen {exc.screen_id!r}"
         raise UserError(str(exc), fix=fix) from exc
-    except NothingToChange as exc:
+    except ChangeTargetMissing as exc:
         raise UserError(str(exc), fix="leave that proposal out, or reject it") from exc
     except OSError as exc:
         raise UserError(
             f"{folder} cannot be written: {exc.strerror or exc}",
-            fix="make room or rights, and do it again: what is written already stays as it is",
+            fix="check free space and permissions, then repeat the command; files already written stay",
         ) from exc
 
 
 def _check_base(knowledge: KnowledgeBase, proposal: Proposal) -> None:
     try:
         check_base(knowledge, proposal)
-    except ChangedSince as exc:
+    except ChangedSinceProposal as exc:
         raise _changed_since(exc) from exc
 
 
-def _changed_since(exc: ChangedSince) -> UserError:
+def _changed_since(exc: ChangedSinceProposal) -> UserError:
     name = exc.proposal.proposal_id
     return UserError(
         f"{name}: {exc}",
@@ -423,11 +459,11 @@ def _changed_since(exc: ChangedSince) -> UserError:
     )
 
 
-async def _accepted(stores: Stores, proposal: Proposal, *, anyway: bool) -> _Done:
+async def _accept_proposal(stores: Stores, proposal: Proposal, *, anyway: bool) -> _DecidedProposal:
     try:
-        return _Done(*await deciding.accept(stores, proposal, anyway=anyway))
-    except ScreenFirst as exc:
-        fix = f"accept the screen too: `periplus kb proposals accept {exc.screen.proposal_id}`"
+        return _DecidedProposal(*await review_decisions.accept(stores, proposal, anyway=anyway))
+    except ScreenNotAccepted as exc:
+        fix = f"also accept the screen: `periplus kb proposals accept {exc.screen.proposal_id}`"
         raise UserError(str(exc), fix=fix) from exc
     except ScreenMissing as exc:
         fix = (
@@ -435,36 +471,36 @@ async def _accepted(stores: Stores, proposal: Proposal, *, anyway: bool) -> _Don
             f"`periplus kb proposals reject {proposal.proposal_id}`"
         )
         raise UserError(str(exc), fix=fix) from exc
-    except ChangedSince as exc:
+    except ChangedSinceProposal as exc:
         raise _changed_since(exc) from exc
-    except NothingToChange as exc:
+    except ChangeTargetMissing as exc:
         fix = f"reject it: `periplus kb proposals reject {proposal.proposal_id}`"
         raise UserError(str(exc), fix=fix) from exc
 
 
 async def _reject(ids: Sequence[str], mongodb_url: str | None, arangodb_url: str | None) -> list[Proposal]:
-    async with open_chosen(mongodb_url, arangodb_url) as stores:
-        return await _rejected(stores, await _found(stores, ids))
+    async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+        return await _reject_proposals(stores, await _find_proposals(stores, ids))
 
 
-async def _rejected(stores: Stores, proposals: Sequence[Proposal]) -> list[Proposal]:
+async def _reject_proposals(stores: Stores, proposals: Sequence[Proposal]) -> list[Proposal]:
     try:
-        return await deciding.reject(stores, proposals)
-    except AlreadyAccepted as exc:
+        return await review_decisions.reject(stores, proposals)
+    except ProposalAlreadyAccepted as exc:
         fix = "load files without it: `periplus kb load DIR --replace-learned`"
         raise UserError(str(exc), fix=fix) from exc
 
 
-# -- showing -------------------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------
 
 
-def _tell_done(done: Sequence[_Done], *, as_json: bool) -> None:
+def _print_decided(done: Sequence[_DecidedProposal], *, as_json: bool) -> None:
     if as_json:
         print_json(out, [{"generation": each.generation, **_json(each.proposal)} for each in done])
         return
     for each in done:
         status, colour = each.proposal.status, "green" if each.proposal.status == "accepted" else "yellow"
-        how = "was so already" if each.generation is None else f"generation {each.generation}"
+        how = "already in the knowledge base" if each.generation is None else f"generation {each.generation}"
         out.print(
             f"[{colour}]{status}[/] {each.proposal.proposal_id} {escape(one_line(each.proposal.change.about))}"
             f"{f': {how}' if status == 'accepted' else ''}",
@@ -473,7 +509,9 @@ def _tell_done(done: Sequence[_Done], *, as_json: bool) -> None:
         )
 
 
-def _tell_applied(folder: Path, chosen: Sequence[Proposal], done: Applied, *, as_json: bool) -> None:
+def _print_applied(
+    folder: Path, chosen: Sequence[Proposal], done: FolderChangeReport, *, as_json: bool
+) -> None:
     if as_json:
         print_json(
             out,
@@ -489,10 +527,10 @@ def _tell_applied(folder: Path, chosen: Sequence[Proposal], done: Applied, *, as
         for name in names:
             out.print(f"[green]{word}[/] {escape(str(folder / name))}", soft_wrap=True, highlight=False)
     for each in done.held:
-        out.print(f"was so already: {escape(one_line(each.about))}", soft_wrap=True, highlight=False)
+        out.print(f"already in the files: {escape(one_line(each.about))}", soft_wrap=True, highlight=False)
     if done.changed or done.added:
         out.print(
-            f"[dim]periplus kb load {escape(str(folder))}[/] makes it knowledge, and the proposals accepted",
+            f"[dim]periplus kb load {escape(str(folder))}[/] loads the change and marks the proposals as accepted",
             soft_wrap=True,
             highlight=False,
         )
@@ -500,8 +538,8 @@ def _tell_applied(folder: Path, chosen: Sequence[Proposal], done: Applied, *, as
         out.print("nothing to write")
 
 
-def _seen_line(seen: Seen) -> str:
-    """Where the pages are that show what a run says."""
+def _format_evidence(seen: PageReference) -> str:
+    """Return where the pages that support a run's report are stored."""
     parts = [seen.when, seen.url, seen.snapshot and f"snapshot {seen.snapshot}", seen.picture]
     return escape(one_line(", ".join(part for part in parts if part), LONGEST_NOTE))
 

@@ -1,4 +1,4 @@
-"""`periplus kb status`: what is in the stores, how they are, and what to do about it."""
+"""`periplus kb status`: show the health and the contents of the stores."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rich.markup import escape
 from rich.table import Table
 
 from kb_schema.proposals import ProposalStatus
-from kb_schema.runs import RunStatus
+from kb_schema.run_records import RunStatus
 from kb_store import Stores, StoreStatus, WebsiteStatus, store_status
-from kb_store.learned import Kind
-from kb_store.runs import RunStore
-from kb_store.status import Beside, Lasting
-from periplus.commands.wording import counted, print_json
-from periplus.errors import EXIT_USER
-from periplus.logbook import unprepared_logbook
-from periplus.shelves import ArangoUrl, MongoUrl, unprepared
+from kb_store.learned.learned_numbers import SubjectKind
+from kb_store.runs.run_store import RunStore
+from kb_store.status import UnversionedCounts, UnversionedStores
+from periplus.commands.command_output import format_count, print_json
+from periplus.exit_codes import ExitCode
+from periplus.run_store_adapters import open_unprepared_run_store
+from periplus.store_selection import ArangoUrl, MongoUrl, open_unprepared_stores
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 UNFINISHED = "unfinished"
-"""What runs are called that go on, or were killed."""
+"""The status shown for runs that are running or were killed."""
 
-_LEARNED: dict[Kind, str] = {
+_LEARNED: dict[SubjectKind, str] = {
     "transition": "transition",
     "recovery": "recovery edge",
     "element": "element strategy",
 }
-"""Kind of what was learned -> what it is called."""
+"""Kind of learned data -> its name in the output."""
 
 _PROPOSALS: dict[ProposalStatus, str] = {
     "replaced": "replaced by another",
@@ -41,34 +41,37 @@ _PROPOSALS: dict[ProposalStatus, str] = {
     "rejected": "rejected",
     "proposed": "open",
 }
-"""What became of a proposal -> what that is called; what waits for a person comes last."""
+"""Status of a proposal -> its name in the output; open proposals come last."""
 
 out = Console()
 
 
 def status(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:
-    """Show what is in the stores: health, and of each website its counts and generation.
+    """Show the health of the stores, and the generation and counts of each website.
 
     Example: [cyan]periplus kb status[/]
 
-    Counted are the documents of the active generation, and what has none:
-    what was learned, proposals, runs. Nothing is made that is missing.
-    Ends with code 2 where a store does not answer or knowledge is damaged.
+    The counts cover the documents of the active generation, and the data that
+    has no generations: learned data, proposals and runs. The command only
+    reads; it creates no missing collections.
+    Exit code 2 if a store does not answer or knowledge is damaged.
     """
-    found = asyncio.run(_status(unprepared(mongodb_url, arangodb_url), unprepared_logbook(mongodb_url)))
+    found = asyncio.run(
+        _status(open_unprepared_stores(mongodb_url, arangodb_url), open_unprepared_run_store(mongodb_url))
+    )
     if as_json:
         print_json(out, _json(found))
     else:
         _print(found)
     if not found.healthy:
-        raise typer.Exit(EXIT_USER)
+        raise typer.Exit(ExitCode.USER_ERROR)
 
 
 async def _status(
-    opening: AbstractAsyncContextManager[Stores], logbook: AbstractAsyncContextManager[RunStore]
+    opening: AbstractAsyncContextManager[Stores], run_store: AbstractAsyncContextManager[RunStore]
 ) -> StoreStatus:
-    async with opening as stores, logbook as runs:
-        beside = Beside(stores.learned, stores.proposals, runs)
+    async with opening as stores, run_store as runs:
+        beside = UnversionedStores(stores.learned, stores.proposals, runs)
         return await store_status(stores.documents, stores.graph, beside)
 
 
@@ -108,7 +111,7 @@ def _counts(status: WebsiteStatus) -> dict[str, int]:
     return {**active.documents, **({"screen_group": groups} if groups else {}), **active.edges}
 
 
-def _lasting_json(lasting: Lasting | None) -> dict[str, Any]:
+def _lasting_json(lasting: UnversionedCounts | None) -> dict[str, Any]:
     if lasting is None:
         return {"learned": None, "proposals": None, "runs": None}
     return {
@@ -158,23 +161,25 @@ def _print_website(website: WebsiteStatus) -> None:
 
 def _state(website: WebsiteStatus) -> str:
     told = [
-        "[green]whole[/]"
+        "[green]complete[/]"
         if website.whole
-        else f"[red]damaged[/]: {escape(website.problem)}; loading it again mends it"
+        else f"[red]damaged[/]: {escape(website.problem)}; load it again to repair it"
     ]
     if website.loading:
         told.append(f"[yellow]being loaded by {escape(str(website.loading.owner))}[/]")
     if website.pinned:
-        told.append(f"older generations being read: {', '.join(map(str, website.pinned))}")
+        told.append(f"older generations still being read: {', '.join(map(str, website.pinned))}")
     if website.leftovers:
-        told.append(f"left over, the next load collects: {', '.join(map(str, website.leftovers))}")
+        told.append(f"left over until the next load: {', '.join(map(str, website.leftovers))}")
     return "; ".join(told)
 
 
-def _lasting_lines(lasting: Lasting) -> dict[str, str]:
-    """What there is, by what it is called; where something waits for a person, how to get at it."""
+def _lasting_lines(lasting: UnversionedCounts) -> dict[str, str]:
+    """Return one line each for learned data, proposals and runs."""
     learned = [
-        counted(lasting.learned[kind], name) for kind, name in _LEARNED.items() if kind in lasting.learned
+        format_count(lasting.learned[kind], name)
+        for kind, name in _LEARNED.items()
+        if kind in lasting.learned
     ]
     proposals = [
         f"{lasting.proposals[each]:,} {name}"
@@ -184,7 +189,7 @@ def _lasting_lines(lasting: Lasting) -> dict[str, str]:
     if "proposed" in lasting.proposals:
         proposals[-1] += " [dim](`periplus kb proposals list`)[/]"
     runs = [f"{number:,} {name.replace('_', ' ')}" for name, number in _runs(lasting).items() if number]
-    total = counted(sum(lasting.runs.values()), "run")
+    total = format_count(sum(lasting.runs.values()), "run")
     return {
         "learned": f"from outcomes of {', '.join(learned)}" if learned else "nothing yet",
         "proposals": ", ".join(proposals) or "none",
@@ -192,6 +197,6 @@ def _lasting_lines(lasting: Lasting) -> dict[str, str]:
     }
 
 
-def _runs(lasting: Lasting) -> dict[str, int]:
+def _runs(lasting: UnversionedCounts) -> dict[str, int]:
     ended = {status.value: lasting.runs.get(status, 0) for status in RunStatus}
     return {**ended, UNFINISHED: lasting.runs.get(None, 0)}

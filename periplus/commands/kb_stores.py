@@ -1,4 +1,4 @@
-"""`periplus kb init` and `kb copy`: stores as such, not what is in them."""
+"""`periplus kb init` and `periplus kb copy`: prepare stores, and copy websites between them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,27 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from kb_store import Stores
-from kb_store.copying import NOT_COPIED, CopyProgress, RunsCopied, WebsiteCopied, copy_runs, copy_website
-from kb_store.initialising import Preparable, Prepared, initialise
-from periplus.commands.wording import counted, print_json
+from kb_store.store_copy import (
+    NOT_COPIED,
+    RunsCopyReport,
+    StoreCopyProgress,
+    WebsiteCopyReport,
+    copy_runs,
+    copy_website,
+)
+from kb_store.store_setup import CollectionSetup, PreparableStore, initialise
+from periplus.commands.command_output import format_count, print_json
 from periplus.errors import UserError
-from periplus.logbook import unprepared_logbook
-from periplus.shelves import ArangoUrl, MongoUrl, Place, named, unprepared
+from periplus.run_store_adapters import open_unprepared_run_store
+from periplus.store_selection import (
+    ArangoUrl,
+    MongoUrl,
+    StoreLocation,
+    open_unprepared_stores,
+    parse_store_location,
+)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PLACE = "embedded:DIR or mongodb://HOST/DATABASE"
 
 out = Console()
@@ -30,12 +43,12 @@ err = Console(stderr=True)
 
 
 def init(*, mongodb_url: MongoUrl = None, arangodb_url: ArangoUrl = None, as_json: AsJson = False) -> None:
-    """Make the collections, indexes and validators of the stores; safe to repeat.
+    """Create the collections, indexes and validators of the stores; safe to repeat.
 
     Example: [cyan]PERIPLUS_MONGODB_URL=mongodb://127.0.0.1/periplus periplus kb init[/]
 
-    Says of each what was made, mended or found as it should be.
-    Needs the role [bold]dbAdmin[/] where users have roles.
+    Prints for each whether it was created, repaired or already correct.
+    Requires the role [bold]dbAdmin[/] if access control is enabled.
     """
     done = asyncio.run(_init(mongodb_url, arangodb_url))
     if as_json:
@@ -57,38 +70,38 @@ def copy(
     source: Annotated[str, typer.Option("--from", metavar="STORE", help=PLACE, show_default=False)],
     target: Annotated[str, typer.Option("--to", metavar="STORE", help=PLACE, show_default=False)],
     from_arangodb_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the graph is, if not beside the documents.")
+        str | None, typer.Option(metavar="URL", help="The source's graph, if it is in ArangoDB.")
     ] = None,
     to_arangodb_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the graph goes, if not beside the documents.")
+        str | None, typer.Option(metavar="URL", help="The target's graph, if it is in ArangoDB.")
     ] = None,
     website: Annotated[
-        list[str] | None, typer.Option("--website", "-w", metavar="ID", help="Only this; may be repeated.")
+        list[str] | None,
+        typer.Option("--website", "-w", metavar="ID", help="Copy only this website; may be repeated."),
     ] = None,
-    no_runs: Annotated[bool, typer.Option("--no-runs", help="Leave out what was run.")] = False,
+    no_runs: Annotated[bool, typer.Option("--no-runs", help="Do not copy runs.")] = False,
     replace_learned: Annotated[
         bool,
         typer.Option(
             "--replace-learned",
-            help="Give up accepted proposals and published workflows that only the target has.",
+            help="Discard accepted proposals and published workflows that only the target has.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy websites from one store to another: knowledge, what was learned, proposals, runs.
+    """Copy websites from one store to another: knowledge, learned data, proposals and runs.
 
     Example: [cyan]periplus kb copy --from embedded:.periplus --to mongodb://127.0.0.1/periplus[/]
 
-    Knowledge arrives all at once or not at all; the source is only read.
-    What is there already stays as it is and counts once: the command may be
-    repeated, and finishes a copy that was interrupted.
+    Knowledge is copied atomically; the source is only read.
+    Data that the target already has is not copied twice: repeat the command
+    to finish an interrupted copy.
 
-    Not copied: files that runs left (films, traces) stay where they are, and so
-    does what lives for an hour and builds itself up again (found locators,
-    heal and request counters).
+    Not copied: the files of runs (films, traces), and short-lived data that
+    is rebuilt automatically (cached locators, heal and request counters).
     """
-    places = named(source, from_arangodb_url), named(target, to_arangodb_url)
-    wanted = _Wanted(tuple(website or ()), runs=not no_runs, replace_learned=replace_learned)
+    places = parse_store_location(source, from_arangodb_url), parse_store_location(target, to_arangodb_url)
+    wanted = _CopySelection(tuple(website or ()), runs=not no_runs, replace_learned=replace_learned)
     with _progress(quiet=as_json) as on_progress:
         copied, runs = asyncio.run(_copy(*places, wanted, on_progress))
     if as_json:
@@ -99,41 +112,41 @@ def copy(
         }
         print_json(out, told)
         return
-    _tell(copied, runs)
+    _print_copied(copied, runs)
 
 
-def _tell(copied: Sequence[WebsiteCopied], runs: RunsCopied | None) -> None:
+def _print_copied(copied: Sequence[WebsiteCopyReport], runs: RunsCopyReport | None) -> None:
     for each in copied:
-        out.print(_told(each), soft_wrap=True, highlight=False)
+        out.print(_format_copied(each), soft_wrap=True, highlight=False)
     if runs is not None and runs.copied:
-        more = f" ({runs.known} more were there already)" if runs.known else ""
-        out.print(f"[green]copied[/] {counted(runs.copied, 'run')}{more}", highlight=False)
+        more = f" ({runs.known} more already existed)" if runs.known else ""
+        out.print(f"[green]copied[/] {format_count(runs.copied, 'run')}{more}", highlight=False)
     elif runs is not None and runs.known:
-        out.print(f"[dim]same[/] {counted(runs.known, 'run')}", highlight=False)
+        out.print(f"[dim]same[/] {format_count(runs.known, 'run')}", highlight=False)
     if any(each.changed for each in copied) or (runs is not None and runs.copied):
-        why = "they live for a while and build themselves up again"
+        why = "this data is short-lived and is rebuilt automatically"
         err.print(f"[dim]not copied: {', '.join(NOT_COPIED)}; {why}[/]", soft_wrap=True, highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What a copy is to take along."""
+class _CopySelection:
+    """What to copy."""
 
     websites: tuple[str, ...]
-    """Empty: all."""
+    """Empty: all websites."""
     runs: bool
     replace_learned: bool
 
 
-def _told(copied: WebsiteCopied) -> str:
-    """One line: what the target has now, and what of it is new."""
-    new = [counted(copied.documents, "document")] if copied.loaded else []
+def _format_copied(copied: WebsiteCopyReport) -> str:
+    """Return one line: the target's generation and the number of new documents."""
+    new = [format_count(copied.documents, "document")] if copied.loaded else []
     if copied.numbers:
-        new.append(counted(copied.numbers, "learned number"))
+        new.append(format_count(copied.numbers, "learned number"))
     if copied.proposals:
-        new.append(counted(copied.proposals, "proposal"))
+        new.append(format_count(copied.proposals, "proposal"))
     if copied.fingerprints:
-        new.append(counted(copied.fingerprints, "fingerprint"))
+        new.append(format_count(copied.fingerprints, "fingerprint"))
     name = f"[bold]{escape(copied.website_id)}[/]"
     if not new:
         return f"[dim]same[/] {name}: nothing is new, generation {copied.generation}"
@@ -141,13 +154,13 @@ def _told(copied: WebsiteCopied) -> str:
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str, CopyProgress], None]]:
-    """A bar per website and part; a part whose size is not known tells how far it is."""
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, StoreCopyProgress], None]]:
+    """Show one progress bar per website and part."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bars: dict[tuple[str, str], TaskID] = {}
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as progress:
 
-        def on_progress(website_id: str, now: CopyProgress) -> None:
+        def on_progress(website_id: str, now: StoreCopyProgress) -> None:
             key = (website_id, now.part)
             if key not in bars:
                 what = f"{website_id} {now.part}".strip()
@@ -159,9 +172,12 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[str, CopyProgress], None]]:
 
 async def _init(
     mongodb_url: str | None, arangodb_url: str | None
-) -> list[tuple[str, str, Sequence[Prepared]]]:
-    async with unprepared(mongodb_url, arangodb_url) as stores, unprepared_logbook(mongodb_url) as runs:
-        wanted: list[tuple[str, str, Preparable]] = [
+) -> list[tuple[str, str, Sequence[CollectionSetup]]]:
+    async with (
+        open_unprepared_stores(mongodb_url, arangodb_url) as stores,
+        open_unprepared_run_store(mongodb_url) as runs,
+    ):
+        wanted: list[tuple[str, str, PreparableStore]] = [
             ("documents", stores.documents.address, stores.documents),
             ("graph", stores.graph.address, stores.graph),
             ("learned", stores.learned.address, stores.learned),
@@ -172,9 +188,12 @@ async def _init(
 
 
 async def _copy(
-    source: Place, target: Place, wanted: _Wanted, on_progress: Callable[[str, CopyProgress], None]
-) -> tuple[list[WebsiteCopied], RunsCopied | None]:
-    copied: list[WebsiteCopied] = []
+    source: StoreLocation,
+    target: StoreLocation,
+    wanted: _CopySelection,
+    on_progress: Callable[[str, StoreCopyProgress], None],
+) -> tuple[list[WebsiteCopyReport], RunsCopyReport | None]:
+    copied: list[WebsiteCopyReport] = []
     async with source.open() as old, target.open() as new:
         if (old.documents.address, old.graph.address) == (new.documents.address, new.graph.address):
             raise UserError("source and target are the same store", fix="name another one with --to")
@@ -203,6 +222,6 @@ async def _websites(stores: Stores) -> list[str]:
     return found
 
 
-def _json(name: str, address: str, prepared: Sequence[Prepared]) -> dict[str, Any]:
+def _json(name: str, address: str, prepared: Sequence[CollectionSetup]) -> dict[str, Any]:
     collections = [{"name": p.name, "outcome": p.outcome, "detail": p.detail} for p in prepared]
     return {"store": name, "address": address, "collections": collections}

@@ -1,4 +1,4 @@
-"""`periplus learn`: pages that somebody sorted, or sessions, become screens that are known again."""
+"""`periplus learn`: learn screen signatures from labelled pages or from sessions."""
 
 from __future__ import annotations
 
@@ -16,25 +16,36 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from kb_schema import KnowledgeBase
-from kb_schema.urls import is_web_address
+from kb_schema.url_patterns import is_web_address
 from kb_store import read_knowledge
 from loaders import read_knowledge_folder
-from loaders.escaping import one_line
-from loaders.export import FolderInTheWay, write_folder
-from loaders.layout import WEBSITE_STEM
-from loaders.signatures.atlas import Learned, LearnedScreens, learn_all
-from periplus.commands.wording import counted, print_json
-from periplus.desk import desk_client
+from loaders.files.folder_layout import WEBSITE_STEM
+from loaders.files.folder_writer import TargetFolderOccupied, write_folder
+from loaders.markup_escapes import one_line
+from loaders.screen_learner.signature_learner import LearnedScreens, LearnedSignature, learn_signatures
+from periplus.commands.command_output import format_count, print_json
 from periplus.errors import UserError
-from periplus.learning.drawing import Mistaken, drawn, mistaken, not_learned, website_id_of
-from periplus.learning.from_sessions import FoundInSessions, found_in_sessions
-from periplus.learning.proposing import Answered, changes, propose
-from periplus.learning.sorted_pages import SortedPage, fingerprint, read_sorted, site_of
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
-from periplus.synthesizing import read_traces
-from periplus.websites import which_website
+from periplus.exit_codes import ExitCode
+from periplus.knowledge_server import connect_knowledge_client
+from periplus.learned_screens.learned_knowledge import (
+    MisidentifiedPage,
+    build_knowledge_base,
+    derive_website_id,
+    find_authored_content,
+    find_misidentified_pages,
+)
+from periplus.learned_screens.learning_proposals import SubmittedProposal, derive_changes, submit_proposals
+from periplus.learned_screens.session_findings import SessionFindings, find_in_sessions
+from periplus.learned_screens.sorted_pages import (
+    SortedPage,
+    choose_base_url,
+    hash_sorted_pages,
+    read_sorted_pages,
+)
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.synthesis.workflow_synthesis import read_traces
+from periplus.website_selection import select_website
 
-EXIT_NOTHING = 1
 """Nothing was learned."""
 WRONG_SHOWN = 20
 LONGEST_SHOWN = 500
@@ -50,95 +61,98 @@ def learn(
     sessions: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[SESSIONS]...", help="Recordings and runs: their folders, or folders of such."
+            metavar="[SESSIONS]...", help="Folders of recordings and runs, or folders that contain them."
         ),
     ] = None,
     *,
     snapshots: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Stored pages: NAME.html with NAME.json, also in folders."),
+        typer.Option(metavar="DIR", help="Stored pages: NAME.html with NAME.json; subfolders are read too."),
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help='What the pages are: {"NAME": "screen_id"}; null for a page of no screen.'
+            metavar="FILE",
+            help='The screen of each page: {"NAME": "screen_id"}; null: the page belongs to no screen.',
         ),
     ] = None,
     out_folder: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write a knowledge base with what was learned."),
+        typer.Option("--out", metavar="DIR", help="Write the learned screens as a knowledge base."),
     ] = None,
     proposing: Annotated[
-        bool, typer.Option("--propose", help="Propose it for the website whose knowledge is loaded.")
+        bool,
+        typer.Option("--propose", help="Submit what was learned as proposals to the website in the store."),
     ] = False,
     website: Annotated[
-        str | None, typer.Option("--website", "-w", metavar="ID", help="Which website it is, or is to be.")
+        str | None, typer.Option("--website", "-w", metavar="ID", help="The website's id.")
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the site was when the pages were seen.")
+        str | None, typer.Option(metavar="URL", help="The site's base URL when the pages were stored.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="What was learned, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Learn how screens are told apart, from a few pages of each or from what was done on a site.
+    """Learn screen signatures from a few labelled pages of each screen, or from sessions on a site.
 
     Example: [cyan]periplus learn --snapshots pages/ --labels pages/labels.json --out kb/[/]
 
-    Of sorted pages every screen gets a signature, tried on pages that were held
-    back while it was chosen. Of sessions, new screens and ways between them are
-    proposed, and better signatures for known screens that were missed.
-    Exit code 0 something was learned, 1 nothing was, 2 something to put right first.
+    From labelled pages, every screen gets a signature. It is tested on pages
+    that were held out while it was chosen. From sessions, the command proposes
+    new screens, transitions between them, and better signatures for known
+    screens that were not identified.
+    Exit codes: 0 something was learned, 1 nothing was learned, 2 an error to correct first.
     """
     if base_url is not None and not is_web_address(base_url):
-        raise UserError(f"{base_url} is no address of a site", fix="write it with http:// or https://")
-    opening = open_chosen(mongodb_url, arangodb_url)
+        raise UserError(
+            f"--base-url {base_url} is not a web address", fix="start it with http:// or https://"
+        )
+    opening = open_selected_stores(mongodb_url, arangodb_url)
     if sessions:
         if snapshots or labels or out_folder:
             raise UserError(
-                "sessions and sorted pages are learned from one at a time",
-                fix="name either SESSIONS, or --snapshots with --labels",
+                "SESSIONS cannot be combined with --snapshots, --labels or --out",
+                fix="give either SESSIONS, or --snapshots with --labels",
             )
-        _from_sessions(sessions, opening, website, base_url, as_json=as_json)
+        _learn_from_sessions(sessions, opening, website, base_url, as_json=as_json)
         return
     if snapshots is None or labels is None:
-        raise UserError(
-            "there is nothing to learn from", fix="name SESSIONS, or --snapshots DIR and --labels FILE"
-        )
+        raise UserError("no input to learn from", fix="give SESSIONS, or --snapshots DIR and --labels FILE")
     if out_folder is not None and proposing:
-        raise UserError("--out and --propose are two ways of keeping it", fix="choose one of them")
+        raise UserError("--out and --propose cannot be combined", fix="choose one of them")
     with _progress() as on_page:
-        pages = read_sorted(snapshots, labels, base_url, on_page)
-    found = learn_all([page.observed for page in pages])
-    site = site_of(pages, base_url)
-    knowledge, refused = drawn(found.learned, website or website_id_of(site), site)
-    wrong = mistaken(knowledge, pages, {*refused, *found.refused})
-    answered: list[Answered] = []
+        pages = read_sorted_pages(snapshots, labels, base_url, on_page)
+    found = learn_signatures([page.observed for page in pages])
+    site = choose_base_url(pages, base_url)
+    knowledge, refused = build_knowledge_base(found.learned, website or derive_website_id(site), site)
+    wrong = find_misidentified_pages(knowledge, pages, {*refused, *found.refused})
+    answered: list[SubmittedProposal] = []
     if out_folder is not None:
         _write(knowledge, out_folder)
     elif proposing:
         answered = asyncio.run(_propose(opening, website, found, pages))
-    told = _Told(found, refused, pages, wrong, answered, out_folder)
+    told = _LearnReport(found, refused, pages, wrong, answered, out_folder)
     if as_json:
         print_json(out, told.as_json())
     else:
         told.show()
     if not knowledge.screens:
-        raise typer.Exit(EXIT_NOTHING)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _write(knowledge: KnowledgeBase, folder: Path) -> None:
     if (folder / f"{WEBSITE_STEM}.yaml").exists():
-        more = not_learned(read_knowledge_folder(folder)[0], knowledge.website.website_id)
+        more = find_authored_content(read_knowledge_folder(folder)[0], knowledge.website.website_id)
         if more is not None:
             raise UserError(
-                f"{folder} holds more than what was learned: {more}",
-                fix="name another folder, or load it and say --propose instead of --out",
+                f"{folder} contains content that was not learned: {more}",
+                fix="name another folder, or load this one and use --propose instead of --out",
             )
     try:
         write_folder(knowledge, folder)
-    except FolderInTheWay as exc:
-        raise UserError(str(exc), fix="name a folder that is empty, or one that was learned before") from exc
+    except TargetFolderOccupied as exc:
+        raise UserError(str(exc), fix="name an empty folder, or one that this command wrote before") from exc
     except OSError as exc:
         raise UserError(
             f"{folder} cannot be written: {exc.strerror or exc}", fix="name another folder"
@@ -147,65 +161,76 @@ def _write(knowledge: KnowledgeBase, folder: Path) -> None:
 
 async def _propose(
     opening: Any, website: str | None, found: LearnedScreens, pages: Sequence[SortedPage]
-) -> list[Answered]:
+) -> list[SubmittedProposal]:
     async with opening as stores:
         known = sorted(active.website_id for active in await stores.documents.websites())
-        website_id = which_website(website, known)
+        website_id = select_website(website, known)
         knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
         known_pages = [page for page in pages if page.screen is None or page.screen in knowledge.screens]
-        wrong = mistaken(knowledge, known_pages, ())
-        wanted = changes(knowledge, found.learned, pages, wrong, f"learn-{fingerprint(pages)}")
-        async with desk_client(stores) as client:
-            return await propose(client, website_id, wanted)
+        wrong = find_misidentified_pages(knowledge, known_pages, ())
+        wanted = derive_changes(knowledge, found.learned, pages, wrong, f"learn-{hash_sorted_pages(pages)}")
+        async with connect_knowledge_client(stores) as client:
+            return await submit_proposals(client, website_id, wanted)
 
 
-def _from_sessions(
+def _learn_from_sessions(
     folders: Sequence[Path], opening: Any, website: str | None, base_url: str | None, *, as_json: bool
 ) -> None:
     traces = [trace for trace in read_traces(folders) if trace.steps]
     if not traces:
-        raise UserError("the sessions hold no step", fix="`periplus record` and `periplus run` make sessions")
+        raise UserError(
+            "the sessions contain no steps", fix="create sessions with `periplus record` or `periplus run`"
+        )
 
-    async def learned() -> tuple[FoundInSessions, list[Answered]]:
+    async def learned() -> tuple[SessionFindings, list[SubmittedProposal]]:
         async with opening as stores:
             known = sorted(active.website_id for active in await stores.documents.websites())
-            website_id = which_website(website, known)
-            found = await found_in_sessions(stores, website_id, base_url, traces)
-            async with desk_client(stores) as client:
-                return found, await propose(client, website_id, found.wanted)
+            website_id = select_website(website, known)
+            found = await find_in_sessions(stores, website_id, base_url, traces)
+            async with connect_knowledge_client(stores) as client:
+                return found, await submit_proposals(client, website_id, found.wanted)
 
     found, answered = asyncio.run(learned())
     if as_json:
-        told = {"pages": found.pages, "known": found.known, "proposed": _answers(answered),
-                "refused": [list(each) for each in found.refused]}  # fmt: skip
+        told = {
+            "pages": found.pages,
+            "known": found.known,
+            "proposed": _answers(answered),
+            "refused": [list(each) for each in found.refused],
+        }
         print_json(out, told)
     else:
-        _say(f"{len(traces)} sessions, {found.pages} pages: {found.known} of known screens")
+        _say(f"{len(traces)} sessions, {found.pages} pages: {found.known} show known screens")
         for name, reason in found.refused:
-            _say(f"  [yellow]no screen[/] for {_shown(name)}: {_shown(reason)}")
+            _say(f"  [yellow]no screen[/] for {_format_name(name)}: {_format_name(reason)}")
         _show_answers(answered)
     if not any(each.counted for each in answered):
-        raise typer.Exit(EXIT_NOTHING)
+        raise typer.Exit(ExitCode.FAILED)
 
 
-# -- telling ---------------------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------------
 
 
-class _Told:
-    """What came of sorted pages."""
+class _LearnReport:
+    """The result of learning from labelled pages, as JSON or as text."""
 
     def __init__(
-        self, found: LearnedScreens, refused: dict[str, str], pages: Sequence[SortedPage],
-        wrong: Sequence[Mistaken], answered: Sequence[Answered], folder: Path | None,
-    ) -> None:  # fmt: skip
+        self,
+        found: LearnedScreens,
+        refused: dict[str, str],
+        pages: Sequence[SortedPage],
+        wrong: Sequence[MisidentifiedPage],
+        answered: Sequence[SubmittedProposal],
+        folder: Path | None,
+    ) -> None:
         self._learned = {name: each for name, each in found.learned.items() if name not in refused}
         self._refused = {name: each.reason for name, each in found.refused.items()} | refused
         self._pages, self._wrong, self._answered, self._folder = pages, wrong, answered, folder
 
     def as_json(self) -> dict[str, Any]:
-        """Everything."""
+        """Return the whole result for --json."""
         return {
-            "screens": {name: _as_json(each) for name, each in self._learned.items()},
+            "screens": {name: _learned_json(each) for name, each in self._learned.items()},
             "refused": self._refused,
             "pages": len(self._pages),
             "wrong": [
@@ -221,32 +246,36 @@ class _Told:
         }
 
     def show(self) -> None:
-        """For people."""
+        """Print the result for people."""
         table = Table(
-            "screen", "pages", "held back", "sure", "address", "note", box=SIMPLE_HEAD, header_style="dim"
+            "screen", "pages", "held out", "confidence", "URL", "note", box=SIMPLE_HEAD, header_style="dim"
         )
         for name, each in self._learned.items():
             held = f"{each.held_out - each.missed} of {each.held_out}" if each.held_out else "none"
             table.add_row(
-                _shown(name), str(each.pages), held, f"{each.confidence:.2f}",
-                _shown(" | ".join(each.url_patterns) or "anywhere"), "" if each.proven else _shown(each.evidence),
-            )  # fmt: skip
+                _format_name(name),
+                str(each.pages),
+                held,
+                f"{each.confidence:.2f}",
+                _format_name(" | ".join(each.url_patterns) or "anywhere"),
+                "" if each.proven else _format_name(each.evidence),
+            )
         out.print(table)
         for name, reason in self._refused.items():
-            _say(f"[yellow]not learned[/] {_shown(name)}: {_shown(reason)}")
+            _say(f"[yellow]not learned[/] {_format_name(name)}: {_format_name(reason)}")
         wrong = {page.name for page in self._wrong}
         asked = [page for page in self._pages if page.screen not in self._refused]
         right = sum(page.stored.name not in wrong for page in asked)
         left = len(self._pages) - len(asked)
         _say(
             f"[bold]{len(self._learned)}[/] screen{'' if len(self._learned) == 1 else 's'}; {right} of {len(asked)} "
-            f"pages told right by all of them together"
-            f"{f', {left} are of screens that were not learned' if left else ''}"
+            f"pages identified correctly with all signatures"
+            f"{f'; {left} pages belong to screens that were not learned' if left else ''}"
         )
         for page in self._wrong[:WRONG_SHOWN]:
             taken = f"{page.taken_for or 'no screen'}{' or another' if page.ambiguous else ''}"
             _say(
-                f"  [red]x[/] {_shown(page.name)}: {_shown(page.screen or 'no screen')}, taken for {_shown(taken)}"
+                f"  [red]x[/] {_format_name(page.name)}: {_format_name(page.screen or 'no screen')}, taken for {_format_name(taken)}"
             )
         if self._answered:
             _show_answers(self._answered)
@@ -256,7 +285,7 @@ class _Told:
             )
 
 
-def _as_json(learned: Learned) -> dict[str, Any]:
+def _learned_json(learned: LearnedSignature) -> dict[str, Any]:
     return {
         "url_patterns": list(learned.url_patterns),
         "signature": learned.signature.to_json(),
@@ -270,16 +299,16 @@ def _as_json(learned: Learned) -> dict[str, Any]:
     }
 
 
-def _answers(answered: Sequence[Answered]) -> list[dict[str, Any]]:
+def _answers(answered: Sequence[SubmittedProposal]) -> list[dict[str, Any]]:
     return [
         {"change": each.about, "proposal_id": each.proposal_id, "runs": runs, "reason": each.reason}
-        for each, runs in _each_once(answered)
+        for each, runs in _unique_lines(answered)
     ]
 
 
-def _each_once(answered: Sequence[Answered]) -> list[tuple[Answered, int]]:
-    """Each change once, and for how many runs it was taken; where it was for none, with the first reason."""
-    found: dict[tuple[str, str], list[Answered]] = {}
+def _unique_lines(answered: Sequence[SubmittedProposal]) -> list[tuple[SubmittedProposal, int]]:
+    """Return each change once, with the number of runs that support it; with the first reason if none do."""
+    found: dict[tuple[str, str], list[SubmittedProposal]] = {}
     for each in answered:
         found.setdefault((each.about, each.proposal_id), []).append(each)
     return [
@@ -288,22 +317,22 @@ def _each_once(answered: Sequence[Answered]) -> list[tuple[Answered, int]]:
     ]
 
 
-def _show_answers(answered: Sequence[Answered]) -> None:
-    for each, runs in _each_once(answered):
+def _show_answers(answered: Sequence[SubmittedProposal]) -> None:
+    for each, runs in _unique_lines(answered):
         if each.counted:
             _say(
-                f"  [green]proposed[/] {_shown(each.about)} ({each.proposal_id}), {counted(runs, 'run')} for it"
+                f"  [green]proposed[/] {_format_name(each.about)} ({each.proposal_id}), supported by {format_count(runs, 'run')}"
             )
         else:
-            _say(f"  [yellow]not proposed[/] {_shown(each.about)}: {_shown(each.reason)}")
+            _say(f"  [yellow]not proposed[/] {_format_name(each.about)}: {_format_name(each.reason)}")
     if any(each.counted for each in answered):
         _say("next: periplus kb proposals list")
     elif not answered:
-        _say("nothing to propose: the knowledge has what was seen")
+        _say("nothing to propose: the knowledge base already covers these sessions")
 
 
-def _shown(text: str) -> str:
-    """What pages, sessions and folders are called, as a part of a line."""
+def _format_name(text: str) -> str:
+    """Return a name as escaped markup for part of a line, shortened to `LONGEST_SHOWN` characters."""
     return escape(one_line(text, LONGEST_SHOWN))
 
 
@@ -316,4 +345,4 @@ def _progress() -> Iterator[Any]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
-        yield lambda name: bar.update(task, advance=1, description=_shown(name[-40:]))
+        yield lambda name: bar.update(task, advance=1, description=_format_name(name[-40:]))

@@ -1,4 +1,4 @@
-"""`periplus mcp`: the desk, or the agent, as an MCP server, over stdio or streamable HTTP."""
+"""`periplus mcp`: serve the knowledge base, or the agent, over MCP (stdio or streamable HTTP)."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ import typer
 import uvicorn
 
 from kb_store import Stores
-from kb_store.runs import RunStore
-from mcp_server.addresses import LOOPBACK
-from mcp_server.engines import PathEngines
-from mcp_server.offering import OfferingServer
-from mcp_server.security.door import PATH, Door, http_app
-from mcp_server.security.limits import CallLimits
+from kb_store.runs.run_store import RunStore
+from mcp_server.identification.base_urls import LOOPBACK
+from mcp_server.knowledge.store_source import StoreSource
+from mcp_server.knowledge.view_cache import ViewCache
+from mcp_server.paths.path_engines import PathEngines
+from mcp_server.security.call_limits import CallLimits
+from mcp_server.security.http_app import MCP_PATH, HttpAccessPolicy, create_http_app
 from mcp_server.server import create_server
-from mcp_server.store_source import StoreSource
-from mcp_server.views import Views
+from mcp_server.tool_server import ToolServer
 from periplus.commands.mcp_tokens import app as tokens
-from periplus.desk import path_engines
 from periplus.errors import UserError
-from periplus.listening import base_urls_of, bracketed, listening
-from periplus.logbook import open_logbook
-from periplus.logs import to_stderr
+from periplus.knowledge_server import choose_path_engines
+from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
-from periplus.shelves import ArangoUrl, MongoUrl, open_chosen
+from periplus.run_store_adapters import open_run_store
+from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 GRACE_S = 3
-"""How long open streams may take to end once the server is told to stop."""
+"""Seconds that open streams may take to end when the server stops."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 app.add_typer(tokens, name="token")
 
 
 class Transport(StrEnum):
-    """How clients reach the server."""
+    """The MCP transports."""
 
     STDIO = "stdio"
     HTTP = "http"
 
 
-class Searching(StrEnum):
-    """Where paths are searched, as `mcp_server.engines.Mode` has it."""
+class PathSearchMode(StrEnum):
+    """Where paths are searched; the values of `mcp_server.paths.path_search.path_engines.PathEngineMode`."""
 
     AUTO = "auto"
     MEMORY = "memory"
@@ -56,13 +56,13 @@ class Searching(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What the command line and the environment say."""
+class _McpOptions:
+    """The options of the command line and the environment."""
 
     base_urls: Mapping[str, str]
     read_only: bool
     limits: CallLimits
-    paths: Searching | None
+    paths: PathSearchMode | None
     agent: bool
     headed: bool
     runs_at_once: int
@@ -74,24 +74,28 @@ def mcp(
     context: typer.Context,
     *,
     transport: Annotated[
-        Transport, typer.Option(help="stdio: a client starts this command.")
+        Transport, typer.Option(help="stdio: the client starts this command. http: streamable HTTP.")
     ] = Transport.STDIO,
     host: Annotated[
-        str, typer.Option(help="Of http. Others than this machine need a token: periplus mcp token new.")
+        str,
+        typer.Option(
+            help="http: the address to listen on. Other machines need a token: periplus mcp token new."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Of http; 0: any free one.")] = 8765,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Without tools that change anything.")
-    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="http: the port; 0: any free port.")] = 8765,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Leave out tools that change data.")] = False,
     base_url: Annotated[
         list[str] | None,
-        typer.Option(metavar="WEBSITE=URL", help="Where a website runs, if not where it was authored."),
+        typer.Option(
+            metavar="WEBSITE=URL",
+            help="A website's base URL, if it differs from the one in the knowledge base.",
+        ),
     ] = None,
     paths: Annotated[
-        Searching | None,
+        PathSearchMode | None,
         typer.Option(
-            help="Where paths are searched; auto: in the store where it can (ArangoDB) and a website has more than "
-            "PERIPLUS_PATHS_LIMIT transitions. Else PERIPLUS_PATHS, else auto.",
+            help="Where paths are searched. auto: in ArangoDB if the website has more than PERIPLUS_PATHS_LIMIT "
+            "transitions, else in memory. Default: PERIPLUS_PATHS, else auto.",
             show_default=False,
         ),
     ] = None,
@@ -107,19 +111,19 @@ def mcp(
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
-    """Serve the knowledge base, or the agent that works by it, to any MCP client.
+    """Serve the knowledge base, or the agent that uses it, to any MCP client.
 
-    Over stdio, standard output carries the protocol and nothing else; over http the server is at
-    http://HOST:PORT/mcp. Once there is a token, http asks for one. docs/mcp.md has the settings.
+    With stdio, standard output carries only the protocol. With http, the server is at
+    http://HOST:PORT/mcp and requires a token if at least one exists. Settings: docs/mcp.md.
     """
     if context.invoked_subcommand is not None:
         return
-    to_stderr()
+    log_to_stderr()
     settings = load_mcp_settings()
     if headed and not agent:
-        raise UserError("--headed: only the agent has a browser", fix="give --agent, too, or leave it out")
-    wanted = _Wanted(
-        base_urls_of(base_url or []),
+        raise UserError("--headed needs --agent", fix="add --agent, or leave --headed out")
+    wanted = _McpOptions(
+        parse_base_urls(base_url or []),
         read_only,
         settings.call_limits,
         paths,
@@ -128,38 +132,37 @@ def mcp(
         settings.runs_at_once,
         settings.files,
     )
-    opening, logbook = open_chosen(mongodb_url, arangodb_url), open_logbook(mongodb_url)
+    opening, run_store = open_selected_stores(mongodb_url, arangodb_url), open_run_store(mongodb_url)
     if transport is Transport.STDIO:
-        asyncio.run(_serve(opening, logbook, wanted))
+        asyncio.run(_serve(opening, run_store, wanted))
         return
-    door = settings.door(host)
-    _check_locked(door, host)
-    with listening(host, port) as listener:
-        asyncio.run(_serve(opening, logbook, wanted, door, listener))
+    policy = settings.access_policy(host)
+    _check_access_protected(policy, host)
+    with open_listening_socket(host, port) as listener:
+        asyncio.run(_serve(opening, run_store, wanted, policy, listener))
 
 
 async def _serve(
     opening: AbstractAsyncContextManager[Stores],
-    logbook: AbstractAsyncContextManager[RunStore],
-    wanted: _Wanted,
-    door: Door | None = None,
+    run_store: AbstractAsyncContextManager[RunStore],
+    wanted: _McpOptions,
+    policy: HttpAccessPolicy | None = None,
     listener: socket.socket | None = None,
 ) -> None:
-    async with opening as stores, logbook as runs, _server(stores, runs, wanted) as server:
-        if door is None or listener is None:
+    async with opening as stores, run_store as runs, _server(stores, runs, wanted) as server:
+        if policy is None or listener is None:
             await server.run_stdio_async()
             return
         host, port = listener.getsockname()[:2]
-        asked = "no token needed" if door.verifier is None else "bearer token needed"
+        asked = "no token needed" if policy.verifier is None else "bearer token needed"
         typer.echo(
-            f"MCP server at http://{bracketed(host)}:{port}{PATH} ({asked}; stop with Ctrl-C)", err=True
+            f"MCP server at http://{format_url_host(host)}:{port}{MCP_PATH} ({asked}; stop with Ctrl-C)",
+            err=True,
         )
         if host not in LOOPBACK:
-            typer.echo(
-                "Tokens travel in clear without TLS: put a proxy that speaks https in front.", err=True
-            )
+            typer.echo("Without TLS, tokens are sent unencrypted: put an HTTPS proxy in front.", err=True)
         config = uvicorn.Config(
-            http_app(server, door, server.write_tools),
+            create_http_app(server, policy, server.write_tools),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -169,17 +172,23 @@ async def _serve(
 
 
 @asynccontextmanager
-async def _server(stores: Stores, runs: RunStore, wanted: _Wanted) -> AsyncIterator[OfferingServer]:
-    """The server that is asked for, over these stores."""
-    async with _followed(stores, wanted) as (views, engines):
+async def _server(stores: Stores, runs: RunStore, wanted: _McpOptions) -> AsyncIterator[ToolServer]:
+    """Open the knowledge server or the agent server on these stores."""
+    async with _follow_stores(stores, wanted) as (views, engines):
         if wanted.agent:
-            from periplus.agent_server.opening import agent_server  # noqa: PLC0415 - brings the browser's driver
+            from periplus.agent_server.agent_mcp_server import open_agent_server  # noqa: PLC0415 - imports Playwright
 
-            async with agent_server(
-                stores, runs, views, base_urls=wanted.base_urls, read_only=wanted.read_only,
-                limits=wanted.limits, headed=wanted.headed, runs_at_once=wanted.runs_at_once,
+            async with open_agent_server(
+                stores,
+                runs,
+                views,
+                base_urls=wanted.base_urls,
+                read_only=wanted.read_only,
+                limits=wanted.limits,
+                headed=wanted.headed,
+                runs_at_once=wanted.runs_at_once,
                 files=wanted.files,
-            ) as server:  # fmt: skip
+            ) as server:
                 yield server
             return
         yield create_server(
@@ -195,20 +204,20 @@ async def _server(stores: Stores, runs: RunStore, wanted: _Wanted) -> AsyncItera
 
 
 @asynccontextmanager
-async def _followed(stores: Stores, wanted: _Wanted) -> AsyncIterator[tuple[Views, PathEngines]]:
-    """The views of these stores, and what searches paths on them."""
-    engines = path_engines(stores, wanted.paths)
+async def _follow_stores(stores: Stores, wanted: _McpOptions) -> AsyncIterator[tuple[ViewCache, PathEngines]]:
+    """Open the views of these stores, and the engines that search paths in them."""
+    engines = choose_path_engines(stores, wanted.paths)
     source = StoreSource(stores.documents, stores.graph)
-    async with Views(source, engines.compiled).following() as views:
+    async with ViewCache(source, engines.compiled).following() as views:
         yield views, engines
 
 
-def _check_locked(door: Door, host: str) -> None:
-    """Others than this machine only with tokens."""
-    if host in LOOPBACK or door.verifier is not None:
+def _check_access_protected(policy: HttpAccessPolicy, host: str) -> None:
+    """Raise `UserError` for an address other machines can reach when there are no tokens."""
+    if host in LOOPBACK or policy.verifier is not None:
         return
     raise UserError(
-        f"--host {host}: without tokens, everybody who reaches this address could use the server",
-        fix="mint one with `periplus mcp token new` (or set PERIPLUS_MCP_TOKEN or PERIPLUS_MCP_ISSUER), "
+        f"--host {host}: without tokens, anyone who reaches this address could use the server",
+        fix="create one with `periplus mcp token new` (or set PERIPLUS_MCP_TOKEN or PERIPLUS_MCP_ISSUER), "
         "or use --host 127.0.0.1",
     )

@@ -1,4 +1,4 @@
-"""`periplus rooms`: a worker that presents in the rooms of a LiveKit server."""
+"""`periplus rooms`: a worker that gives demos in LiveKit rooms."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.commands.demo_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName
+from periplus.commands.command_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName
 from periplus.errors import UserError
-from periplus.logs import to_stderr
-from periplus.rooms.settings import RoomSettings, load_room_settings
-from periplus.seeds import Seed, find_seed
+from periplus.log_setup import log_to_stderr
+from periplus.rooms.room_settings import RoomSettings, load_room_settings
+from periplus.seed_sites.seed_manifests import Seed, find_seed
 from periplus.settings import load_settings
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -25,62 +25,67 @@ def rooms(
     name: DemoName = "spadeworks",
     *,
     flow: Annotated[
-        str | None, typer.Option(help="What is told where nobody asks for another; the demo's default.")
+        str | None, typer.Option(help="The flow to present; default: the demo's own default.")
     ] = None,
     max_rooms: Annotated[
         int | None,
-        typer.Option(min=1, max=64, help="Demos at a time; who comes later is told so.", show_default="2"),
+        typer.Option(
+            min=1,
+            max=64,
+            help="Maximum number of demos in parallel; further visitors are refused.",
+            show_default="2",
+        ),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Of the health page, on this machine; 0: any free one.")
+        int, typer.Option(min=0, max=65_535, help="The port of the local health page; 0: any free port.")
     ] = 0,
     invite: Annotated[
-        bool, typer.Option("--invite", help="Print a ticket for one visitor.", show_default=False)
+        bool, typer.Option("--invite", help="Print the URL and a token for one visitor.", show_default=False)
     ] = False,
     headed: Annotated[bool, typer.Option("--headed", help="Show the browser.", show_default=False)] = False,
     base_url: DemoBaseUrl = None,
     mongodb_url: DemoMongoUrl = None,
     arangodb_url: DemoArangoUrl = None,
 ) -> None:
-    """Present in LiveKit rooms: whoever is in one hears, sees, and may interrupt at any time.
+    """Give demos in LiveKit rooms. Visitors hear and see the demo and may interrupt it at any time.
 
-    [bold]periplus rooms[/]                   wait to be dispatched, as the agent `periplus`
-    [bold]periplus rooms --invite[/]          and print what a first visitor enters with
+    [bold]periplus rooms[/]                   wait for dispatches, as the agent `periplus`
+    [bold]periplus rooms --invite[/]          also print the URL and a token for a first visitor
 
-    PERIPLUS_LIVEKIT_URL, _API_KEY and _API_SECRET say where the server is; docs/livekit.md has the rest.
-    Ctrl-C ends every demo in progress in good order.
+    PERIPLUS_LIVEKIT_URL, PERIPLUS_LIVEKIT_API_KEY and PERIPLUS_LIVEKIT_API_SECRET configure the LiveKit
+    server; see docs/livekit.md. Ctrl-C stops all running demos.
     """
     settings = load_room_settings(max_rooms=max_rooms)
-    settings.reach  # noqa: B018 - what is not set is told before anything is started
+    settings.reach  # noqa: B018 - raises `UserError` for a missing setting
     seed = find_seed(name)
     try:
-        from periplus.rooms import worker  # noqa: F401, PLC0415 - an optional extra
+        from periplus.rooms import room_worker  # noqa: F401, PLC0415 - an optional extra
     except ModuleNotFoundError as exc:
         raise UserError(f"{exc.name} is not installed", fix="pip install 'periplus[livekit]'") from exc
-    to_stderr()
-    from periplus.presenting.venue import VenueSettings  # noqa: PLC0415 - heavy: not for a wrong name
+    log_to_stderr()
+    from periplus.demos.demo_environment import DemoEnvironmentSettings  # noqa: PLC0415 - slow import
 
-    venue = VenueSettings(
+    environment = DemoEnvironmentSettings(
         data_dir=load_settings().data_dir,
         base_url=base_url,
         mongodb_url=mongodb_url,
         arangodb_url=arangodb_url,
         headed=headed,
     )
-    asyncio.run(_serve(seed, venue, settings, flow, port, Console() if invite else None))
+    asyncio.run(_serve(seed, environment, settings, flow, port, Console() if invite else None))
 
 
 async def _serve(
     seed: Seed, where: object, settings: RoomSettings, flow: str | None, port: int, console: Console | None
 ) -> None:
-    from periplus.presenting.venue import VenueSettings, open_venue  # noqa: PLC0415
-    from periplus.rooms.plugins import Plugins  # noqa: PLC0415
-    from periplus.rooms.tickets import new_ticket  # noqa: PLC0415
-    from periplus.rooms.worker import Presenters, serving_rooms  # noqa: PLC0415
+    from periplus.demos.demo_environment import DemoEnvironmentSettings, open_demo_environment  # noqa: PLC0415
+    from periplus.rooms.livekit_plugins import LivekitPlugins  # noqa: PLC0415
+    from periplus.rooms.room_tickets import new_ticket  # noqa: PLC0415
+    from periplus.rooms.room_worker import RoomPresenters, run_room_worker  # noqa: PLC0415
     from periplus.signals import on_signals  # noqa: PLC0415
 
-    assert isinstance(where, VenueSettings)  # noqa: S101 - made by `rooms`
-    plugins = Plugins.of(settings)
+    assert isinstance(where, DemoEnvironmentSettings)  # noqa: S101 - made by `rooms`
+    plugins = LivekitPlugins.from_settings(settings)
     over, lost = asyncio.Event(), asyncio.Event()
 
     def lose() -> None:
@@ -91,9 +96,9 @@ async def _serve(
         typer.echo(words, err=True)
 
     with on_signals(over.set, signal.SIGINT, signal.SIGTERM):
-        async with open_venue(seed, where, flow=flow, tell=tell) as venue:
-            presenters = Presenters(venue, settings, plugins=plugins)
-            async with serving_rooms(presenters, settings, port=port, lost=lose) as running:
+        async with open_demo_environment(seed, where, flow=flow, tell=tell) as environment:
+            presenters = RoomPresenters(environment, settings, plugins=plugins)
+            async with run_room_worker(presenters, settings, port=port, lost=lose) as running:
                 tell(
                     f"{seed.title or seed.name}: up to {settings.max_rooms} rooms at a time, as the agent "
                     f"{settings.agent!r} of {settings.url} (health: http://127.0.0.1:{running.worker_info.http_port}; "
@@ -103,9 +108,9 @@ async def _serve(
                     ticket = new_ticket(settings)
                     console.print(f"{ticket.url}\n{escape(ticket.token)}", soft_wrap=True, highlight=False)
                 await over.wait()
-                tell("leaving the rooms")
+                tell("stopping the demos")
     if lost.is_set():
         raise UserError(
-            f"the LiveKit server at {settings.url} is not reached any more",
-            fix="see that it runs; start again",
+            f"the connection to the LiveKit server at {settings.url} was lost",
+            fix="check that the server runs, then start the command again",
         )

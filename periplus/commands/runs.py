@@ -1,4 +1,4 @@
-"""`periplus runs`: what was run, how it came out, and what it left."""
+"""`periplus runs`: list runs, show one run, and list unanswered questions of visitors."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from agent.presenting.analytics import SegmentVisit, Visit
-from kb_schema.runs import Artifact, Metric, RunStatus, StoredRun, StoredStep
-from periplus.logbook import LAST, find_run, open_logbook
-from periplus.presenting_events import Unanswered, unanswered, visit_of
+from agent.presentation.visitor.visitor_analytics import DemoVisit, SegmentVisit
+from kb_schema.run_records import Artifact, Metric, RunStatus, StoredRun, StoredStep
+from periplus.demos.demo_measurements import UnansweredRequest, list_unanswered, read_visit
+from periplus.run_store_adapters import LAST, find_run, open_run_store
 from periplus.settings import load_settings
-from periplus.shelves import MongoUrl
+from periplus.store_selection import MongoUrl
 
 _STYLES = {
     "success": "green",
+    "unverified": "yellow",
     "partial": "yellow",
     "degraded": "yellow",
     "needs_person": "yellow",
@@ -31,9 +32,12 @@ _STYLES = {
     "failed": "red",
 }
 _LONGEST = 200
+_HEADINGS = ("run", "what", "website", "started", "took", "outcome", "steps")
+_WIDE = 100
+"""The columns of a terminal from which the list has all headings."""
 
 app = typer.Typer(
-    help="What was run, how it came out, and what it left.",
+    help="List runs, show one run, and list visitors' unanswered questions.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -41,29 +45,33 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-OfWebsite = Annotated[str | None, typer.Option("--website", "-w", metavar="ID", help="Only of this website.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")]
+OfWebsite = Annotated[
+    str | None, typer.Option("--website", "-w", metavar="ID", help="Only runs of this website.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 out = Console()
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
-    """A run with all that belongs to it."""
+class _RunWithRecords:
+    """A run with its steps, artifacts and metrics."""
 
     run: StoredRun
     steps: tuple[StoredStep, ...]
     artifacts: tuple[Artifact, ...]
     metrics: tuple[Metric, ...]
-    visit: Visit
-    """What a demo's visitor did; of any other run: nothing."""
+    visit: DemoVisit
+    """The visitor's actions in a demo; empty for other runs."""
 
 
 @app.command("list")
 def list_(
     *,
     website: OfWebsite = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10_000, help="Maximum number of runs.")
+    ] = 20,
     as_json: AsJson = False,
     mongodb_url: MongoUrl = None,
 ) -> None:
@@ -71,7 +79,7 @@ def list_(
 
     Example: [cyan]periplus runs list --website spadeworks[/]
 
-    How long they are kept is the website's [bold]retention_days[/].
+    Runs are deleted after the website's [bold]retention_days[/].
     """
     runs, counts = asyncio.run(_list(website, limit, mongodb_url))
     if as_json:
@@ -81,22 +89,24 @@ def list_(
         return
     if not runs:
         where = f" of {website}" if website else ""
-        out.print(f"no runs{escape(where)} yet: `periplus demo` or `periplus run TASK` makes one")
+        out.print(f"no runs{escape(where)} yet; start one with `periplus demo` or `periplus run TASK`")
         return
     table = Table(box=None, header_style="dim")
-    for heading in ("run", "what", "website", "started", "took", "outcome"):
-        table.add_column(heading, no_wrap=heading in ("run", "started", "took"), overflow="fold")
-    table.add_column("steps", justify="right")
+    narrow = out.width < _WIDE
+    headings = ("run", "what", "started", "outcome") if narrow else _HEADINGS
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading != "outcome", overflow="ellipsis")
     for run in runs:
-        table.add_row(
-            escape(run.run_id),
-            f"{run.kind} [bold]{escape(run.subject)}[/]",
-            escape(run.website_id),
-            _when(run.started_at),
-            _took(run.duration_ms),
-            _outcome(run),
-            str(counts.get(run.run_id, 0)),
-        )
+        cells = {
+            "run": escape(run.run_id),
+            "what": f"{run.kind} [bold]{escape(run.subject)}[/]",
+            "website": escape(run.website_id),
+            "started": _format_moment(run.started_at),
+            "took": _format_duration(run.duration_ms),
+            "outcome": _outcome(run),
+            "steps": str(counts.get(run.run_id, 0)),
+        }
+        table.add_row(*(cells[heading] for heading in headings))
     out.print(table, highlight=False)
 
 
@@ -105,14 +115,14 @@ def show(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN", help=f"A run's id, its beginning, or [bold]{LAST}[/].", show_default=False
+            metavar="RUN", help=f"A run's id, a prefix of it, or [bold]{LAST}[/].", show_default=False
         ),
     ],
     *,
     as_json: AsJson = False,
     mongodb_url: MongoUrl = None,
 ) -> None:
-    """Show one run: its steps, its outputs and what it left.
+    """Show one run: its steps, outputs, artifacts and metrics.
 
     Example: [cyan]periplus runs show last[/]
     """
@@ -130,80 +140,91 @@ def show(
             )
         )
         return
-    _tell(whole)
+    _print_run(whole)
 
 
 @app.command()
 def questions(
     *,
     website: OfWebsite = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="Of so many runs.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1_000, help="Number of runs to search.")
+    ] = 50,
     as_json: AsJson = False,
     mongodb_url: MongoUrl = None,
 ) -> None:
-    """List what visitors of demos wanted and did not get: what to put into the knowledge next.
+    """List questions and requests of demo visitors that the knowledge base could not answer.
 
     Example: [cyan]periplus runs questions --website spadeworks[/]
 
-    Their words are only kept where [bold]PERIPLUS_VISITOR_RETENTION_DAYS[/] says for how many days.
+    The visitors' words are stored only if [bold]PERIPLUS_VISITOR_RETENTION_DAYS[/] is set.
     """
     found = asyncio.run(_questions(website, limit, mongodb_url))
     if as_json:
         typer.echo(_json([{**asdict(each), "at": each.at.isoformat()} for each in found]))
         return
     if not found:
-        out.print("nothing was asked that could not be answered")
+        out.print("no unanswered questions")
         return
     table = Table(box=None, header_style="dim")
     for heading in ("when", "words", "why", "demo", "run"):
         table.add_column(heading, no_wrap=heading in ("when", "run"), overflow="fold")
     for each in found:
-        words = "[dim]not kept[/]" if each.words is None else escape(each.words)
+        words = "[dim]not stored[/]" if each.words is None else escape(each.words)
         table.add_row(
-            _when(each.at), words, escape(each.reason.replace("_", " ")), escape(each.flow_id), each.run_id
+            _format_moment(each.at),
+            words,
+            escape(each.reason.replace("_", " ")),
+            escape(each.flow_id),
+            each.run_id,
         )
     out.print(table, highlight=False)
     if load_settings().visitor_retention_days == 0:
-        out.print("[dim]What visitors say is not kept: PERIPLUS_VISITOR_RETENTION_DAYS is 0.[/]")
+        out.print("[dim]The visitors' words are not stored: PERIPLUS_VISITOR_RETENTION_DAYS is 0.[/]")
 
 
-# -- asking ----------------------------------------------------------------------------------------
+# -- queries ---------------------------------------------------------------------------------------
 
 
 async def _list(
     website: str | None, limit: int, mongodb_url: str | None
 ) -> tuple[list[StoredRun], dict[str, int]]:
-    async with open_logbook(mongodb_url) as store:
+    async with open_run_store(mongodb_url) as store:
         runs = list(await store.runs(website_id=website, limit=limit))
         return runs, dict(await store.step_counts([run.run_id for run in runs]))
 
 
-async def _show(wanted: str, mongodb_url: str | None) -> _Whole:
-    async with open_logbook(mongodb_url) as store:
+async def _show(wanted: str, mongodb_url: str | None) -> _RunWithRecords:
+    async with open_run_store(mongodb_url) as store:
         run = await find_run(store, wanted)
-        return _Whole(
+        return _RunWithRecords(
             run,
             tuple(await store.steps(run.run_id)),
             tuple(await store.artifacts(run.run_id)),
             tuple(await store.metrics(run.run_id)),
-            await visit_of(store, run.run_id) if run.kind == "demo" else Visit(),
+            await read_visit(store, run.run_id) if run.kind == "demo" else DemoVisit(),
         )
 
 
-async def _questions(website: str | None, limit: int, mongodb_url: str | None) -> list[Unanswered]:
-    async with open_logbook(mongodb_url) as store:
-        return await unanswered(store, website, limit=limit)
+async def _questions(website: str | None, limit: int, mongodb_url: str | None) -> list[UnansweredRequest]:
+    async with open_run_store(mongodb_url) as store:
+        return await list_unanswered(store, website, limit=limit)
 
 
-# -- telling ---------------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------
 
 
-def _tell(whole: _Whole) -> None:
+def _print_run(whole: _RunWithRecords) -> None:
     run = whole.run
-    out.print(f"[bold]{escape(run.subject)}[/] ({run.kind}) on {escape(run.website_id)}, run {escape(run.run_id)}",
-              highlight=False, soft_wrap=True)  # fmt: skip
-    took = f", {_took(run.duration_ms)}" if run.duration_ms is not None else ""
-    out.print(f"{_outcome(run)}{took}, started {_when(run.started_at)}", highlight=False, soft_wrap=True)
+    out.print(
+        f"[bold]{escape(run.subject)}[/] ({run.kind}) on {escape(run.website_id)}, run {escape(run.run_id)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    took = f", {_format_duration(run.duration_ms)}" if run.duration_ms is not None else ""
+    out.print(
+        f"{_outcome(run)}{took}, started {_format_moment(run.started_at)}", highlight=False, soft_wrap=True
+    )
     out.print(f"[dim]{escape(run.url)}[/]", highlight=False, soft_wrap=True)
     if run.req_id:
         out.print(f"requirement {escape(run.req_id)}: {run.verdict or 'no verdict yet'}", highlight=False)
@@ -215,12 +236,12 @@ def _tell(whole: _Whole) -> None:
         out.print()
         out.print(_steps(whole.steps), highlight=False)
     if whole.run.kind == "demo":
-        _list_of("segments", [(s.segment_id, _segment(s)) for s in whole.visit.segments])
-        _list_of("visitor", list(_visitor(whole.visit)))
-    _list_of("outputs", [(name, _short(value)) for name, value in run.outputs.items()])
-    _list_of("measured", [(metric.metric_name, f"{metric.metric_value:g}") for metric in whole.metrics])
-    _list_of(
-        "left",
+        _format_list("segments", [(s.segment_id, _segment(s)) for s in whole.visit.segments])
+        _format_list("visitor", list(_visitor(whole.visit)))
+    _format_list("outputs", [(name, _shorten(value)) for name, value in run.outputs.items()])
+    _format_list("metrics", [(each.metric_name, _format_metric(each)) for each in whole.metrics])
+    _format_list(
+        "files",
         [
             (artifact.name, f"{_size(artifact.size_bytes)}  {artifact.file_path or artifact.content_ref}")
             for artifact in whole.artifacts
@@ -240,26 +261,26 @@ def _steps(steps: tuple[StoredStep, ...]) -> Table:
             str(step.step_idx + 1),
             f"[dim]{escape(step.task_id)}.[/]{escape(step.step_id)}",
             escape(step.action),
-            escape(_short(step.element or step.selector or "-")),
+            escape(_shorten(step.element or step.selector or "-")),
             escape(step.screen_id or "-"),
-            _took(step.duration_ms),
+            _format_duration(step.duration_ms),
             f"[{_STYLES.get(step.status, 'green')}]{step.status}[/]{healed}{said}",
         )
     return table
 
 
 def _segment(segment: SegmentVisit) -> str:
-    took = "" if segment.seconds is None else f" in {_took(segment.seconds * 1_000)}"
+    took = "" if segment.seconds is None else f" in {_format_duration(segment.seconds * 1_000)}"
     why = f": {segment.reason}" if segment.reason else ""
     return f"{segment.status}{took}{why}"
 
 
-def _visitor(visit: Visit) -> Iterator[tuple[str, str]]:
-    """What a visitor did, in a few words each; nothing where there was none."""
+def _visitor(visit: DemoVisit) -> Iterator[tuple[str, str]]:
+    """Yield the visitor's actions as label and text; nothing without a visitor."""
     if not visit.came:
         return
     if visit.introduced:
-        yield "name", visit.name or "given, not kept"
+        yield "name", visit.name or "given, not stored"
     if visit.interruptions:
         slowest = max(visit.stopped_after_s) * 1_000
         yield "interrupted", f"{visit.interruptions} times; silent within {slowest:.0f} ms"
@@ -270,7 +291,7 @@ def _visitor(visit: Visit) -> Iterator[tuple[str, str]]:
     for topic, wanted in visit.interests.items():
         yield "interested in" if wanted else "not interested in", topic
     for question in visit.questions:
-        words = question.words or "(not kept)"
+        words = question.words or "(not stored)"
         if question.answered:
             yield (
                 "asked",
@@ -280,7 +301,7 @@ def _visitor(visit: Visit) -> Iterator[tuple[str, str]]:
             yield "unanswered", f"{words}: {question.reason.replace('_', ' ')}"
 
 
-def _list_of(heading: str, rows: list[tuple[str, str]]) -> None:
+def _format_list(heading: str, rows: list[tuple[str, str]]) -> None:
     if not rows:
         return
     out.print()
@@ -296,13 +317,22 @@ def _outcome(run: StoredRun) -> str:
     return f"[{_STYLES.get(run.status, 'red')}]{word}[/], {run.evidence}"
 
 
-def _when(moment: datetime) -> str:
-    """In this place's time; today by the clock alone."""
+def _format_metric(metric: Metric) -> str:
+    """Return the value with the unit that the metric's name states: `_ms`, `_s` or `_share`."""
+    if metric.metric_name.endswith("_ms"):
+        return _format_duration(metric.metric_value)
+    if metric.metric_name.endswith("_s"):
+        return _format_duration(metric.metric_value * 1_000)
+    return f"{metric.metric_value:g}"
+
+
+def _format_moment(moment: datetime) -> str:
+    """Return a moment in local time; without the date if it is today."""
     local, today = moment.astimezone(), datetime.now(UTC).astimezone().date()
     return f"today {local:%H:%M}" if local.date() == today else f"{local:%Y-%m-%d %H:%M}"
 
 
-def _took(duration_ms: float | None) -> str:
+def _format_duration(duration_ms: float | None) -> str:
     if duration_ms is None:
         return "-"
     seconds = duration_ms / 1_000
@@ -318,7 +348,7 @@ def _size(size: int) -> str:
     return f"{size / 1_000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 

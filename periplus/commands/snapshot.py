@@ -1,4 +1,4 @@
-"""`periplus snapshot`: one page as our browser sees it, stored for `periplus kb check`."""
+"""`periplus snapshot`: store one page for `periplus kb check`."""
 
 from __future__ import annotations
 
@@ -16,49 +16,50 @@ from rich.console import Console
 from rich.markup import escape
 
 from agent.page.errors import PageError
-from agent.page.snapshot import take_snapshot
-from kb_schema.pages.folder import write_snapshot
-from kb_schema.snapshots import PageSnapshot
-from kb_schema.urls import origin_of
+from agent.page.snapshot_capture import take_snapshot
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.snapshot_folder import write_snapshot
+from kb_schema.url_patterns import origin_of
 from periplus.errors import UserError
-from periplus.voyage import browser_context
+from periplus.session_setup import open_browser_context
 
 QUIET_WITHIN_MS = 5_000
-"""How long a page that has loaded may go on loading things before it is taken as it is."""
+"""Time to wait for pending requests after the page has loaded."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command()
 def snapshot(
-    url: Annotated[str, typer.Argument(help="The page.", show_default=False)],
+    url: Annotated[str, typer.Argument(help="The page's address.", show_default=False)],
     *,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR/NAME", help="Written are NAME.html and NAME.json.")
-    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR/NAME", help="Write NAME.html and NAME.json.")],
     storage_state: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Cookies and storage to begin with, as Playwright saves them."),
+        typer.Option(
+            metavar="FILE", help="A Playwright storage state (cookies and local storage) to start with."
+        ),
     ] = None,
     headed: Annotated[
-        bool, typer.Option("--headed", help="Show the browser: go to the page by hand, then press Enter.")
+        bool,
+        typer.Option("--headed", help="Show the browser: navigate to the page yourself, then press Enter."),
     ] = False,
 ) -> None:
-    """Store one page with what a browser knows of it: what is visible, what the fields hold.
+    """Store one page with its visible elements and the values of its fields.
 
     Example: [cyan]periplus snapshot https://app.example.com/login --out pages/login[/]
 
-    Passwords are left out. A snapshot of the same name is replaced.
+    Passwords are left out. An existing snapshot with the same name is replaced.
     """
     if not origin_of(url).startswith(("http://", "https://")):
-        raise UserError(f"{url} is no address of a page", fix="write it with http:// or https://")
+        raise UserError(f"{url} is not a web address", fix="start it with http:// or https://")
     state = None if storage_state is None else _state(storage_state)
-    taken = asyncio.run(_taken(url, state, headed=headed))
+    taken = asyncio.run(_take_snapshot(url, state, headed=headed))
     try:
         page, _ = write_snapshot(taken, out)
     except OSError as exc:
         raise UserError(
-            f"{out} cannot be written: {exc.strerror or exc}", fix="name another with --out"
+            f"{out} cannot be written: {exc.strerror or exc}", fix="name another place with --out"
         ) from exc
     Console().print(
         f"[green]wrote[/] {escape(str(page))} and its .json: {escape(taken.title or taken.url)}",
@@ -72,29 +73,30 @@ def _state(file: Path) -> Path:
         json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise UserError(
-            f"{file} is no storage state: {exc}", fix="save one with Playwright's storage_state(path=...)"
+            f"--storage-state {file} is not a storage state: {exc}",
+            fix="save one with Playwright's storage_state(path=...)",
         ) from exc
     return file
 
 
-async def _taken(url: str, state: Path | None, *, headed: bool) -> PageSnapshot:
-    async with browser_context(headed=headed) as context:
+async def _take_snapshot(url: str, state: Path | None, *, headed: bool) -> PageSnapshot:
+    async with open_browser_context(headed=headed) as context:
         try:
-            return await _visited(context, url, state, headed=headed)
+            return await _visit_page(context, url, state, headed=headed)
         except (PageError, PlaywrightError) as exc:
             reason = next(iter(str(exc).splitlines()), type(exc).__name__)
             raise UserError(
-                f"{url} could not be stored: {reason}", fix="see that the page opens in a browser"
+                f"{url} could not be stored: {reason}", fix="check that the page opens in a browser"
             ) from exc
 
 
-async def _visited(context: BrowserContext, url: str, state: Path | None, *, headed: bool) -> PageSnapshot:
+async def _visit_page(context: BrowserContext, url: str, state: Path | None, *, headed: bool) -> PageSnapshot:
     if state is not None:
         await context.set_storage_state(state)
     page = await context.new_page()
     await page.goto(url)
     if headed:
-        Console(stderr=True).print("go to the page to store, then press Enter here")
+        Console(stderr=True).print("navigate to the page to store, then press Enter here")
         await asyncio.to_thread(sys.stdin.readline)
     with suppress(PlaywrightError):
         await page.wait_for_load_state("networkidle", timeout=QUIET_WITHIN_MS)

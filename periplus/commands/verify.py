@@ -1,4 +1,4 @@
-"""`periplus verify`: requirements become verified tests and verdicts (PACTS)."""
+"""`periplus verify`: verify requirements on a live site and generate tests (PACTS)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from periplus.commands.on_a_site import BaseUrl, Headed, read_inputs
-from periplus.errors import EXIT_INTERRUPTED, UserError
-from periplus.fleet.workers import WorkersOption, read_workers
-from periplus.outputs import output_folder
+from kb_schema.url_patterns import is_web_address, origin_of
+from periplus.commands.command_options import BaseUrl, Headed, parse_inputs
+from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
+from periplus.fleet.workers_option import WorkersOption, parse_workers
+from periplus.output_folder import prepare_output_folder
 from periplus.settings import load_settings
-
-EXIT_FAILED = 1
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -26,138 +26,183 @@ def verify(
     requirements: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files or folders: .xlsx .csv .tsv .json .feature .txt .md",
+            help="Requirement files or folders: .xlsx .csv .tsv .json .feature .txt .md",
             show_default=False,
             metavar="FILES",
         ),
     ] = None,
     *,
     base_url: BaseUrl = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="Another origin where secrets may be typed, such as a sign-in service; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where requirements begin that do not say it themselves."),
+        typer.Option(metavar="URL", help="The start page of requirements that do not name one."),
     ] = None,
     seed: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Start the site of a seed, as `periplus demo NAME` does."),
+        typer.Option(metavar="NAME", help="Start the site of a built-in demo, like `periplus demo NAME`."),
     ] = None,
     website: Annotated[
         str | None,
         typer.Option(
-            metavar="ID", help="Under which name the site is remembered; else its host.", show_default=False
+            metavar="ID", help="The website's id for learned data; default: its host.", show_default=False
         ),
     ] = None,
     login: Annotated[
         str | None,
         typer.Option(
             metavar="TASK",
-            help="Sign in once per worker, by a task of the knowledge base or by the requirement of that id.",
+            help="Sign in once per worker, with the task or the requirement with this id.",
         ),
     ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option(
-            "--input", "-i", metavar="NAME=VALUE", help="An input of the task that signs in; may be repeated."
+            "--input", "-i", metavar="NAME=VALUE", help="An input of the sign-in task; may be repeated."
         ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="REQ", help="Only this requirement, or this tag; may be repeated."),
+        typer.Option(
+            "--only", metavar="REQ", help="Only the requirement or the tag with this name; may be repeated."
+        ),
     ] = None,
     workers: WorkersOption = "2",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for reports, tests and pictures.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="The folder for reports, tests and screenshots.", show_default=False
+        ),
     ] = None,
     headed: Headed = False,
     max_heal_rounds: Annotated[
         int | None,
-        typer.Option(min=0, max=10, help="Rounds of healing for a step; 0: none.", show_default="3"),
+        typer.Option(
+            min=0, max=10, help="Maximum number of healing rounds per step; 0: no healing.", show_default="3"
+        ),
     ] = None,
     tests: Annotated[bool, typer.Option("--tests/--no-tests", help="Write pytest-playwright tests.")] = True,
     run_tests: Annotated[
         bool,
-        typer.Option("--run-tests", help="Run the written tests with pytest at the end, as a last proof."),
+        typer.Option("--run-tests", help="Run the generated tests with pytest at the end."),
     ] = False,
     rediscover: Annotated[
         bool,
-        typer.Option("--rediscover", help="Find every element anew, also where an earlier pass is known."),
+        typer.Option("--rediscover", help="Search every element again, even if an earlier run passed."),
     ] = False,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="Carry on what was cut off: its id, or `last`.", show_default=False),
+        typer.Option(
+            metavar="RUN", help="Resume an interrupted verification: its id, or `last`.", show_default=False
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON, for scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     model: Annotated[
         str | None,
         typer.Option(
             metavar="PROVIDER:MODEL",
-            help="Who reads free prose, and explains root causes; else PERIPLUS_MODEL.",
+            help="The language model for requirements in prose and for root causes; default: PERIPLUS_MODEL.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Verify requirements on a live site, and write the tests that prove them.
+    """Verify requirements on a live site and generate tests for them.
 
     [bold]periplus verify login.xlsx --base-url https://shop.example[/]
     [bold]periplus verify seeds/spadeworks/requirements/spadeworks.csv --seed spadeworks[/]
 
-    Every element is found on the page before a test is written; what is not found is reported with what is
-    there instead. Then each requirement is executed in a browser context of its own, healed where the
-    page has moved, and judged: pass, fail or partial, with the root cause. A requirement that passed
-    is executed by its known plan the next time, so that drift is told from defects.
+    Every element is located on the page before a test is generated; for a missing element the report lists
+    similar ones. Then each requirement runs in its own browser context. Steps whose elements changed are
+    healed. The verdict is pass, fail or partial, with the root cause. A requirement that passed runs with
+    the same plan the next time, which distinguishes changed pages from defects.
 
-    A step of a requirement, one a line, reads:
+    Requirements have one step per line:
 
         [cyan]Username@LoginForm | fill | {secret:SHOP_USER} | field_populated[/]
         [cyan]Login@LoginForm | click | | navigates_to:Products[/]
 
-    {secret:NAME} is read from the environment and written nowhere; {unique} is another word in every run.
+    {secret:NAME} is read from the environment and never stored; {unique} is a different word in every run.
 
     [bold]periplus verify --resume last[/]
 
-    What was cut off (a crash, Ctrl-C) is carried on: what is finished is not done again.
+    Resumes an interrupted verification (a crash, Ctrl-C). Finished requirements are not repeated.
 
-    Leaves a folder: report.html (open it), junit.xml (for CI), verdict_REQ.json, and generated_tests/, which plain
-    pytest runs: [cyan]pytest generated_tests[/].
+    The output folder contains report.html (open it), junit.xml (for CI), verdict_REQ.json, and
+    generated_tests/, which runs with plain pytest: [cyan]pytest generated_tests[/].
 
-    Exit code 0 all passed, 1 something did not, 2 something to put right, 130 interrupted.
+    Exit codes: 0 all passed, 1 a requirement did not pass, 2 an error to correct, 130 interrupted.
     """
     console = Console(stderr=as_json)
-    read_workers(workers)  # what is wrong with it is told first
+    parse_workers(workers)  # reports a wrong value first
     data_dir = load_settings().data_dir
     if resume is None and not requirements:
         raise UserError(
-            "name files with requirements",
-            fix="periplus verify FILES --base-url URL; `periplus verify --help` shows what they look like",
+            "no requirement files given",
+            fix="periplus verify FILES --base-url URL; `periplus verify --help` shows the format",
         )
     if resume is not None and requirements:
-        raise UserError("--resume knows its files", fix="leave the files out: periplus verify --resume RUN")
-    from periplus.verifying.batch import Batch, find_batch, keep_batch  # noqa: PLC0415 - takes its time to import
+        raise UserError("--resume cannot be combined with files", fix="periplus verify --resume RUN")
+    from periplus.verification.verification_batch import VerificationBatch, find_batch, keep_batch  # noqa: PLC0415 - slow import
 
     if resume is not None:
         batch = find_batch(resume, data_dir)
     else:
         moment = datetime.now().astimezone()
         folder = out or Path("out") / f"verify-{moment:%Y%m%d-%H%M%S}"
-        batch = Batch(
-            files=tuple(str(each.absolute()) for each in requirements or ()), only=tuple(only or ()),
-            out=str(folder.absolute()), base_url=base_url, url=url, website=website, seed=seed, login=login,
-            workers=workers, headed=headed, max_heal_rounds=max_heal_rounds, tests=tests, run_tests=run_tests,
-            rediscover=rediscover, model=model,
-        )  # fmt: skip
-    from periplus.verifying.work import Work, can_prove, fits_workers, read_wanted, tell, unplaced  # noqa: PLC0415 - as above
+        batch = VerificationBatch(
+            files=tuple(str(each.absolute()) for each in requirements or ()),
+            only=tuple(only or ()),
+            out=str(folder.absolute()),
+            base_url=base_url,
+            origins=_origins(origin),
+            url=url,
+            website=website,
+            seed=seed,
+            login=login,
+            workers=workers,
+            headed=headed,
+            max_heal_rounds=max_heal_rounds,
+            tests=tests,
+            run_tests=run_tests,
+            rediscover=rediscover,
+            model=model,
+        )
+    from periplus.verification.verification_run import (  # noqa: PLC0415 - as above
+        VerificationRun,
+        check_pytest_available,
+        check_runnable,
+        check_worker_support,
+        print_verification_result,
+        read_requested_requirements,
+    )
 
     if batch.run_tests:
-        can_prove(tests=batch.tests)
-    fits_workers(batch)
-    wanted = read_wanted(batch, console)
-    unplaced(batch, wanted)
-    output_folder(Path(batch.out))
+        check_pytest_available(tests=batch.tests)
+    check_worker_support(batch)
+    wanted = read_requested_requirements(batch, console)
+    check_runnable(batch, wanted)
+    prepare_output_folder(Path(batch.out))
     keep_batch(batch, data_dir)
-    result = asyncio.run(Work(batch, wanted, console, read_inputs(inputs or [])).done())
-    tell(batch, result, console, as_json=as_json)
+    result = asyncio.run(VerificationRun(batch, wanted, console, parse_inputs(inputs or [])).done())
+    print_verification_result(batch, result, console, as_json=as_json)
     if result.stopped is not None:
-        raise typer.Exit(EXIT_INTERRUPTED)
+        raise typer.Exit(ExitCode.INTERRUPTED)
     if not result.passed:
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _origins(named: list[str] | None) -> tuple[str, ...]:
+    """Return the origins of these addresses. Raises `UserError` for an invalid address."""
+    for each in named or ():
+        if not is_web_address(each):
+            raise UserError(
+                f"--origin {each!r} is not a web address", fix="write it as https://login.example.com"
+            )
+    return tuple(origin_of(each) for each in named or ())

@@ -1,6 +1,6 @@
-"""Work of many browsers: what is asked for once, done by many workers, each thing once.
+"""Fleets: many workers with browsers that execute jobs in parallel.
 
-`ports` says what a fleet is, `local` and `cluster` are the two there are, `opening` chooses by `--workers`.
-What a worker does for each kind of job is in `kinds`; what it keeps between jobs in `home`; how it makes
-sure that nobody else does the same in `lives`. Nothing here knows a command.
+`jobs` defines the interface, `local_fleet` and `cluster_fleet` implement it, and `fleet_setup` opens the one that
+`--workers` names. `job_kinds` lists the kinds of jobs, `worker_resources` has what a worker reuses between jobs, and
+`fenced_runs` makes sure that only one worker executes a run.
 """

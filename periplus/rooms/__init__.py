@@ -1,4 +1,4 @@
-"""Demos in LiveKit rooms: the worker that is dispatched to them, and the tickets visitors enter with.
+"""Demos in LiveKit rooms: the worker that is dispatched to rooms, and the tickets for visitors.
 
-`settings` and `tickets` need no extra; the rest needs `livekit`.
+`room_settings` and `room_tickets` need no extra; the other modules need the extra `livekit`.
 """

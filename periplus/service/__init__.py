@@ -1,5 +1,5 @@
-"""`periplus serve`: PACTS section 10's REST service, with MCP beside it and a page that shows how it stands.
+"""The REST service of `periplus serve` (PACTS 10). `periplus.web_server` joins it with MCP and the console.
 
-`app` puts the ASGI app together, `queue` keeps submissions in order, `carrying` does one run; who verifies
-is behind `ports.Verifier`.
+`run_queue` queues submissions, `submission_execution` executes one run, and
+`periplus.verifier_ports.VerifierPort` is the interface to the verifier.
 """

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent import guide
-from agent.engine import iterate, steps
-from agent.page import library
-from agent.presenting.stage import Stage
-from agent.resilience import judging
+from agent.execution import step_runner
+from agent.execution.loops import iterators
+from agent.execution.results import outcome_checks
+from agent.page import in_page_library
+from agent.presentation.page_overlay import PageOverlay
 from kb_store import load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.seeds import find_seed
-from periplus.sites import running_site
-from periplus.voyage import open_session
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
+from periplus.session_setup import open_session
 from tests.support.live_spadeworks import hasty_stores, live, stores  # noqa: F401 - fixtures
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Site:
 @pytest.fixture(scope="session")
 async def harbour_url() -> AsyncIterator[str]:
     """One harbour per worker."""
-    async with running_site(find_seed(str(HARBOUR))) as url:
+    async with start_seed_site(find_seed(str(HARBOUR))) as url:
         yield url
 
 
@@ -73,9 +74,9 @@ def site(harbour_url: str) -> Site:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests in which what must hold never will: it is given up sooner."""
-    monkeypatch.setattr(steps, "CONFIRM_S", 1.5)
-    monkeypatch.setattr(judging, "EVIDENCE_S", 1.0)
-    monkeypatch.setattr(iterate, "PROGRESS_S", 2.0)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 1.5)
+    monkeypatch.setattr(outcome_checks, "EVIDENCE_S", 1.0)
+    monkeypatch.setattr(iterators, "PROGRESS_S", 2.0)
     monkeypatch.setattr(guide, "SETTLE_S", 2.0)
 
 
@@ -111,6 +112,6 @@ async def _open(site: Site, browser: Browser, tmp_path: Path) -> AsyncIterator[S
         await load_knowledge(stores.documents, stores.graph, knowledge)
         context = await browser.new_context(viewport={"width": 1280, "height": 720})
         stack.push_async_callback(context.close)
-        await library.install(context)
-        await Stage.install(context)
+        await in_page_library.install(context)
+        await PageOverlay.install(context)
         yield await stack.enter_async_context(open_session(stores, context, "harbour", base_url=site.url))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent.engine.engine import Engine
 from agent.events import DialogAnswered
+from agent.execution.task_runner import TaskRunner
 from kb_schema import parse_document
-from kb_schema.runs import RunStatus
+from kb_schema.run_records import RunStatus
 
 pytestmark = pytest.mark.sampled(0.4)
 
@@ -61,7 +61,7 @@ async def office(session, site):
             ],
         }  # fmt: skip
         session.knowledge.know(parse_document(task))
-        return await Engine(session).run_task("in_the_office")
+        return await TaskRunner(session).run_task("in_the_office")
 
     run.session, run.seen, run.url = session, seen, site.url
     return run
@@ -74,8 +74,8 @@ async def office(session, site):
         ("prompt", "asked 'Which berth?' (prompt)", "on_dialog"),
         ("chart", "began to download 'chart.csv', which was stopped", "download: NAME"),
         ("tab", "/quay, which was closed", "new_tab: follow"),
-        ("foreign_tab", "https://elsewhere.example is none of the website's origins", "new_tab"),
-        ("redirect", "led away to http://localhost:", "allowed_origins"),
+        ("foreign_tab", "https://elsewhere.example is not an origin of the website", "new_tab"),
+        ("redirect", "the page left the website for http://localhost:", "allowed_origins"),
         ("pick", "asked for a file, and was given none", "upload_file"),
     ],
 )
@@ -97,7 +97,7 @@ async def test_dialogs_are_answered_as_authored_and_told_and_an_alert_needs_no_a
         ("prompt", {"on_dialog": {"accept": True, "text": "7 O'Brien"}}, "7 O'Brien"),
     ):
         result = await office({"target": f"#{target}", **more})
-        assert result.status is RunStatus.SUCCESS, result.error
+        assert result.complete, result.error
         assert result.outputs == {"said": said}
     assert [(each.kind, each.accepted) for each in office.seen] == [
         ("alert", True), ("confirm", True), ("confirm", False), ("prompt", True),
@@ -114,7 +114,9 @@ async def test_a_question_that_comes_after_the_action_is_refused_as_well(office)
 async def test_downloads_are_kept_tabs_are_followed_and_files_are_given_as_authored(
     office, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("agent.engine.asides.TAB_S", 60.0)  # what came is not waited for any longer
+    monkeypatch.setattr(
+        "agent.execution.effects.side_effects.TAB_S", 60.0
+    )  # what came is not waited for any longer
     office.session.download_folder = tmp_path / "downloads"
     path = {"name": "chart", "extraction": {"method": "context_reference", "source": "chart"}}
     result = await office({"target": "#chart", "download": "chart"}, outputs=[path])
@@ -129,7 +131,7 @@ async def test_downloads_are_kept_tabs_are_followed_and_files_are_given_as_autho
         "postconditions": [{"type": "on_screen", "screen_id": "quay"}],
     }
     result = await office({"target": "#tab", "new_tab": "follow"}, outputs=(), after=[on_quay])
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert office.session.page.url == f"{office.url}/quay"
     back = {"step_id": "back", "action": "close_tab"}
     sinks = {"action_type": "click", "target": "#confirm", "on_dialog": "accept"}
@@ -140,7 +142,7 @@ async def test_downloads_are_kept_tabs_are_followed_and_files_are_given_as_autho
     assert result.outputs == {"said": "sunk"}, result.error
     assert len(office.session.page.context.pages) == 2  # the one that was closed is gone
     result = await office({"target": "#foreign_tab", "new_tab": "close"}, outputs=())
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
 
 
 async def test_files_are_given_from_the_one_folder_only_where_there_is_one(office, tmp_path):
@@ -154,5 +156,5 @@ async def test_files_are_given_from_the_one_folder_only_where_there_is_one(offic
     for path in (str(tmp_path / "passwords.txt"), "../passwords.txt"):
         result = await office({**given, "value": path})
         assert result.status is RunStatus.NEEDS_PERSON
-        assert "is not in the folder that files are given from" in (result.error or "")
+        assert "is not in the upload folder" in (result.error or "")
         assert await office.session.page.inner_text("#said") == "-"

@@ -9,11 +9,11 @@ import pytest
 from agent.events import Event, StepEnded
 from agent.healing.healer import HealPolicy
 from agent.media.voice import SilentVoice
-from agent.presenting.bridging import Bridged
-from agent.presenting.bridging_words import DEFAULTS
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
-from agent.presenting.records import Narrated, SegmentStatus
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.bridging_sentences import DEFAULTS
+from agent.presentation.narration.bridging_speech import Bridged
+from agent.presentation.narration.narrator import Narrator
+from agent.presentation.presentation_records import Narrated, SegmentStatus
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -36,7 +36,7 @@ def _player(session, **options):
 
     speed = options.pop("speed", 20.0)
     narrator = Narrator(SilentVoice(speed), clock, speed=speed, silent=options.get("instant", False))
-    return Player(session, narrator, clock=clock, speed=speed, **options)
+    return FlowPlayer(session, narrator, clock=clock, speed=speed, **options)
 
 
 def _told(session) -> list[Event]:

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from agent.context import Context
-from agent.engine.engine import Engine
-from agent.errors import LedAway, NoWay
+from agent.errors import LeftWebsite, NoPath
 from agent.events import ActionDone, HealTried, ScreenSeen
+from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
 from agent.page.errors import GateFailed, OriginRefused
 from agent.redaction import REDACTED
+from agent.run_context import RunContext
 from kb_schema import parse_document
-from kb_schema.calls import ActionCall
-from kb_schema.runs import EvidenceLevel, RunStatus
+from kb_schema.action_calls import ActionCall
+from kb_schema.run_records import EvidenceLevel, RunStatus
 
 pytestmark = pytest.mark.sampled(0.3)
 
@@ -38,7 +38,7 @@ def _task(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 async def test_nobody_saves_on_the_way_however_cheap_it_is(session, site):
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.go_to("boat_new")
     await session.page.fill("#name", "Unwanted")
     await engine.guide.go_to("quay")
@@ -46,11 +46,11 @@ async def test_nobody_saves_on_the_way_however_cheap_it_is(session, site):
 
 
 async def test_nobody_saves_on_the_way_even_where_it_is_the_only_one(session, site):
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.go_to("boat_new")
     await session.page.fill("#name", "Unwanted")
     await session.page.evaluate("document.getElementById('home').remove()")
-    with pytest.raises(NoWay):
+    with pytest.raises(NoPath):
         await engine.guide.go_to("quay", method="path")
     assert site.state()["boats"] == []
 
@@ -70,7 +70,7 @@ async def test_a_recipe_that_fails_late_is_not_begun_again(session, site):
         ),
     )
     before = site.state()["created"]
-    result = await Engine(session).run_task("t")
+    result = await TaskRunner(session).run_task("t")
     assert result.status is RunStatus.NEEDS_PERSON
     assert site.state()["created"] == before + 1
 
@@ -90,8 +90,8 @@ async def test_what_already_happened_is_seen_by_the_tasks_own_sign(session, site
             already_done_when=[{"type": "dom_contains", "value": "Once", "selector": "td.name"}],
         ),
     )
-    result = await Engine(session).run_task("t")
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("t")
+    assert result.complete, result.error
     assert result.evidence is EvidenceLevel.VERIFIED
     assert [boat["name"] for boat in site.state()["boats"]] == ["Once"]
 
@@ -111,7 +111,7 @@ async def test_a_value_cannot_change_what_a_selector_means(session, site):
             io_spec={"inputs": [{"name": "which"}]},
         ),
     )
-    result = await Engine(session).run_task("t", {"which": "no such'], tr[data-boat='0"})
+    result = await TaskRunner(session).run_task("t", {"which": "no such'], tr[data-boat='0"})
     assert result.status is RunStatus.FAILURE
     assert [boat["name"] for boat in site.state()["boats"]] == ["Keep"]
 
@@ -128,17 +128,17 @@ async def test_a_value_cannot_change_what_a_pattern_means(session):
             io_spec={"inputs": [{"name": "which"}]},
         ),
     )
-    assert not (await Engine(session).run_task("t", {"which": "x|quay|^"})).succeeded
+    assert not (await TaskRunner(session).run_task("t", {"which": "x|quay|^"})).succeeded
 
 
 async def test_nothing_is_done_on_a_foreign_origin(session):
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.arrive()
     await session.page.route(
         "http://evil.test/**", lambda r: r.fulfill(body="<input id=a>", content_type="text/html")
     )
     await session.page.goto("http://evil.test/")
-    with pytest.raises(LedAway, match=r"led away to http://evil\.test"):
+    with pytest.raises(LeftWebsite, match=r"the page left the website for http://evil\.test"):
         await engine.perform_call(ActionCall(action_type="fill", target="#a", value="x"), {})
     assert await session.page.input_value("#a") == ""
     await session.page.goto(session.base_url)
@@ -158,7 +158,7 @@ async def test_a_lost_page_is_no_empty_collection(session, site):
         return await route.continue_()
 
     await session.page.route("**/*", expire)
-    result = await Engine(session).run_task("cast_off_all")
+    result = await TaskRunner(session).run_task("cast_off_all")
     assert result.status is RunStatus.FAILURE
     assert "instead of quay" in (result.error or "")
 
@@ -177,10 +177,10 @@ async def test_a_list_beyond_the_bound_is_not_called_done(session):
         iterator_spec=looped,
     )
     _knows(session, task)
-    result = await Engine(session).run_task("t", {"names": "a, b, c"})
+    result = await TaskRunner(session).run_task("t", {"names": "a, b, c"})
     assert not result.succeeded
     assert "2 items with 1 left" in (result.error or "")
-    assert (await Engine(session).run_task("t", {"names": "a, b"})).succeeded
+    assert (await TaskRunner(session).run_task("t", {"names": "a, b"})).complete
 
 
 async def test_items_that_failed_on_the_way_are_told(session):
@@ -199,22 +199,22 @@ async def test_items_that_failed_on_the_way_are_told(session):
             iterator_spec=looped,
         ),
     )
-    result = await Engine(session).run_task("t", {"names": "a"})
+    result = await TaskRunner(session).run_task("t", {"names": "a"})
     assert not result.succeeded
     assert "1 of 1 items failed" in (result.error or "")
 
 
 async def test_success_without_any_condition_is_unverified(session):
     _knows(session, _task(TO_QUAY))
-    result = await Engine(session).run_task("t")
-    assert result.succeeded
+    result = await TaskRunner(session).run_task("t")
+    assert result.complete
     assert result.evidence is EvidenceLevel.UNVERIFIED
 
 
 async def test_a_sign_of_failure_that_cannot_be_looked_up_is_not_passed(session):
     sign = {"type": "element_visible", "element": "length_list", "success": False, "timeout": 0.2}
     _knows(session, _task({**TO_QUAY, "postconditions": [sign]}))  # an element of another screen
-    result = await Engine(session).run_task("t")
+    result = await TaskRunner(session).run_task("t")
     assert result.status is RunStatus.FAILURE
     assert "could not be evaluated" in (result.error or "")
     assert result.evidence is EvidenceLevel.UNVERIFIED
@@ -233,8 +233,8 @@ async def test_an_element_of_the_screen_one_arrives_at_is_looked_up_there(sessio
             },
         ),
     )
-    result = await Engine(session).run_task("t")
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("t")
+    assert result.complete, result.error
 
 
 async def test_a_calls_own_trigger_is_armed_before_its_recipe(session):
@@ -247,8 +247,8 @@ async def test_a_calls_own_trigger_is_armed_before_its_recipe(session):
         "observability_trigger": {"event": "url_change", "timeout": 3},
     }
     _knows(session, recipe, _task(TO_QUAY, {"step_id": "open", "action": call}))
-    result = await Engine(session).run_task("t")
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("t")
+    assert result.complete, result.error
 
 
 async def test_a_condition_with_a_number_or_without_words_is_no_crash(session):
@@ -259,7 +259,7 @@ async def test_a_condition_with_a_number_or_without_words_is_no_crash(session):
             io_spec={"inputs": [{"name": "count", "type": "integer"}]},
         ),
     )
-    assert (await Engine(session).run_task("t", {"count": "0"})).succeeded  # "0 boats moored"
+    assert (await TaskRunner(session).run_task("t", {"count": "0"})).complete  # "0 boats moored"
     _knows(
         session,
         _task(
@@ -267,9 +267,9 @@ async def test_a_condition_with_a_number_or_without_words_is_no_crash(session):
             io_spec={"inputs": [{"name": "note", "required": False}]},
         ),
     )
-    result = await Engine(session).run_task("t")
+    result = await TaskRunner(session).run_task("t")
     assert result.status is RunStatus.FAILURE
-    assert "cannot be stated" in (result.error or "")
+    assert "is invalid with these values" in (result.error or "")
 
 
 async def test_secrets_of_every_kind_are_taken_out_of_events_and_snapshots(session):
@@ -290,8 +290,8 @@ async def test_secrets_of_every_kind_are_taken_out_of_events_and_snapshots(sessi
             },
         ),
     )
-    result = await Engine(session).run_task("t", {"pin": "482913", "word": secret})
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("t", {"pin": "482913", "word": secret})
+    assert result.complete, result.error
     await session.page.goto(f"{session.base_url}/quay?pw=p%26ss+%3Cword%3E")
     session.touched()
     await session.look()
@@ -305,13 +305,13 @@ async def test_secrets_of_every_kind_are_taken_out_of_events_and_snapshots(sessi
 async def test_a_refusal_does_not_repeat_a_secret(session):
     inputs = [{"name": "pin", "type": "integer", "secret": True}]
     _knows(session, _task(TO_QUAY, io_spec={"inputs": inputs}))
-    result = await Engine(session).run_task("t", {"pin": "hunter2"})
+    result = await TaskRunner(session).run_task("t", {"pin": "hunter2"})
     assert result.status is RunStatus.NEEDS_PERSON
     assert "hunter2" not in result.model_dump_json()
 
 
 def test_numbers_are_redacted_too():
-    context = Context()
+    context = RunContext()
     context.keep_secret(482913)
     assert context.redact({"a": 482913, "b": [1, "482913!"]}) == {"a": REDACTED, "b": [1, f"{REDACTED}!"]}
 
@@ -322,7 +322,7 @@ async def test_an_overlay_whose_own_control_is_covered_ends_in_a_clear_failure(s
                "dismiss": {"action_type": "click", "target": "#away"}}  # fmt: skip
     website = session.website.to_json() | {"overlays": [overlay]}
     session.website = parse_document(website)
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.go_to("boat_new")
     await session.page.evaluate(
         "document.body.insertAdjacentHTML('beforeend', \"<div id=veil style='position:fixed;inset:0'>"

@@ -14,7 +14,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from agent.media.probe import grab_frame, probe
+from agent.media.media_probe import grab_frame, probe_media
 from tests.support import warm
 from tests.support.processes import descendants, process_is_alive
 from tests.support.warm import Started
@@ -38,7 +38,7 @@ async def test_a_demo_leaves_a_film_captions_a_report_and_a_trace(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     folder = tmp_path / "film"
-    info = await probe(folder / "demo.mp4")
+    info = await probe_media(folder / "demo.mp4")
     kinds = {stream.codec for stream in info.streams}
     assert {"h264", "mov_text"} <= kinds
     assert [chapter.title for chapter in info.chapters] == ["Hello", "Register", "Look"]
@@ -145,9 +145,29 @@ def test_run_prints_its_result_as_json_and_tells_by_its_exit_code(site, tmp_path
     done = periplus("run", "register_boat", *base, "done", "-i", "boat_name=Skua", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["outputs"] == {"moored": "Skua"}
-    missing = periplus("run", "register_boat", *base, "missing", cwd=tmp_path)
-    assert missing.returncode == 3
-    assert "boat_name" in missing.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["register_boat"], ["needs the input 'boat_name'", "-> give it with --input boat_name=VALUE"]),
+        (["register_boat", "-i", "boat_nam=Skua"], ["no task has an input 'boat_nam'", '-> did you mean "boat_name"?']),
+        (["registr_boat", "-i", "boat_name=Skua"], ["no task 'registr_boat'", '-> did you mean "register_boat"?']),
+        (["nope"], ["no task 'nope'", "-> known: cast_off_all, cast_off_one, register_boat"]),
+        (["--goal", "nope"], ["no screen 'nope'", "-> known: "]),
+        (["--undo", "nope"], ["no run 'nope'"]),
+    ],
+)  # fmt: skip
+def test_a_run_that_cannot_begin_is_refused_before_a_browser_opens(tmp_path, arguments, words):
+    assert periplus("kb", "load", f"{HARBOUR}/kb", cwd=tmp_path).returncode == 0
+    done = periplus("run", *arguments, cwd=tmp_path, env={"PERIPLUS_CHROMIUM": "/no/such/browser"})
+    assert done.returncode == 2, done.stdout + done.stderr
+    for each in words:
+        assert each in done.stdout + done.stderr
+    assert "list_tasks" not in done.stdout + done.stderr
+    assert "search_knowledge" not in done.stdout + done.stderr
+    assert not (tmp_path / "out").exists(), "no folder is left behind"
+    assert json.loads(periplus("runs", "list", "--json", cwd=tmp_path).stdout) == []
 
 
 def test_a_folder_that_holds_a_session_or_is_a_file_is_not_written_to(tmp_path):
@@ -176,7 +196,7 @@ def test_a_run_whose_browser_is_killed_says_so_and_its_session_is_not_complete(s
     out, _ = process.communicate(timeout=60)
     assert process.returncode in (1, 2), out
     assert "Traceback" not in out
-    assert "this should not have happened" not in out
+    assert "internal error" not in out
     manifest = json.loads((tmp_path / "o" / "session" / "manifest.json").read_text())
     assert manifest["complete"] == (process.returncode == 1)
 
@@ -189,7 +209,7 @@ def test_a_run_whose_browser_is_killed_says_so_and_its_session_is_not_complete(s
         (["demo", HARBOUR, "--base-url", "http://127.0.0.1:9"], {}, ["127.0.0.1:9", "cannot be opened"]),
         (["demo", HARBOUR], {"PERIPLUS_CHROMIUM": "/no/such/browser"}, ["no Chromium", "/no/such/browser"]),
         (["run", "x", "-i", "novalue"], {}, ["novalue", "NAME=VALUE"]),
-        (["run", "x"], {}, ["no knowledge yet", "periplus kb load"]),
+        (["run", "x"], {}, ["the store is empty", "periplus kb load"]),
     ],
 )
 def test_what_a_person_can_put_right_is_one_clear_message_and_exit_code_2(tmp_path, arguments, env, words):

@@ -12,12 +12,12 @@ import pytest
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
-from agent.media.tools import MediaInputError
-from agent.presenting.player import Player
-from periplus.demo import DemoSettings, run_demo
+from agent.media.media_tools import MediaInputError
+from agent.presentation.flow_player import FlowPlayer
+from periplus.demos import demo_filming_session
+from periplus.demos.filmed_demo import DemoSettings, run_demo
 from periplus.errors import UserError
-from periplus.presenting import filming
-from periplus.seeds import find_seed
+from periplus.seed_sites.seed_manifests import find_seed
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -40,7 +40,7 @@ async def test_a_defect_in_the_show_is_raised_once_everything_is_on_disk(site, t
     async def defect(*_: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(Player, "_tell", defect)
+    monkeypatch.setattr(FlowPlayer, "_play_segment", defect)
     with pytest.raises(RuntimeError, match="a defect"):
         await _demo(site, tmp_path)
     assert _left(tmp_path) >= LEFT
@@ -63,7 +63,7 @@ async def test_all_but_the_film_is_there_before_it_is_made_and_ctrl_c_then_chang
         await asyncio.sleep(0.1)  # they arrive by way of the loop
         raise MediaInputError("no film today")
 
-    monkeypatch.setattr(filming, "mux", mux)
+    monkeypatch.setattr(demo_filming_session, "mux_film", mux)
     console = Console(file=io.StringIO())
     before = signal.getsignal(signal.SIGINT)
     result = await _demo(site, tmp_path, console)
@@ -76,12 +76,12 @@ async def test_all_but_the_film_is_there_before_it_is_made_and_ctrl_c_then_chang
 
 
 async def test_what_a_person_hears_of_an_error_is_without_secrets(site, tmp_path, monkeypatch):
-    async def gone(player: Player, *_: object) -> None:
+    async def gone(player: FlowPlayer, *_: object) -> None:
         player._session.context.keep_secret("hunter2")
         raise PlaywrightError("cannot type hunter2")
 
-    monkeypatch.setattr(Player, "_tell", gone)
+    monkeypatch.setattr(FlowPlayer, "_play_segment", gone)
     with pytest.raises(UserError) as caught:
         await _demo(site, tmp_path)
     assert "hunter2" not in str(caught.value)
-    assert "went away" in str(caught.value)
+    assert "crashed or was closed" in str(caught.value)

@@ -10,11 +10,11 @@ import pytest
 
 from agent.events import ActionDone, Event
 from agent.media.voice import SilentVoice
-from agent.presenting.floor import Detour, Floor, Heard
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
-from agent.presenting.records import Narrated, Presentation, TookDetour
-from kb_schema.presentation import PresentationFlow
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.narrator import Narrator
+from agent.presentation.presentation_records import Narrated, Presentation, TookDetour
+from agent.presentation.turn_manager import Detour, Heard, TurnManager
+from kb_schema.presentation_flows import PresentationFlow
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -49,8 +49,8 @@ class Show:
         self.session = session
         self.narrator = Narrator(SilentVoice(speed), clock, speed=speed)
         self.host = Scripted(meanings)
-        self.floor = Floor(self.narrator, clock, session.bus, self.host)
-        self.player = Player(session, self.narrator, clock=clock, speed=speed, floor=self.floor)
+        self.turns = TurnManager(self.narrator, clock, session.bus, self.host)
+        self.player = FlowPlayer(session, self.narrator, clock=clock, speed=speed, turns=self.turns)
         self.took: list[str] = []
         session.bus.listen(lambda e: self.took.append(e.kind) if isinstance(e, TookDetour) else None)
 
@@ -60,7 +60,7 @@ class Show:
 
         def listen(event: Event) -> None:
             if left and moment(event):
-                self.floor.hear(left.pop(0))
+                self.turns.hear(left.pop(0))
 
         self.session.bus.listen(listen)
 
@@ -180,7 +180,7 @@ async def test_a_task_is_left_at_once_while_nothing_was_done_that_is_not_to_be_d
         ("register", "interrupted"), ("look", "shown"), ("register", "shown"), ("look", "skipped"),
     ]  # fmt: skip
     assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
-    assert "shown already" in (show.player.presentation.segments[-1].reason or "")
+    assert "already shown" in (show.player.presentation.segments[-1].reason or "")
 
 
 async def test_a_task_is_finished_first_once_it_did_something_that_is_not_to_be_done_twice(
@@ -191,7 +191,7 @@ async def test_a_task_is_finished_first_once_it_did_something_that_is_not_to_be_
     show = Show(session, monkeypatch, flow, {"aside": Detour("aside", screen_id="quay")})
 
     def done(event: Event) -> bool:
-        return isinstance(event, ActionDone) and (event.metadata or {}).get("element") == "moor"
+        return isinstance(event, ActionDone) and (event.metadata or {}).get("element_id") == "moor"
 
     show.when(done, "aside")
     told = await show.play()
@@ -211,7 +211,7 @@ async def test_what_was_done_is_told_again_and_not_done_again(session, site, mon
     ]  # fmt: skip
     assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
     assert [s.text for s in show.narrator.spoken].count("A boat.") == 2
-    assert "not done twice" in (told.segments[2].reason or "")
+    assert "ran only once" in (told.segments[2].reason or "")
 
 
 async def test_a_question_without_a_detour_lets_the_story_go_on_where_it_was_cut(session, monkeypatch):
@@ -223,7 +223,7 @@ async def test_a_question_without_a_detour_lets_the_story_go_on_where_it_was_cut
         while not show.narrator.spoken:  # noqa: ASYNC110 - the words begin within the player
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.8)
-        show.floor.hear("why?")
+        show.turns.hear("why?")
 
     asking = asyncio.create_task(interrupt())
     told = await show.play()

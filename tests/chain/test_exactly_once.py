@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from agent.engine.engine import Engine
+from agent.execution.task_runner import TaskRunner
 from kb_schema import parse_document
-from kb_schema.read_backs import Happened
-from kb_schema.runs import EvidenceLevel, RunStatus
-from kb_store.runs import open_runs
-from periplus.logbook import Kept
+from kb_schema.read_backs import ReadBackStatus
+from kb_schema.run_records import EvidenceLevel, RunStatus
+from kb_store.store_factory import open_runs
+from periplus.run_store_adapters import RunStoreKeeping
 from tests.support.lives import another_life, cut_off, kept_state
 from tests.support.rotation import dice, rotating
 
@@ -34,7 +34,7 @@ READ_BACK = {
 @pytest.fixture
 async def kept(tmp_path):
     async with open_runs(tmp_path / "runs") as runs:
-        yield Kept(runs)
+        yield RunStoreKeeping(runs)
 
 
 def _knows(session, **changes):
@@ -86,8 +86,8 @@ async def _lose(session, times=1, *, commit=True):
 async def test_an_answer_that_was_lost_is_made_good_by_reading_back(session, site):
     _knows(session, read_back=READ_BACK)
     await _lose(session)
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Once"})
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Once"})
+    assert result.complete, result.error
     assert result.evidence is EvidenceLevel.VERIFIED
     assert result.outputs == {"moored": "Once"}
     assert [boat["name"] for boat in site.state()["boats"]] == ["Once"]
@@ -97,15 +97,15 @@ async def test_an_answer_that_was_lost_is_made_good_by_reading_back(session, sit
 async def test_what_was_lost_before_it_was_carried_out_is_done_again(session, site, times):
     _knows(session, read_back=READ_BACK)
     await _lose(session, times, commit=False)
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Once"})
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Once"})
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Once"]
 
 
 async def test_a_site_that_never_takes_it_is_left_alone_after_three_times(session, site):
     _knows(session, read_back=READ_BACK)
     await _lose(session, 100, commit=False)
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Never"})
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Never"})
     assert result.status is RunStatus.FAILURE
     assert "did not happen" in (result.error or "")
     assert len([step for step in result.steps if step.step_id == "moor"]) == 4
@@ -117,8 +117,8 @@ async def test_one_of_that_name_was_there_before_and_does_not_count(session, sit
     site.moor("Twin", "Other")
     _knows(session, read_back=READ_BACK)
     await _lose(session, commit=commit)
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Twin"})
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Twin"})
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Twin", "Other", "Twin"]
 
 
@@ -130,7 +130,7 @@ async def test_a_sign_that_held_before_says_nothing_afterwards(session, site):
     ]
     _knows(session, already_done_when=sign)
     await _lose(session)
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Twin"})
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Twin"})
     assert result.status is RunStatus.NEEDS_PERSON
     assert "held before" in (result.error or "")
     assert len(site.state()["boats"]) == 2
@@ -141,20 +141,20 @@ async def test_a_task_that_names_nothing_to_look_at_needs_a_person_and_acts_on_w
 ):
     _knows(session)
     await _lose(session)
-    result = await Engine(session, keeping=kept).run_task("register_boat", {"boat_name": "Perhaps"})
+    result = await TaskRunner(session, keeping=kept).run_task("register_boat", {"boat_name": "Perhaps"})
     assert result.status is RunStatus.NEEDS_PERSON
     assert "--it-happened" in (result.hint or "")
     assert len(site.state()["boats"]) == 1
     async with another_life(session, browser) as again:
         state = await kept_state(kept, session)
-        engine = Engine(again, keeping=kept, resume=state, decided=Happened.HAPPENED)
+        engine = TaskRunner(again, keeping=kept, resume=state, decided=ReadBackStatus.HAPPENED)
         assert (await engine.run_task("register_boat")).status is RunStatus.SUCCESS
     assert len(site.state()["boats"]) == 1
 
 
 async def test_a_page_that_says_done_without_having_done_it_is_contradicted(session, site):
     _knows(session, read_back={**READ_BACK, "where": {"name": "{boat_name}!"}})
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Boast"})
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Boast"})
     assert result.status is RunStatus.FAILURE
     assert result.evidence is EvidenceLevel.CONTRADICTED
 
@@ -166,9 +166,9 @@ async def test_a_run_cut_off_anywhere_is_carried_on_without_repeating_anything(
     _knows(session, read_back=READ_BACK)
     assert await cut_off(session, kept, "register_boat", {"boat_name": "Tern"}, at)
     async with another_life(session, browser) as again:
-        engine = Engine(again, keeping=kept, resume=await kept_state(kept, session))
+        engine = TaskRunner(again, keeping=kept, resume=await kept_state(kept, session))
         result = await engine.run_task("register_boat")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert result.outputs == {"moored": "Tern"}
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
     assert len({step.step_id for step in result.steps}) == 3
@@ -176,9 +176,9 @@ async def test_a_run_cut_off_anywhere_is_carried_on_without_repeating_anything(
 
 async def test_a_run_whose_end_was_not_noted_is_over_all_the_same(session, site, kept, browser):
     _knows(session, read_back=READ_BACK)
-    first = await Engine(session, keeping=kept).run_task("register_boat", {"boat_name": "Tern"})
+    first = await TaskRunner(session, keeping=kept).run_task("register_boat", {"boat_name": "Tern"})
     async with another_life(session, browser) as again:
-        engine = Engine(again, keeping=kept, resume=await kept_state(kept, session))
+        engine = TaskRunner(again, keeping=kept, resume=await kept_state(kept, session))
         result = await engine.run_task("register_boat")
     assert (result.status, result.outputs) == (RunStatus.SUCCESS, first.outputs)
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
@@ -186,15 +186,15 @@ async def test_a_run_whose_end_was_not_noted_is_over_all_the_same(session, site,
 
 async def test_where_what_the_page_said_at_the_end_is_gone_the_site_is_asked(session, site, kept, browser):
     _knows(session, read_back=READ_BACK)
-    await Engine(session, keeping=kept).run_task("register_boat", {"boat_name": "Tern"})
+    await TaskRunner(session, keeping=kept).run_task("register_boat", {"boat_name": "Tern"})
     state = await kept_state(kept, session)
     frame = state.frames["register_boat"]
     frame.over = False  # cut off after its last step, and `?new=1` is what shows "Boat registered"
     for done in frame.done.values():
         done.url = done.url.partition("?")[0]
     async with another_life(session, browser) as again:
-        result = await Engine(again, keeping=kept, resume=state).run_task("register_boat")
-    assert result.status is RunStatus.SUCCESS, result.error
+        result = await TaskRunner(again, keeping=kept, resume=state).run_task("register_boat")
+    assert result.complete, result.error
     assert result.evidence is EvidenceLevel.VERIFIED
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
@@ -207,8 +207,8 @@ async def test_a_run_that_begins_with_a_way_needs_no_page_to_come_back_to(sessio
     frame = state.frames["register_boat"]
     frame.url, frame.screen_id = f"{site.url}/quay", "boat_new"
     async with another_life(session, browser) as again:
-        result = await Engine(again, keeping=kept, resume=state).run_task("register_boat")
-    assert result.status is RunStatus.SUCCESS, result.error
+        result = await TaskRunner(again, keeping=kept, resume=state).run_task("register_boat")
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
 
@@ -234,8 +234,10 @@ async def test_a_loop_cut_off_goes_on_with_the_item_it_was_at(session, site, kep
     _knows_a_fleet(session)
     assert await cut_off(session, kept, "fleet", {"names": names}, at)
     async with another_life(session, browser) as again:
-        result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task("fleet")
-    assert result.status is RunStatus.SUCCESS, result.error
+        result = await TaskRunner(again, keeping=kept, resume=await kept_state(kept, session)).run_task(
+            "fleet"
+        )
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == names
 
 
@@ -245,21 +247,23 @@ async def test_what_happened_before_a_task_failed_is_not_done_again_when_it_is_c
 ):
     _knows(session, success_criteria=[{"type": "dom_contains", "value": "not to be seen"}])
     _knows_a_fleet(session)
-    result = await Engine(session, keeping=kept).run_task("fleet", {"names": ["A", "B"]})
+    result = await TaskRunner(session, keeping=kept).run_task("fleet", {"names": ["A", "B"]})
     assert result.status is RunStatus.FAILURE
     assert [boat["name"] for boat in site.state()["boats"]] == ["A"]
     _knows(session)
     async with another_life(session, browser) as again:
-        result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task("fleet")
-    assert result.status is RunStatus.SUCCESS, result.error
+        result = await TaskRunner(again, keeping=kept, resume=await kept_state(kept, session)).run_task(
+            "fleet"
+        )
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["A", "B"]
 
 
 async def test_what_a_page_had_time_to_show_is_not_waited_for_before_acting(session, site, monkeypatch):
     """Nor is anything missed: what was there already is the baseline."""
-    monkeypatch.setattr("agent.engine.effects.BEFORE_S", 60.0)
+    monkeypatch.setattr("agent.execution.effects.effect_read_backs.BEFORE_S", 60.0)
     monkeypatch.setattr(type(session), "here_s", property(lambda _: 100.0))
     _knows(session, already_done_when=[{"type": "dom_contains", "value": "Tern is moored"}])
     async with asyncio.timeout(45):
-        result = await Engine(session).run_task("register_boat", {"boat_name": "Tern"})
-    assert result.status is RunStatus.SUCCESS, result.error
+        result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Tern"})
+    assert result.complete, result.error

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from agent.media.probe import grab_frame, probe
-from agent.media.tools import FFMPEG, run_tool
-from periplus.demo import DemoResult, DemoSettings, run_demo
-from periplus.seeds import find_seed
+from agent.media.media_probe import grab_frame, probe_media
+from agent.media.media_tools import FFMPEG, run_tool
+from periplus.demos.filmed_demo import DemoResult, DemoSettings, run_demo
+from periplus.seed_sites.seed_manifests import find_seed
 
 pytestmark = [pytest.mark.usefixtures("ffmpeg"), pytest.mark.sampled(0.15), pytest.mark.timeout(300)]
 
@@ -80,7 +80,7 @@ async def test_a_film_of_clips_is_the_film_and_its_parts_are_where_they_were(stu
     assert _filmed(first) == SEGMENTS
     second = await studio.film()
     assert _filmed(second) == []
-    one, two = [await probe(each.folder / "demo.mp4") for each in (first, second)]
+    one, two = [await probe_media(each.folder / "demo.mp4") for each in (first, second)]
     assert [stream.codec for stream in two.streams[:3]] == ["h264", "aac", "mov_text"]
     assert [(c.title, c.start_s, c.end_s) for c in two.chapters] == [
         (c.title, c.start_s, c.end_s) for c in one.chapters
@@ -138,7 +138,7 @@ async def test_a_film_that_is_wanted_afresh_is_filmed_from_start_to_end(studio: 
     await studio.film()
     fresh = await studio.film(afresh=True, gif=True)
     assert _filmed(fresh) == SEGMENTS
-    assert (await probe(fresh.folder / "demo.gif")).streams[0].codec == "gif"
+    assert (await probe_media(fresh.folder / "demo.gif")).streams[0].codec == "gif"
 
 
 async def test_a_page_that_looks_different_is_filmed_again_from_where_it_is_first_seen(
@@ -162,6 +162,6 @@ async def test_what_came_out_otherwise_than_its_clip_is_filmed_in_a_second_pass(
         find_seed(str(studio.folder / "harbour")), DemoSettings(speed=SPEED, headed=False),
         data_dir=studio.folder / "data", out=out, console=console,
     )  # fmt: skip
-    assert "not as it was filmed before: register; once more" in console.file.getvalue()
+    assert "page differs from the reused clip: register; filming again" in console.file.getvalue()
     assert _filmed(result) == ["register"]  # the one after it was filmed in the first pass
     assert _filmed(await studio.film()) == []

@@ -13,28 +13,29 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from agent.mapping.exploring import explore
-from kb_schema.mapping_folder import ExplorationFolder
-from kb_schema.runs import RunStatus
+from agent.exploration.website_exploration import explore
+from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.run_records import RunStatus
 from kb_store import load_knowledge, open_stores
-from kb_store.run_leases import live_holder
-from kb_store.runs import open_runs
-from loaders.files import read_knowledge_folder
+from kb_store.runs.run_leases import find_live_holder
+from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.demos.demo_rehearsal import TABLE, RehearsalSettings, rehearse_demo
+from periplus.demos.rehearsal_run import run_rehearsal
 from periplus.errors import UserError
-from periplus.fleet.collecting import Collection, CollectSettings, collect
-from periplus.fleet.home import Home, Shelf
-from periplus.fleet.kinds import attempted
-from periplus.fleet.lives import lease_of
-from periplus.fleet.mapping import FleetParts
-from periplus.fleet.opening import marked, open_fleet
-from periplus.fleet.ports import Job
-from periplus.fleet.running import RunBody
-from periplus.fleet.workers import read_workers
-from periplus.rehearsing import TABLE, RehearsalSettings, rehearse, run_rehearsal
-from periplus.seeds import find_seed
-from tests.agent.mapping.small_site import html, small_site
+from periplus.fleet.exploration_jobs import FleetExplorationParts
+from periplus.fleet.fenced_runs import fleet_lease_name
+from periplus.fleet.fleet_setup import open_fleet, write_folder_mark
+from periplus.fleet.job_kinds import attempt_job
+from periplus.fleet.jobs import Job
+from periplus.fleet.run_collection import RunCollection, RunCollectionSettings, collect_runs
+from periplus.fleet.run_jobs import RunJobBody
+from periplus.fleet.worker_resources import StoreAddresses, WorkerResources
+from periplus.fleet.workers_option import parse_workers
+from periplus.seed_sites.seed_manifests import find_seed
+from tests.agent.exploration.small_site import html, small_site
 from tests.chain.conftest import HARBOUR
-from tests.periplus.fleet.test_lives import CutOff
+from tests.periplus.fleet.test_fenced_runs import CutOff
 from tests.support import warm
 from tests.support.live_spadeworks import ACCOUNT, SEED
 
@@ -45,7 +46,7 @@ async def shelf(tmp_path, request):
     knowledge, _ = read_knowledge_folder(SEED / "kb")
     async with open_stores(tmp_path / "data", mongodb_url=url) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge)
-    return Shelf(data_dir=str(tmp_path / "data"), mongodb_url=url)
+    return StoreAddresses(data_dir=str(tmp_path / "data"), mongodb_url=url)
 
 
 def created(live, *names):
@@ -73,7 +74,7 @@ class Killer:
 
     async def kill(self, row):
         async with open_runs(Path(self._shelf.data_dir), self._shelf.mongodb_url) as runs:
-            held = await live_holder(runs.leases, lease_of(self._collection.run_id(row)))
+            held = await find_live_holder(runs.leases, fleet_lease_name(self._collection.run_id(row)))
         assert held is not None
         assert held.owner.pid != os.getpid()
         os.kill(held.owner.pid, signal.SIGKILL)
@@ -81,7 +82,7 @@ class Killer:
 
 
 def collection_of(live):
-    return Collection(
+    return RunCollection(
         task_id="create_agent",
         website_id="spadeworks",
         inputs="names.csv",
@@ -98,12 +99,12 @@ async def collecting(live, shelf, folder, names, workers, wanted=()):
     collection = collection_of(live)
     killer = Killer(shelf, collection, wanted)
     rows = [{"agent_name": name} for name in names]
-    async with open_fleet(read_workers(workers)) as fleet:
-        came = await collect(
+    async with open_fleet(parse_workers(workers)) as fleet:
+        came = await collect_runs(
             collection,
             rows,
             fleet,
-            CollectSettings(shelf, folder, ACCOUNT),
+            RunCollectionSettings(shelf, folder, ACCOUNT),
             tell=lambda _: None,
             heard=killer,
         )
@@ -145,10 +146,10 @@ async def test_workers_are_killed_at_every_kind_of_moment_and_everything_is_done
         assert sorted(killer.killed) == [1, 3, 5, 7]
         assert [each.ran and each.ran.status for each in came] == [RunStatus.SUCCESS] * 8, came
         assert created(live, *names) == [1] * 8
-        async with open_fleet(read_workers("2")) as fleet:
+        async with open_fleet(parse_workers("2")) as fleet:
             rows = [{"agent_name": name} for name in names]
-            settings = CollectSettings(shelf, tmp_path / "out", ACCOUNT)
-            found = await collect(again, rows, fleet, settings, tell=lambda _: None)
+            settings = RunCollectionSettings(shelf, tmp_path / "out", ACCOUNT)
+            found = await collect_runs(again, rows, fleet, settings, tell=lambda _: None)
         assert [each.ran.how for each in found] == ["found"] * 8
         assert created(live, *names) == [1] * 8
 
@@ -168,7 +169,7 @@ async def test_a_site_is_mapped_by_two_processes_of_which_one_is_killed(browser,
     }
     killed = []
     with small_site(pages) as site:
-        async with open_fleet(read_workers("processes:2")) as fleet:
+        async with open_fleet(parse_workers("processes:2")) as fleet:
 
             def kill_one(_path, _cookies):
                 if not killed:
@@ -178,7 +179,9 @@ async def test_a_site_is_mapped_by_two_processes_of_which_one_is_killed(browser,
 
             site.pages["/help"] = kill_one
             pids = list((await fleet._client.run(os.getpid)).values())
-            done = await explore(browser, site.wanted(allowed=("Save",)), tmp_path, workers=FleetParts(fleet))
+            done = await explore(
+                browser, site.wanted(allowed=("Save",)), tmp_path, workers=FleetExplorationParts(fleet)
+            )
         found = {page.url.removeprefix(site.url) for page in ExplorationFolder(tmp_path).pages()}
         assert killed
         assert os.getpid() not in killed
@@ -198,10 +201,10 @@ async def test_a_worker_killed_after_the_site_took_the_form_and_before_it_answer
     collection = collection_of(live)
     killer = Killer(shelf, collection, {})
     live.ask("faults", kind="delay", path="^/agent$", method="GET", ms=20_000, times=1)
-    async with open_fleet(read_workers("processes:2")) as fleet:
+    async with open_fleet(parse_workers("processes:2")) as fleet:
         work = asyncio.create_task(
-            collect(
-                collection, [{"agent_name": "Taken"}], fleet, CollectSettings(shelf, tmp_path / "out", ACCOUNT),
+            collect_runs(
+                collection, [{"agent_name": "Taken"}], fleet, RunCollectionSettings(shelf, tmp_path / "out", ACCOUNT),
                 tell=lambda _: None,
             )
         )  # fmt: skip
@@ -221,15 +224,15 @@ async def test_a_browser_that_dies_in_mid_run_is_replaced_and_the_run_is_carried
     live.clear()
     (tmp_path / "out").mkdir()
     collection, ending = collection_of(live), []
-    async with open_fleet(read_workers("1")) as fleet:
+    async with open_fleet(parse_workers("1")) as fleet:
 
         def heard(_row, said):
             if said["step"] == "create_agent.fill_agent_name" and not ending:
                 ending.append(asyncio.create_task(fleet.home._kept["browser"].close()))
 
-        settings = CollectSettings(shelf, tmp_path / "out", ACCOUNT)
+        settings = RunCollectionSettings(shelf, tmp_path / "out", ACCOUNT)
         rows = [{"agent_name": "Phoenix"}]
-        (came,) = await collect(collection, rows, fleet, settings, tell=lambda _: None, heard=heard)
+        (came,) = await collect_runs(collection, rows, fleet, settings, tell=lambda _: None, heard=heard)
     assert ending
     assert came.ran is not None, came
     assert (came.ran.status, came.ran.how) == (RunStatus.SUCCESS, "carried_on")
@@ -241,15 +244,15 @@ async def test_a_browser_that_dies_in_mid_run_is_replaced_and_the_run_is_carried
 async def test_a_worker_cut_off_from_the_store_lets_go_and_another_one_ends_it_once(live, shelf, tmp_path):
     live.clear()
     (tmp_path / "out").mkdir()
-    collection, cut, other = collection_of(live), Home(), Home()
-    with marked(tmp_path / "out") as mark:
-        body = RunBody(
-            shelf=shelf, website_id="spadeworks", task_id="create_agent", run_id=collection.run_id(1),
+    collection, cut, other = collection_of(live), WorkerResources(), WorkerResources()
+    with write_folder_mark(tmp_path / "out") as mark:
+        body = RunJobBody(
+            store_addresses=shelf, website_id="spadeworks", task_id="create_agent", run_id=collection.run_id(1),
             values={"agent_name": "Cut off", **ACCOUNT}, base_url=live.base, folder=str(tmp_path / "out" / "1"),
             mark=mark, lease_s=6,
         )  # fmt: skip
         job = Job(kind="run", key="row 1", body=body.model_dump(mode="json"))
-        _, runs = await cut.shelves(shelf)
+        _, runs = await cut.open_stores(shelf)
         away = CutOff(runs)
         cut._kept["runs", shelf] = away
 
@@ -258,9 +261,9 @@ async def test_a_worker_cut_off_from_the_store_lets_go_and_another_one_ends_it_o
                 away.cut.set()
                 live.ask("faults", kind="delay", path="/agent", ms=15_000, times=0)
 
-        first = asyncio.create_task(attempted(cut, job, heard))
+        first = asyncio.create_task(attempt_job(cut, job, heard))
         await away.cut.wait()
-        second = asyncio.create_task(attempted(other, job, lambda _: None))
+        second = asyncio.create_task(attempt_job(other, job, lambda _: None))
         let_go = await first
         live.clear()
         assert let_go.trouble is not None
@@ -281,7 +284,7 @@ async def test_walks_of_a_rehearsal_are_done_at_the_same_time_and_find_what_one_
 ):
     seed = find_seed(str(HARBOUR))
     console = Console(file=io.StringIO())
-    alone = await rehearse(seed, RehearsalSettings(), data_dir=tmp_path / "a", out=tmp_path / "alone")
+    alone = await rehearse_demo(seed, RehearsalSettings(), data_dir=tmp_path / "a", out=tmp_path / "alone")
     settings = RehearsalSettings(workers=workers)
     ready = await run_rehearsal(seed, settings, tmp_path / "b", tmp_path / "fleet", console)
     found = json.loads((tmp_path / "fleet" / TABLE).read_text())

@@ -9,14 +9,13 @@ import pytest
 
 from agent.events import Event
 from agent.media.voice import SilentVoice
-from agent.presenting.floor import Floor
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
-from agent.presenting.records import Narrated, SegmentStatus
-from agent.presenting.stage import Stage
-from agent.presenting.visitor.conversation import Conversation
-from agent.presenting.visitor.manners import Manners
-from kb_schema.presentation import PresentationFlow
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.narrator import Narrator
+from agent.presentation.page_overlay import PageOverlay
+from agent.presentation.presentation_records import Narrated, SegmentStatus
+from agent.presentation.turn_manager import TurnManager
+from agent.presentation.visitor.conversation import Conversation, HostPolicy
+from kb_schema.presentation_flows import PresentationFlow
 
 pytestmark = pytest.mark.sampled(0.4)
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.sampled(0.4)
 class Show:
     """One flow on the harbour, with or without somebody who watches."""
 
-    def __init__(self, session, monkeypatch, *segments, speed=20.0, instant=False, stage=None, visited=None,
+    def __init__(self, session, monkeypatch, *segments, speed=20.0, instant=False, overlay=None, visited=None,
                  language=None, **flow):  # fmt: skip
         made = PresentationFlow.model_validate(
             {"flow_id": "told", "name": "Told", "segments": list(segments), **flow}
@@ -39,16 +38,16 @@ class Show:
         self.narrator = Narrator(SilentVoice(speed), self.clock, speed=speed, silent=instant)
         self.begun: list[str] = []
         session.bus.listen(lambda e: self.begun.append(e.text) if isinstance(e, Narrated) else None)
-        self.floor = Floor(self.narrator, self.clock, session.bus)
-        self.floor.visited = bool(visited)
-        self.player = Player(
+        self.turns = TurnManager(self.narrator, self.clock, session.bus)
+        self.turns.visited = bool(visited)
+        self.player = FlowPlayer(
             session,
             self.narrator,
             clock=self.clock,
-            stage=stage,
+            overlay=overlay,
             speed=speed,
             instant=instant,
-            floor=None if visited is None else self.floor,
+            turns=None if visited is None else self.turns,
             language=language,
         )
 
@@ -60,7 +59,7 @@ class Show:
 
         def listen(event: Event) -> None:
             if isinstance(event, Narrated) and event.text == question:
-                self.floor.hear(words)
+                self.turns.hear(words)
 
         self.session.bus.listen(listen)
 
@@ -115,21 +114,21 @@ async def test_a_screen_is_pointed_at_on_its_word_and_the_page_is_moved_and_put_
 ):
     site.moor("Gull")
     await session.page.set_viewport_size({"width": 900, "height": 120})
-    stage = Stage(session.page, speed=20)
+    overlay = PageOverlay(session.page, speed=20)
     rings: list[tuple[float, bool]] = []
-    ring = stage.ring
+    ring = overlay.ring
 
     async def note(box):
         rings.append((show.clock(), box is not None))
         await ring(box)
 
-    monkeypatch.setattr(stage, "ring", note)
+    monkeypatch.setattr(overlay, "ring", note)
     segment = {
         **LOOK,
         "narration_template": "Here is the quay, and after a few words the [[at:boats]] boats that lie here today.",
         "scrolling": {"enabled": True, "strategy": "to_bottom", "max_scrolls": 1, "return_to_top": False},
     }
-    show = Show(session, monkeypatch, segment, stage=stage, speed=2.0)
+    show = Show(session, monkeypatch, segment, overlay=overlay, speed=2.0)
     await show.play()
     (spoken,) = show.narrator.spoken
     pointed = next(at for at, there in rings if there)
@@ -391,8 +390,8 @@ async def test_where_a_segment_failed_the_visitor_is_asked_and_what_is_said_is_d
     path = {"condition": "segment_failed", "action": "pause_and_ask", "narration_template": "What now?"}
     show = Show(session, monkeypatch, NAMED, _talk("b"), _talk("c"), fallback_paths=[path], visited=True)
     flow = await session.knowledge.flow("told")
-    manners = Manners(follow_up_s=0.0, question_s=0.0, choice_s=0.0, pause_s=0.0)
-    show.floor.host = Conversation(session, show.narrator, show.floor, flow, manners=manners)
+    manners = HostPolicy(follow_up_s=0.0, question_s=0.0, choice_s=0.0, pause_s=0.0)
+    show.turns.host = Conversation(session, show.narrator, show.turns, flow, manners=manners)
     if words is not None:
         show.answer("What now?", words)
     await show.play()
@@ -419,9 +418,9 @@ async def test_rules_that_are_held_to_leave_no_trace_and_broken_ones_are_told(se
     told = await show.play()
     assert told.segments[0].violations == []
     assert told.segments[1].violations == [
-        "explain_fields: nothing was said about name_field",
-        "explain_fields: nothing was said about length_list",
-        "say_why_first: something was done before anything was said",
+        "explain_fields: no words about name_field",
+        "explain_fields: no words about length_list",
+        "say_why_first: an action ran before anything was said",
         "use_visitor_name: the visitor's name was not used",
     ]
     assert told.violation_count == 4

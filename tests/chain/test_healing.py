@@ -6,19 +6,19 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agent.engine.engine import Engine
 from agent.events import HealTried
+from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
-from agent.page import library
+from agent.page import in_page_library
 from kb_schema import parse_document
 from kb_schema.conditions import ElementVisible
-from kb_schema.runs import RunStatus
+from kb_schema.run_records import RunStatus
 from kb_schema.selectors import css
 from kb_store import load_knowledge, open_stores
-from kb_store.runs import open_runs
-from loaders.files import read_knowledge_folder
-from periplus.logbook import recorded
-from periplus.voyage import open_session
+from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.run_store_adapters import record_run
+from periplus.session_setup import open_session
 from tests.chain.conftest import HARBOUR
 
 pytestmark = pytest.mark.sampled(0.4)
@@ -31,7 +31,7 @@ QUICK = HealPolicy(gate_s=1.0, healed_gate_s=0.5)
 async def sailing(stores, browser, site, rebuilt=()):
     """A session on its own context; `rebuilt` are (old, new) pairs of markup the site has changed."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
-    await library.install(context)
+    await in_page_library.install(context)
 
     async def rebuild(route):
         if route.request.method != "GET":
@@ -81,7 +81,7 @@ async def test_what_is_learned_in_one_session_heals_the_next_and_is_proposed_unt
     stores, browser, site, tmp_path
 ):
     async with sailing(stores, browser, site) as session:
-        assert (await Engine(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
+        assert (await TaskRunner(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
         assert heals(session) == []
     known = await stores.proposals.fingerprints("harbour")
     assert known["boat_new", "name_field"].label == "Boat name"
@@ -89,7 +89,7 @@ async def test_what_is_learned_in_one_session_heals_the_next_and_is_proposed_unt
 
     for run in range(3):
         async with sailing(stores, browser, site, RENAMED) as session:
-            assert (await Engine(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
+            assert (await TaskRunner(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
             assert heals(session) == [("boat_new.name_field", "healed")]
         (proposal,) = await stores.proposals.proposals("harbour")
         assert (proposal.succeeded, proposal.failed) == (run + 1, 0)
@@ -97,7 +97,7 @@ async def test_what_is_learned_in_one_session_heals_the_next_and_is_proposed_unt
     assert proposal.confirmed
 
     async with sailing(stores, browser, site, RENAMED) as session:  # now it is tried first
-        assert (await Engine(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
+        assert (await TaskRunner(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
         assert heals(session) == []
 
 
@@ -105,12 +105,12 @@ async def test_the_cache_finds_again_what_was_healed_and_forgets_what_was_wrong(
     stores, browser, site, tmp_path
 ):
     async with sailing(stores, browser, site) as session:
-        await Engine(session).run_task(TASK, BOAT)
+        await TaskRunner(session).run_task(TASK, BOAT)
     for expected in ([("boat_new.name_field", "healed")], []):
         async with sailing(stores, browser, site, RENAMED) as session:
             logbook = open_runs(tmp_path / "runs")
-            async with recorded(logbook, session, kind="task", subject=TASK):
-                assert (await Engine(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
+            async with record_run(logbook, session, kind="task", subject=TASK):
+                assert (await TaskRunner(session).run_task(TASK, BOAT)).status is RunStatus.SUCCESS
             assert heals(session) == expected
     async with open_runs(tmp_path / "runs") as runs:
         kept = await runs.locator("harbour", f"{site.url}/boats/new", "boat_new.name_field")
@@ -122,10 +122,10 @@ async def test_the_cache_finds_again_what_was_healed_and_forgets_what_was_wrong(
 
 async def test_a_button_that_does_something_else_now_is_not_pressed(stores, browser, site):
     async with sailing(stores, browser, site) as session:
-        await Engine(session).run_task(TASK, BOAT)
+        await TaskRunner(session).run_task(TASK, BOAT)
     before = site.state()["created"]
     async with sailing(stores, browser, site, SCUTTLE) as session:
-        result = await Engine(session).run_task(TASK, BOAT)
+        result = await TaskRunner(session).run_task(TASK, BOAT)
     assert result.status is not RunStatus.SUCCESS
     assert "Mooring cancelled" in result.error
     assert site.state()["created"] == before
@@ -134,10 +134,10 @@ async def test_a_button_that_does_something_else_now_is_not_pressed(stores, brow
 @pytest.mark.usefixtures("impatient")
 async def test_a_heal_whose_step_is_contradicted_speaks_against_itself_and_is_not_kept(stores, browser, site):
     async with sailing(stores, browser, site) as session:
-        await Engine(session).run_task(TASK, BOAT)
+        await TaskRunner(session).run_task(TASK, BOAT)
     deaf = [*RENAMED, ("</form>", "</form><script>vessel.oninput=()=>{vessel.value='Nobody'};vessel.onchange=vessel.oninput</script>")]  # fmt: skip
     async with sailing(stores, browser, site, deaf) as session:
-        assert (await Engine(session).run_task(TASK, BOAT)).status is not RunStatus.SUCCESS
+        assert (await TaskRunner(session).run_task(TASK, BOAT)).status is not RunStatus.SUCCESS
         assert ("boat_new.name_field", "healed") in heals(session)
         assert session.memory.healed(("boat_new", "name_field")) is None
     (proposal,) = await stores.proposals.proposals("harbour")
@@ -161,12 +161,12 @@ async def test_css_in_a_condition_is_judged_on_the_stored_element_it_names_and_t
     stores, browser, site, where
 ):
     async with sailing(stores, browser, site) as session:
-        await Engine(session).run_task(TASK, BOAT)
+        await TaskRunner(session).run_task(TASK, BOAT)
     visible = {"type": "element_visible", "element": "#name"}
     async with sailing(stores, browser, site, RENAMED) as session:
         knowing(session, TO_FORM, NAMED | {where: [visible]})
-        result = await Engine(session).run_task("t", {})
-        assert result.status is RunStatus.SUCCESS, result.error
+        result = await TaskRunner(session).run_task("t", {})
+        assert result.complete, result.error
         (verdict,) = await session.judge([ElementVisible.model_validate(visible)])
     assert verdict.held
     assert "#name could not be evaluated as it is written; healed: found again by" in verdict.evidence
@@ -181,7 +181,7 @@ async def test_what_a_task_names_by_itself_is_found_again_in_a_later_session(sto
     for rebuilt, expected in (((), []), (RENAMED, ["healed"]), (RENAMED, [])):
         async with sailing(stores, browser, site, rebuilt) as session:
             knowing(session, TO_FORM, named)
-            async with recorded(open_runs(tmp_path / "runs"), session, kind="task", subject="t"):
-                result = await Engine(session).run_task("t", {})
+            async with record_run(open_runs(tmp_path / "runs"), session, kind="task", subject="t"):
+                result = await TaskRunner(session).run_task("t", {})
             assert result.status is RunStatus.SUCCESS, result.error
             assert [outcome for _, outcome in heals(session)] == expected

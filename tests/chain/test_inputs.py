@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.engine.engine import Engine
 from agent.events import InputResolved, StepEnded
+from agent.execution.task_runner import TaskRunner
 from kb_schema import parse_document
 
 HOSTILE = "{length} {{name}} '] , #home, tr[data-boat='0"
@@ -40,8 +40,8 @@ async def test_what_changes_all_the_time_is_read_once_more_when_it_is_used(sessi
     session.bus.listen(
         lambda e: site.moor("Tern") if isinstance(e, StepEnded) and e.step_id == "go" else None
     )
-    result = await Engine(session).run_task("next")
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("next")
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern", "2 of 1"]
     assert sources == [("count", "scraped"), ("steady", "scraped")]
 
@@ -67,8 +67,8 @@ async def test_what_a_page_says_is_typed_looked_for_and_handed_on_as_data(sessio
          "success_criteria": [{"type": "dom_contains", "value": "{boat}", "selector": "td.name"},
                               {"type": "element_count", "element": "tr:has-text('{boat}')", "min": 2, "max": 2}]},
     )  # fmt: skip
-    result = await Engine(session).run_task("outer")
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("outer")
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Safe", HOSTILE, HOSTILE]
     assert session.context.outputs["inner"]["rows"] == [{"name": HOSTILE}] * 2
 
@@ -86,7 +86,7 @@ async def test_what_a_page_says_cannot_choose_what_is_clicked(session, site):
         {"type": "task", "task_id": "t", "name": "T", "io_spec": {"inputs": [said]}, "steps": [quay, click],
          "resilience": {"enable_replanning": False}},
     )  # fmt: skip
-    result = await Engine(session).run_task("t")
+    result = await TaskRunner(session).run_task("t")
     assert not result.succeeded
-    assert "no element's id" in (result.error or "")
+    assert "expected an element id" in (result.error or "")
     assert len(site.state()["boats"]) == 2

@@ -6,13 +6,14 @@ import asyncio
 
 import pytest
 
-from agent.engine import iterate, steps
-from agent.engine.engine import Engine
 from agent.events import ActionDone, StepEnded
+from agent.execution import step_runner
+from agent.execution.loops import iterators
+from agent.execution.task_runner import TaskRunner
 from kb_schema import parse_document
-from kb_schema.runs import RunStatus, StepStatus
-from kb_store.runs import open_runs
-from periplus.logbook import Kept
+from kb_schema.run_records import StepStatus
+from kb_store.store_factory import open_runs
+from periplus.run_store_adapters import RunStoreKeeping
 from tests.support.live_spadeworks import visiting
 from tests.support.lives import another_life, kept_state
 
@@ -46,10 +47,10 @@ def _ids(result):
 async def test_an_inbox_of_one_is_emptied_and_one_of_none_is_left_alone(live, stores, browser):
     async with visiting(live, stores, browser) as session:
         (only,) = await _inbox(live, session, 1)
-        first = await Engine(session).run_task(TASK)
-        again = await Engine(session).run_task(TASK)
+        first = await TaskRunner(session).run_task(TASK)
+        again = await TaskRunner(session).run_task(TASK)
         counts = live.state()["counts"]
-    assert first.status is again.status is RunStatus.SUCCESS, (first.error, again.error)
+    assert first.complete is again.complete is True, (first.error, again.error)
     assert first.outputs["iterate_delete_items"] == [
         {"item": first.outputs["iterate_delete_items"][0]["item"], "status": "done",
          "outputs": {"message_id": only}}
@@ -66,15 +67,15 @@ async def test_messages_that_come_meanwhile_are_deleted_too_and_the_bound_holds_
     async with visiting(live, stores, browser) as session:
         await _inbox(live, session, 2)
         live.ask("faults", kind="new_email", times=2)
-        result = await Engine(session).run_task(TASK)
+        result = await TaskRunner(session).run_task(TASK)
         counts = live.state()["counts"]
-        assert result.status is RunStatus.SUCCESS, result.error
+        assert result.complete, result.error
         assert counts["emails_received"] == 2
         assert counts["emails_deleted"] == 4
         assert len(set(_ids(result))) == 4
         await _inbox(live, session, 5)
         await _changed(session, max_iterations=3)
-        bounded = await Engine(session).run_task(TASK)
+        bounded = await TaskRunner(session).run_task(TASK)
         left = live.state()["emails"]
     assert not bounded.succeeded
     assert "stopped after 3 items with 2 left (max_iterations)" in (bounded.error or "")
@@ -88,13 +89,13 @@ async def test_a_message_that_cannot_be_deleted_stops_the_loop_or_is_passed_over
     async with visiting(live, stores, browser) as session:
         ids = await _inbox(live, session, 3)
         live.ask("faults", kind="undeletable_email", email_id=ids[1])
-        stopped = await Engine(session).run_task(TASK)
+        stopped = await TaskRunner(session).run_task(TASK)
         assert not stopped.succeeded
         assert "could not be deleted" in (stopped.error or "")
         assert _ids(stopped) == ids[:1]
         assert [email["id"] for email in live.state()["emails"]] == ids[1:]
         await _changed(session, continue_on_error=True)
-        passed_over = await Engine(session).run_task(TASK)
+        passed_over = await TaskRunner(session).run_task(TASK)
         left = [email["id"] for email in live.state()["emails"]]
     assert not passed_over.succeeded
     assert "1 of 2 items failed" in (passed_over.error or "")
@@ -107,9 +108,9 @@ async def test_a_message_that_cannot_be_deleted_stops_the_loop_or_is_passed_over
 async def test_a_full_inbox_is_emptied_up_to_the_bound(count, live, stores, browser):
     async with visiting(live, stores, browser) as session:
         ids = await _inbox(live, session, count)
-        result = await Engine(session).run_task(TASK)
+        result = await TaskRunner(session).run_task(TASK)
         left = live.state()["emails"]
-    assert result.succeeded is (count <= 50), result.error
+    assert result.complete is (count <= 50), result.error
     assert _ids(result) == ids[:50]
     assert len(left) == max(0, count - 50)
 
@@ -150,8 +151,8 @@ async def test_an_action_of_a_loop_whose_answer_was_lost_is_done_once(commit, se
 
     await session.page.context.route("**/remove", lossy)
     _knows_to_cast_off(session)
-    result = await Engine(session).run_task("clear")
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(session).run_task("clear")
+    assert result.complete, result.error
     assert site.state()["removed"] == removed + 3
     assert [kept["item"].split()[0] for kept in result.outputs["all_items"]] == ["A", "B", "C"]
 
@@ -161,8 +162,8 @@ async def test_an_action_of_a_loop_that_was_cut_off_is_not_done_again(session, s
     removed = site.state()["removed"]
     _knows_to_cast_off(session)
     async with open_runs(tmp_path / "runs") as runs:
-        kept, seen = Kept(runs), []
-        running = asyncio.create_task(Engine(session, keeping=kept).run_task("clear"))
+        kept, seen = RunStoreKeeping(runs), []
+        running = asyncio.create_task(TaskRunner(session, keeping=kept).run_task("clear"))
 
         def cut_off(event):
             if isinstance(event, ActionDone) and event.action_type == "click":
@@ -174,10 +175,10 @@ async def test_an_action_of_a_loop_that_was_cut_off_is_not_done_again(session, s
         await asyncio.wait({running})
         assert running.cancelled()
         async with another_life(session, browser) as again:
-            result = await Engine(again, keeping=kept, resume=await kept_state(kept, session)).run_task(
+            result = await TaskRunner(again, keeping=kept, resume=await kept_state(kept, session)).run_task(
                 "clear"
             )
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert site.state()["removed"] == removed + 3
     assert len(result.outputs["all_items"]) == 3
 
@@ -185,8 +186,8 @@ async def test_an_action_of_a_loop_that_was_cut_off_is_not_done_again(session, s
 async def test_an_item_is_tried_as_often_as_the_knowledge_says_and_a_next_page_that_is_the_same_ends_the_loop(
     session, site, monkeypatch
 ):
-    monkeypatch.setattr(steps, "CONFIRM_S", 0.2)
-    monkeypatch.setattr(iterate, "PROGRESS_S", 0.5)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
+    monkeypatch.setattr(iterators, "PROGRESS_S", 0.5)
     site.moor("A")
     session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
     asks = {"type": "task", "task_id": "ask", "steps": [
@@ -198,7 +199,7 @@ async def test_an_item_is_tried_as_often_as_the_knowledge_says_and_a_next_page_t
     _knows_to_cast_off(session, item_action={"task_id": "ask"}, error_handling=rules)
     begun = []
     session.bus.listen(lambda e: begun.append(e.step_id) if isinstance(e, StepEnded) else None)
-    result = await Engine(session).run_task("clear")
+    result = await TaskRunner(session).run_task("clear")
     assert not result.succeeded
     assert "item 1: " in (result.error or "")
     assert begun.count("ask") == 3
@@ -211,6 +212,6 @@ async def test_an_item_is_tried_as_often_as_the_knowledge_says_and_a_next_page_t
         "iterator_spec": same,
     }
     session.knowledge._documents["task", "clear"] = parse_document(document)
-    result = await Engine(session).run_task("clear")
+    result = await TaskRunner(session).run_task("clear")
     assert "no progress" in (result.error or "")
     assert result.outputs["all_items"] == [{"item": 0, "status": "done"}]

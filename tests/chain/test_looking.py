@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kb_schema.calls import ActionCall
+from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import OnScreen
 
 

@@ -17,22 +17,29 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
-from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
-from kb_schema.mapping import MapLimits, SeenPage
-from kb_schema.snapshots import PageSnapshot
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from agent.synthesis.synthesis_pipeline import add_workflow_documents
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from kb_schema.explorations import ExplorationPage, MapLimits
+from kb_schema.page_snapshots import PageSnapshot
 from kb_store import Stores, load_knowledge, open_stores
 from loaders import read_knowledge_folder
-from loaders.cartography import Chart
-from loaders.cartography.looks import Seen
-from periplus.mapping.composing import Plan, SigningIn, mapped
-from periplus.mapping.places import MapFolder
-from periplus.mapping.signing_in import by_form
-from periplus.mapping.view import MapView
-from periplus.proposed_screens import screens_found
-from periplus.synthesizing import Site, induced, placed, published, read_traces, values_shown
-from periplus.voyage import fresh_context, open_session
+from loaders.exploration_import import ExploredKnowledge
+from loaders.exploration_import.explored_pages import ExploredSite
+from periplus.exploration.map_folder import MapFolder
+from periplus.exploration.map_run import MapRunPlan, SignInFunction, map_website
+from periplus.exploration.map_view import MapView
+from periplus.exploration.sign_in_methods import sign_in_with_form
+from periplus.session_setup import open_fresh_context, open_session
+from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.workflow_synthesis import (
+    SynthesisSite,
+    induce_workflow,
+    publish_workflow,
+    read_shown_values,
+    read_traces,
+)
 from tests.support.foreign_sites import (
     ADMIN_PASSWORD,
     ADMIN_USER,
@@ -56,9 +63,9 @@ QUICKLY = MapLimits(per_second=100.0, seconds=600.0)
 class Mapped:
     """A map, and the pages it was drawn from."""
 
-    chart: Chart
+    chart: ExploredKnowledge
     base: str
-    pages: dict[str, SeenPage]
+    pages: dict[str, ExplorationPage]
     snapshots: dict[str, PageSnapshot]
 
     @property
@@ -75,16 +82,16 @@ async def mapped_site(
     url: str,
     path: Path,
     website_id: str,
-    sign_in: SigningIn | None = None,
+    sign_in: SignInFunction | None = None,
     limits: MapLimits = QUICKLY,
     **more: Any,
 ) -> Mapped:
     folder = MapFolder(path)
     view = MapView(Console(file=io.StringIO()), "a map")
-    plan = Plan(website_id, url, folder, limits, **more)
-    chart, stopped = await mapped(browser, plan, sign_in, view)
+    plan = MapRunPlan(website_id, url, folder, limits, **more)
+    chart, stopped = await map_website(browser, plan, sign_in, view)
     assert not stopped
-    seen = Seen(folder.exploration, folder.signed_out if folder.signed_out.exists else None)
+    seen = ExploredSite(folder.exploration, folder.signed_out if folder.signed_out.exists else None)
     pages = {page.page_id: page for page in seen.pages()}
     again, _ = read_knowledge_folder(folder.knowledge)
     assert [each.to_json() for each in again.documents()] == [
@@ -95,15 +102,15 @@ async def mapped_site(
     )
 
 
-def filling(url: str, **inputs: str) -> SigningIn:
-    return lambda browser: by_form(browser, url, inputs)
+def filling(url: str, **inputs: str) -> SignInFunction:
+    return lambda browser: sign_in_with_form(browser, url, inputs)
 
 
 @asynccontextmanager
 async def known(knowledge: KnowledgeBase, path: Path, *tasks: Mapping[str, Any]) -> AsyncIterator[Stores]:
     """The knowledge with tasks written by hand beside it, loaded."""
     documents = [*knowledge.documents(), *(parse_document(task) for task in tasks)]
-    together, _ = assemble(Sourced(each) for each in documents)
+    together, _ = assemble(SourcedDocument(each) for each in documents)
     async with open_stores(path) as stores:
         await load_knowledge(stores.documents, stores.graph, together)
         yield stores
@@ -152,11 +159,11 @@ async def test_a_site_nobody_described_is_mapped_and_a_task_written_by_hand_runs
     }
     async with (
         known(found.knowledge, tmp_path / "stores", register) as stores,
-        fresh_context(browser) as context,
+        open_fresh_context(browser) as context,
         session_on(stores, context, found, "/quay") as session,
     ):
-        result = await Engine(session).run_task("register", {"boat": "Cleo"})
-    assert result.succeeded, result.error
+        result = await TaskRunner(session).run_task("register", {"boat": "Cleo"})
+    assert result.complete, result.error
     assert [each["name"] for each in site.state()["boats"]] == ["Ada", "Bea", "Cleo"]
 
 
@@ -243,16 +250,16 @@ async def test_tasks_written_by_hand_run_on_the_map_of_the_seed_site(
         ],
     }
     spadeworks_live.clear()
-    signed = await by_form(browser, f"{spadeworks_live.base}/", ACCOUNT)
+    signed = await sign_in_with_form(browser, f"{spadeworks_live.base}/", ACCOUNT)
     async with (
         known(seed_map.knowledge, tmp_path / "stores", search, create) as stores,
-        fresh_context(browser, signed.state) as context,
+        open_fresh_context(browser, signed.state) as context,
         session_on(stores, context, seed_map, "/settings") as session,
     ):
-        created = await Engine(session).run_task("new_agent", {"agent": "Nereus"})
-        assert created.succeeded, (created.error, created.steps)
-        found = await Engine(session).run_task("find_agent", {"query": "Nereus"})
-        assert found.succeeded, (found.error, found.steps)
+        created = await TaskRunner(session).run_task("new_agent", {"agent": "Nereus"})
+        assert created.complete, (created.error, created.steps)
+        found = await TaskRunner(session).run_task("find_agent", {"query": "Nereus"})
+        assert found.complete, (found.error, found.steps)
         assert await session.page.locator(".row-link", has_text="Nereus").count() == 1
 
 
@@ -367,26 +374,28 @@ async def test_adding_a_group_shown_twice_runs_on_the_map_of_djangos_admin(
             browser, admin.base, tmp_path / "traces" / str(number), adds_a_group, given, dice,
             asked=True, start="/admin/",
         )  # fmt: skip
-    result = await induced(read_traces([tmp_path / "traces"]), "add_a_group", "")
-    assert result.lowered is not None
+    result = await induce_workflow(read_traces([tmp_path / "traces"]), "add_a_group", "")
     new = {"name": "Harbour masters", "right": "library | copy | Can change copy"}
-    first = next(e for e in result.traces if "Pilots" in values_shown(result, e.trace_id).values())
-    meaning = {shown[0][key]: new[key] for key in new}
-    inputs = {name: meaning[value] for name, value in values_shown(result, first.trace_id).items()}
-    inputs |= {spec.name: ADMIN_PASSWORD for spec in result.lowered.workflow.io_spec.inputs if spec.secret}
     async with known(django_map.knowledge, tmp_path / "stores") as stores:
-        found = await screens_found(stores, "library_map", admin.base, result)
+        found = await find_screens(stores, "library_map", admin.base, result)
         assert found.refused == ()
         assert found.new == ()  # the map has them all
-        lowered = placed(result, found).lowered
+        result = add_workflow_documents(result, found.by_step)
+        lowered = result.lowered
         assert lowered is not None
-        workflow_id = await published(
-            Site(stores, "library_map", admin.base), lowered, found.new, replace=False
+        first = next(e for e in result.traces if "Pilots" in read_shown_values(result, e.trace_id).values())
+        meaning = {shown[0][key]: new[key] for key in new}
+        inputs = {name: meaning[value] for name, value in read_shown_values(result, first.trace_id).items()}
+        inputs |= {spec.name: ADMIN_PASSWORD for spec in lowered.workflow.io_spec.inputs if spec.secret}
+        workflow_id = await publish_workflow(
+            SynthesisSite(stores, "library_map", admin.base), lowered, found.new, replace=False
         )
         async with (
-            fresh_context(browser) as context,
+            open_fresh_context(browser) as context,
             open_session(stores, context, "library_map", base_url=admin.base) as session,
         ):
-            done = await run_workflow(Engine(session), await session.knowledge.workflow(workflow_id), inputs)
+            done = await run_workflow(
+                TaskRunner(session), await session.knowledge.workflow(workflow_id), inputs
+            )
             assert done.succeeded, (done.error, done.steps)
     assert admin.groups()["Harbour masters"] == {"Can change copy"}

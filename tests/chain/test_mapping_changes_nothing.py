@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.async_api import StorageState
 
-from agent.mapping.exploring import explore
-from agent.mapping.looking import look_at, offers_of
-from agent.page import library
-from kb_schema.mapping import Exploration
-from kb_schema.mapping_folder import ExplorationFolder
+from agent.exploration.pages.page_observation import list_offers, observe_page
+from agent.exploration.website_exploration import explore
+from agent.page import in_page_library
+from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.explorations import Exploration
 from tests.support.foreign_sites import django_site, sign_in_to_admin, spadeworks_site
 from tests.support.processes import descendants
 from tests.support.trap_site.mapping_driver import wanted
@@ -343,12 +343,12 @@ async def test_in_djangos_admin_the_page_that_asks_before_deleting_may_be_opened
 ):
     with django_site("4.2", tmp_path / "db.sqlite") as url:
         await sign_in_to_admin(context, url)
-        await library.install(context)
+        await in_page_library.install(context)
         page = await context.new_page()
         await page.goto(f"{url}/admin/auth/group/1/change/")
-        form = await offers_of(page, await look_at(page), most=200, origins=(url,), allowed=())
+        form = await list_offers(page, await observe_page(page), most=200, origins=(url,), allowed=())
         await page.goto(f"{url}/admin/auth/group/1/delete/")
-        question = await offers_of(page, await look_at(page), most=200, origins=(url,), allowed=())
+        question = await list_offers(page, await observe_page(page), most=200, origins=(url,), allowed=())
     judged = {offer.name: offer.danger for offer in form}
     assert judged["Delete"] is None
     assert judged["History"] is None

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.mapping.exploring import explore
-from kb_schema.mapping_folder import ExplorationFolder
+from agent.exploration.website_exploration import explore
+from kb_schema.exploration_folder import ExplorationFolder
 from tests.support.trap_site.mapping_driver import wanted
 from tests.support.trap_site.running import TrapSite, trap_site
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-    from kb_schema.mapping import SeenPage
+    from kb_schema.explorations import ExplorationPage
 
 SECTIONS = {
     "endless": (
@@ -73,11 +73,11 @@ def site() -> Iterator[TrapSite]:
         yield running
 
 
-def pages_of(folder: Path) -> list[SeenPage]:
+def pages_of(folder: Path) -> list[ExplorationPage]:
     return list(ExplorationFolder(folder).pages())
 
 
-def titles(pages: list[SeenPage]) -> set[str]:
+def titles(pages: list[ExplorationPage]) -> set[str]:
     return {page.title for page in pages}
 
 

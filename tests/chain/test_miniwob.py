@@ -45,7 +45,7 @@ async def test_a_goal_that_is_told_otherwise_is_refused_and_nothing_is_clicked(b
         await place.goal("any")
         ending = await place.run(learned, "Do something nice.")
         assert ending.how == "refused"
-        assert "'Do something nice.' does not say" in ending.why
+        assert "'Do something nice.' does not fit" in ending.why
         assert await place.page.evaluate("() => WOB_DONE_GLOBAL") is False
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from agent.browser.launch import find_chromium
-from agent.optimizing.sources import violations
+from agent.optimization.sources import find_violations
 from tests.support.foreign_sites import TOOLS, django_site, plain_python
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.sampled(0.2)]
@@ -91,7 +91,7 @@ def assert_promise_kept(before: Path, after: Path) -> None:
             if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant)
             for each in [each.value]
         }
-        assert violations(ours, theirs, strings) == (), path
+        assert find_violations(ours, theirs, strings) == (), path
 
 
 def test_a_suite_is_remembered_while_green_then_mended_where_it_drifted(strangers):

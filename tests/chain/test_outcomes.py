@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from agent import outcomes
-from agent.engine.engine import Engine
-from agent.errors import KnowledgeUnavailable, NotInKnowledge
-from agent.events import Bus, Recovered, StepEnded, TransitionTaken
-from agent.outcomes import MOST_WAITING, reporting
-from agent.page import library
+from agent.errors import KnowledgeUnavailable, UnknownToKnowledge
+from agent.events import EventBus, Recovered, StepEnded, TransitionTaken
+from agent.execution.task_runner import TaskRunner
+from agent.page import in_page_library
+from agent.run_records import outcome_reports
+from agent.run_records.outcome_reports import MOST_WAITING, report_outcomes
 from kb_store import load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.voyage import open_session
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.session_setup import open_session
 from tests.chain.conftest import HARBOUR
 
 TAKEN = TransitionTaken("t", "a", "b", arrived=True, duration_ms=120.0)
@@ -39,9 +39,9 @@ async def test_following_transitions_leaves_numbers_in_the_store(site, context, 
     knowledge, _ = read_knowledge_folder(HARBOUR / "kb")
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge)
-        await library.install(context)
+        await in_page_library.install(context)
         async with open_session(stores, context, "harbour", base_url=site.url) as session:
-            guide = Engine(session).guide
+            guide = TaskRunner(session).guide
             for _ in range(2):
                 await guide.go_to("boat_new")
                 await guide.go_to("quay")
@@ -54,8 +54,8 @@ async def test_following_transitions_leaves_numbers_in_the_store(site, context, 
 
 
 async def test_every_transition_and_recovery_is_reported_once():
-    bus, desk = Bus(), Desk()
-    async with reporting(bus, desk, "run1") as reporter:
+    bus, desk = EventBus(), Desk()
+    async with report_outcomes(bus, desk, "run1") as reporter:
         bus.tell(TAKEN)
         bus.tell(StepEnded("task", "step", "done", 5.0))
         bus.tell(TransitionTaken("u", "a", "b", arrived=False, duration_ms=5_000.0))
@@ -72,8 +72,8 @@ async def test_every_transition_and_recovery_is_reported_once():
 
 
 async def test_a_desk_that_does_not_answer_is_asked_again_with_the_same_id():
-    bus, desk = Bus(), Desk(KnowledgeUnavailable("gone"), None)
-    async with reporting(bus, desk, "run1") as reporter:
+    bus, desk = EventBus(), Desk(KnowledgeUnavailable("gone"), None)
+    async with report_outcomes(bus, desk, "run1") as reporter:
         bus.tell(TAKEN)
     assert len(desk.taken) == 2
     assert desk.taken[0] == desk.taken[1]
@@ -82,35 +82,35 @@ async def test_a_desk_that_does_not_answer_is_asked_again_with_the_same_id():
 
 @pytest.mark.parametrize(
     "errors",
-    [[NotInKnowledge("unknown tool")], [KnowledgeUnavailable("gone"), KnowledgeUnavailable("gone")]],
+    [[UnknownToKnowledge("unknown tool")], [KnowledgeUnavailable("gone"), KnowledgeUnavailable("gone")]],
 )
 async def test_a_refusal_is_counted_and_goes_no_further(errors):
-    bus, desk = Bus(), Desk(*errors)
-    async with reporting(bus, desk, "run1") as reporter:
+    bus, desk = EventBus(), Desk(*errors)
+    async with report_outcomes(bus, desk, "run1") as reporter:
         bus.tell(TAKEN)
         bus.tell(TAKEN)
     assert (reporter.counted, reporter.lost) == (1, 1)
 
 
 async def test_a_desk_that_breaks_or_hangs_neither_fails_nor_holds_up_the_run(monkeypatch):
-    monkeypatch.setattr(outcomes, "DRAIN_S", 0.01)
-    bus = Bus()
-    async with reporting(bus, Desk(ZeroDivisionError()), "run1"):
+    monkeypatch.setattr(outcome_reports, "DRAIN_S", 0.01)
+    bus = EventBus()
+    async with report_outcomes(bus, Desk(ZeroDivisionError()), "run1"):
         bus.tell(TAKEN)
 
     class Hanging:
         async def record_outcome(self, outcome):
             await asyncio.Event().wait()
 
-    async with reporting(bus, Hanging(), "run1"):
+    async with report_outcomes(bus, Hanging(), "run1"):
         bus.tell(TAKEN)
 
 
 async def test_reports_of_a_run_that_fails_are_sent_and_its_error_passes():
-    bus, desk = Bus(), Desk()
+    bus, desk = EventBus(), Desk()
 
     async def failing():
-        async with reporting(bus, desk, "run1"):
+        async with report_outcomes(bus, desk, "run1"):
             bus.tell(TAKEN)
             raise LookupError
 
@@ -120,8 +120,8 @@ async def test_reports_of_a_run_that_fails_are_sent_and_its_error_passes():
 
 
 async def test_reports_a_desk_cannot_keep_up_with_are_dropped_and_nonsense_too():
-    bus, desk = Bus(), Desk()
-    async with reporting(bus, desk, "run1") as reporter:
+    bus, desk = EventBus(), Desk()
+    async with report_outcomes(bus, desk, "run1") as reporter:
         bus.tell(TransitionTaken("\u0000", "a", "b", arrived=True, duration_ms=1.0))
         for _ in range(MOST_WAITING + 5):
             bus.tell(TAKEN)
@@ -130,8 +130,8 @@ async def test_reports_a_desk_cannot_keep_up_with_are_dropped_and_nonsense_too()
 
 
 async def test_durations_beyond_reason_are_capped():
-    bus, desk = Bus(), Desk()
-    async with reporting(bus, desk, "run1"):
+    bus, desk = EventBus(), Desk()
+    async with report_outcomes(bus, desk, "run1"):
         bus.tell(TransitionTaken("t", "a", "b", arrived=True, duration_ms=1e12))
         bus.tell(TransitionTaken("t", "a", "b", arrived=True, duration_ms=-1.0))
     assert [o.duration_ms for o in desk.taken] == [86_400_000, 0]

@@ -9,11 +9,17 @@ import pytest
 
 from agent.events import ActionDone, Event
 from agent.media.voice import SilentVoice
-from agent.presenting.narrator import Narrator, without_marks
-from agent.presenting.player import Player
-from agent.presenting.records import Narrated, Presentation, SegmentEnded, SegmentRecord, SegmentStatus
-from kb_schema.presentation import PresentationFlow
-from kb_schema.runs import RunResult
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.narrator import Narrator, without_marks
+from agent.presentation.presentation_records import (
+    Narrated,
+    Presentation,
+    SegmentEnded,
+    SegmentRecord,
+    SegmentStatus,
+)
+from kb_schema.presentation_flows import PresentationFlow
+from kb_schema.run_records import RunResult
 from kb_schema.selectors import css
 from kb_schema.workflows import Workflow
 
@@ -28,7 +34,7 @@ def _player(session, **options):
 
     speed = options.pop("speed", 40.0)
     narrator = Narrator(SilentVoice(speed), clock, speed=speed, silent=options.get("instant", False))
-    return Player(session, narrator, clock=clock, speed=speed, **options), narrator
+    return FlowPlayer(session, narrator, clock=clock, speed=speed, **options), narrator
 
 
 async def test_hooks_mapping_transforms_and_transitions_are_told_in_order(session, site):
@@ -98,7 +104,7 @@ def _conversation(*names, required=(), **more):
     ]  # fmt: skip
 
 
-def _telling(session, monkeypatch, **flow):
+def _narration(session, monkeypatch, **flow):
     """The harbour's knowledge has this flow."""
     made = PresentationFlow.model_validate({"flow_id": "told", "name": "Told", **flow})
 
@@ -109,7 +115,7 @@ def _telling(session, monkeypatch, **flow):
 
 
 async def test_a_required_segment_that_a_transition_jumps_over_is_missed(session, monkeypatch):
-    _telling(
+    _narration(
         session, monkeypatch, segments=_conversation("a", "b", "c", "d", required=("c",)),
         transitions=[{"from_segment": "a", "to_segment": "d"}],
     )  # fmt: skip
@@ -130,7 +136,7 @@ async def test_a_required_segment_that_a_transition_jumps_over_is_missed(session
 
 
 async def test_a_transition_that_leads_back_does_not(session, monkeypatch):
-    _telling(
+    _narration(
         session, monkeypatch, segments=_conversation("a", "b", "c"),
         transitions=[{"from_segment": "b", "to_segment": "a"}],
     )  # fmt: skip
@@ -156,7 +162,7 @@ async def test_a_transition_is_judged_on_the_clock_and_on_filled_conditions(
 ):
     session.context.session |= {"berth": "north", "wanted": "north"}
     transition = {"from_segment": "a", "to_segment": "c", "type": "conditional", "condition": condition}
-    _telling(
+    _narration(
         session, monkeypatch, duration={"max": 100}, segments=_conversation("a", "b", "c"),
         transitions=[transition],
     )  # fmt: skip
@@ -176,7 +182,7 @@ async def test_every_hook_of_a_task_is_spoken_around_its_step(session, monkeypat
     ]
     segment = {"segment_id": "register", "type": "task_execution", "task_id": "register_boat",
                "narrative_hooks": hooks, "input_mapping": {"boat_name": {"source": "hardcoded", "value": "Skua"}}}  # fmt: skip
-    _telling(session, monkeypatch, segments=[segment])
+    _narration(session, monkeypatch, segments=[segment])
     happened: list[str] = []
 
     def note(event: Event) -> None:
@@ -224,7 +230,7 @@ async def test_pictures_and_reasons_are_without_secrets(session, monkeypatch):
     session.context.keep_secret("hunter2")
     session.context.session["berth"] = "hunter2"
     skip = {"type": "dom_contains", "value": "{berth}"}
-    _telling(session, monkeypatch, segments=_conversation("a", skip_conditions=[skip]))
+    _narration(session, monkeypatch, segments=_conversation("a", skip_conditions=[skip]))
     player, _ = _player(session, instant=True)
     await player.engine.guide.arrive()
     await session.page.evaluate(
@@ -235,7 +241,7 @@ async def test_pictures_and_reasons_are_without_secrets(session, monkeypatch):
     assert "hunter2" not in (told.segments[0].reason or "")
 
     async def picture() -> bytes | None:
-        return await player._picture()
+        return await player._take_screenshot()
 
     session.secret_fields.append(css("#pin"))
     masked = await picture()
@@ -253,9 +259,15 @@ async def test_a_published_workflow_is_shown_as_a_task_is(session, site, monkeyp
     node = {"type": "task", "node_id": "n", "task_id": "register_boat",
             "inputs": {"boat_name": {"source": "task_context", "key": "boat"}}}  # fmt: skip
     asks = {"inputs": [{"name": "boat", "source": "user_input"}]}
-    told = {"workflow_id": "moor_one", "name": "Moor one", "nodes": [node], "io_spec": asks}
+    told = {
+        "workflow_id": "moor_one",
+        "name": "Moor one",
+        "unverified": True,
+        "nodes": [node],
+        "io_spec": asks,
+    }
     await session.knowledge.publish(Workflow.model_validate(told))
-    _telling(session, monkeypatch, segments=[{
+    _narration(session, monkeypatch, segments=[{
         "segment_id": "a", "type": "task_execution", "order": 1, "title": "Moor", "task_id": "moor_one",
         "narration_template": "Watch.", "input_mapping": {"boat": {"source": "hardcoded", "value": "Tern"}},
     }])  # fmt: skip

@@ -9,16 +9,16 @@ import pytest
 
 from agent.events import ActionDone, Event, StepStarted
 from agent.media.voice import SilentVoice
-from agent.page.acting import Pace
-from agent.presenting import presenter as presenting
-from agent.presenting.floor import Detour, Floor, PaceChanged
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
-from agent.presenting.presenter import Manner, Presenter
-from agent.presenting.records import Narrated, SegmentStatus
-from agent.presenting.telling import Telling
-from kb_schema.calls import ActionCall
-from kb_schema.presentation import PresentationFlow
+from agent.page.action_requests import ActionPace
+from agent.presentation import presenter as presenting
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.interruptible_narrator import InterruptibleNarrator
+from agent.presentation.narration.narrator import Narrator
+from agent.presentation.presentation_records import Narrated, SegmentStatus
+from agent.presentation.presenter import Presenter, TaskNarrationStyle
+from agent.presentation.turn_manager import Detour, PaceChanged, TurnManager
+from kb_schema.action_calls import ActionCall
+from kb_schema.presentation_flows import PresentationFlow
 from tests.support.clocks import Stepped
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -44,7 +44,7 @@ def _flow(monkeypatch, session, hooks=(), **segment):
 
 def _player(session, clock, **options):
     narrator = Narrator(SilentVoice(), clock, sleep=clock.sleep)
-    return Player(session, narrator, clock=clock, speed=10.0, **options), narrator
+    return FlowPlayer(session, narrator, clock=clock, speed=10.0, **options), narrator
 
 
 async def _until(session, event_type, **fields):
@@ -157,9 +157,9 @@ class Visitor:
 def _with_visitor(session, clock, detour):
     host = Visitor(detour)
     narrator = Narrator(SilentVoice(), clock, sleep=clock.sleep)
-    floor = Floor(narrator, clock, session.bus, host)
-    player = Player(session, narrator, clock=clock, speed=10.0, floor=floor)
-    return player, narrator, floor, host
+    turns = TurnManager(narrator, clock, session.bus, host)
+    player = FlowPlayer(session, narrator, clock=clock, speed=10.0, turns=turns)
+    return player, narrator, turns, host
 
 
 def _when(session, act, **fields):
@@ -179,8 +179,8 @@ async def test_a_task_is_left_at_once_while_nothing_was_done_that_cannot_be_done
 ):
     _flow(monkeypatch, session, [("during", "fill_name", "Here comes a very long story about her name.")])
     clock = Stepped()
-    player, narrator, floor, host = _with_visitor(session, clock, Detour("skip"))
-    _when(session, lambda: floor.hear("skip"), text="Here comes a very long story about her name.")
+    player, narrator, turns, host = _with_visitor(session, clock, Detour("skip"))
+    _when(session, lambda: turns.hear("skip"), text="Here comes a very long story about her name.")
     told = await _told(player.play("told"), clock)
     assert host.attended == ["skip"]
     assert site.state()["boats"] == []
@@ -193,7 +193,7 @@ async def test_what_cannot_be_done_twice_is_finished_without_words(session, site
     hooks = [("during", "moor", "And now we moor her for good."), ("after", "moor", "There she lies.")]
     _flow(monkeypatch, session, hooks)
     clock = Stepped()
-    player, narrator, floor, host = _with_visitor(session, clock, Detour("skip"))
+    player, narrator, turns, host = _with_visitor(session, clock, Detour("skip"))
     asked: list[str] = []
 
     async def careful(step):
@@ -201,7 +201,7 @@ async def test_what_cannot_be_done_twice_is_finished_without_words(session, site
         return step.step_id not in ("choose_length", "moor")
 
     monkeypatch.setattr(player.engine.steps, "repeatable", careful)
-    _when(session, lambda: floor.hear("skip"), text="And now we moor her for good.")
+    _when(session, lambda: turns.hear("skip"), text="And now we moor her for good.")
     told = await _told(player.play("told"), clock)
     assert host.attended == ["skip"]
     assert [boat["name"] for boat in site.state()["boats"]] == ["Skua"]
@@ -219,7 +219,7 @@ async def test_after_an_answer_the_sentence_that_was_cut_is_begun_again(session,
         [("before", "moor", "Short. But this one is long enough to be cut in its middle.")],
     )
     clock = Stepped()
-    player, narrator, floor, host = _with_visitor(session, clock, None)
+    player, narrator, turns, host = _with_visitor(session, clock, None)
     host.narrator = narrator
     heard = asyncio.create_task(
         _until(session, Narrated, text="Short. But this one is long enough to be cut in its middle.")
@@ -231,7 +231,7 @@ async def test_after_an_answer_the_sentence_that_was_cut_is_begun_again(session,
     await clock.waited_for(clock() + 2.0)
     going.cancel()
     await clock.pass_(2.0)
-    floor.hear("a question")
+    turns.hear("a question")
     await _told(play, clock)
     said = [s.text for s in narrator.spoken]
     at = said.index("Yes?")
@@ -244,21 +244,21 @@ async def test_after_an_answer_the_sentence_that_was_cut_is_begun_again(session,
 async def test_a_visitor_who_wants_it_slower_hears_it_slower_and_sees_it_typed_slower(session):
     clock = Stepped()
     narrator = Narrator(SilentVoice(), clock, sleep=clock.sleep)
-    telling = Telling(session, narrator, None, 1.0, instant=False)
-    first = await telling.say("How fast is this sentence?", {})
+    narration = InterruptibleNarrator(session, narrator, None, 1.0, instant=False)
+    first = await narration.say("How fast is this sentence?", {})
     await clock.pass_(10)
     session.bus.tell(PaceChanged(0.8))
-    second = await telling.say("How fast is this sentence?", {})
+    second = await narration.say("How fast is this sentence?", {})
     assert second.duration_s == pytest.approx(first.duration_s / 0.8)
-    assert telling.speed == pytest.approx(0.8)
+    assert narration.speed == pytest.approx(0.8)
 
 
-def _presenter(session, clock, *, speed=1.0, manner=None, segment=None):
+def _presenter(session, clock, *, speed=1.0, style=None, segment=None):
     narrator = Narrator(SilentVoice(), clock, sleep=clock.sleep)
-    presenter = Presenter(Telling(session, narrator, None, speed, instant=False))
+    presenter = Presenter(InterruptibleNarrator(session, narrator, None, speed, instant=False))
     told = {"segment_id": "s", "type": "task_execution", "task_id": "register_boat", **(segment or {})}
     (made,) = PresentationFlow.model_validate({"flow_id": "f", "name": "F", "segments": [told]}).segments
-    presenter.begin(made, {}, manner=manner)
+    presenter.begin(made, {}, style=style)
     return presenter, narrator
 
 
@@ -268,19 +268,19 @@ async def test_a_field_takes_as_long_as_is_spoken_within_what_a_hand_can_do(sess
     call = ActionCall(action_type="fill", target="name_field", value="x" * 20)
     await narrator.say("This takes about as long as it takes to say it.")
     spoken_s = narrator.spoken[0].duration_s + 0.25
-    typed = presenter.pace(call, Pace()).key_delay_s
+    typed = presenter.pace(call, ActionPace()).key_delay_s
     assert typed == pytest.approx(min(presenting.SLOWEST_KEY_S, spoken_s / 20))
     await clock.pass_(30)
-    assert presenter.pace(call, Pace()).key_delay_s == pytest.approx(presenting.FASTEST_KEY_S)
+    assert presenter.pace(call, ActionPace()).key_delay_s == pytest.approx(presenting.FASTEST_KEY_S)
     slow = call.model_copy(update={"speed": 100})
-    assert presenter.pace(slow, Pace()).key_delay_s == pytest.approx(0.1)
+    assert presenter.pace(slow, ActionPace()).key_delay_s == pytest.approx(0.1)
     long = call.model_copy(update={"value": "x" * 1_000})
-    assert presenter.pace(long, Pace()).key_delay_s * 1_000 <= 3.0
+    assert presenter.pace(long, ActionPace()).key_delay_s * 1_000 <= 3.0
 
 
 async def test_nobody_types_in_silence_for_long_what_the_field_is_for_is_told(session, monkeypatch):
     clock = Stepped()
-    presenter, narrator = _presenter(session, clock, manner=Manner(silence_s=1.0))
+    presenter, narrator = _presenter(session, clock, style=TaskNarrationStyle(silence_s=1.0))
     await session.page.goto(session.base_url + "/boats/new")
     await session.look()
     elements = await session.elements()
@@ -296,7 +296,7 @@ async def test_nobody_types_in_silence_for_long_what_the_field_is_for_is_told(se
     await clock.pass_(30)
     await presenter.before_action(long, None)  # it is told once; then the hand is quicker
     assert len(narrator.spoken) == 1
-    assert presenter.pace(long, Pace()).key_delay_s * 60 == pytest.approx(1.0)
+    assert presenter.pace(long, ActionPace()).key_delay_s * 60 == pytest.approx(1.0)
     short = ActionCall(action_type="fill", target="length_list", value="12")
     await presenter.before_action(short, None)
     assert len(narrator.spoken) == 1
@@ -325,7 +325,7 @@ async def test_the_hand_is_quicker_to_let_go_where_actions_took_their_time(sessi
     presenter, narrator = _presenter(session, clock)
     call = ActionCall(action_type="click", target="moor")
     await narrator.say("This is a sentence in which, rather late, [[at:moor]] something is clicked.")
-    due = narrator.until(["moor"])
+    due = narrator.seconds_until_mark(["moor"])
     assert due is not None
 
     async def let_go_at() -> float:
@@ -343,7 +343,7 @@ async def test_the_hand_is_quicker_to_let_go_where_actions_took_their_time(sessi
     )
     await clock.pass_(30)
     await narrator.say("This is a sentence in which, rather late, [[at:moor]] something is clicked.")
-    due = clock() + (narrator.until(["moor"]) or 0.0)
+    due = clock() + (narrator.seconds_until_mark(["moor"]) or 0.0)
     assert due - await let_go_at() > first + 0.1
 
 
@@ -374,11 +374,11 @@ class Drawn:
 
 async def test_what_is_filled_is_ringed_and_what_is_pressed_is_pointed_at(session, site, monkeypatch):
     _flow(monkeypatch, session, title="A boat")
-    clock, stage = Stepped(), Drawn()
-    player, _ = _player(session, clock, stage=stage)
-    session.bus.listen(lambda e: stage.drawn.append(e.action_type) if isinstance(e, ActionDone) else None)
+    clock, overlay = Stepped(), Drawn()
+    player, _ = _player(session, clock, overlay=overlay)
+    session.bus.listen(lambda e: overlay.drawn.append(e.action_type) if isinstance(e, ActionDone) else None)
     await _told(player.play("told"), clock)
-    drawn = stage.drawn[stage.drawn.index("A boat") : stage.drawn.index("End")]
+    drawn = overlay.drawn[overlay.drawn.index("A boat") : overlay.drawn.index("End")]
     assert drawn == [
         "A boat",
         "point", "press", "click",  # on the way

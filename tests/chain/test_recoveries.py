@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from agent.engine import steps
-from agent.engine.companion import Companion
-from agent.engine.engine import Engine
 from agent.events import Recovered, RecoveryTried, ScreenSeen, StepEnded, TransitionTaken
-from agent.page import evaluating
+from agent.execution import step_runner
+from agent.execution.run_observer import RunObserver
+from agent.execution.task_runner import TaskRunner
+from agent.page import condition_probes
 from kb_schema import parse_document
-from kb_schema.resilience import ResiliencePolicy
-from kb_schema.runs import RunStatus, StepStatus
+from kb_schema.resilience_policy import ResiliencePolicy
+from kb_schema.run_records import RunStatus, StepStatus
 from tests.support.live_spadeworks import visiting
 
 pytestmark = pytest.mark.sampled(0.25)
@@ -26,8 +26,8 @@ ALONE = ResiliencePolicy(enable_replanning=False, enable_degradation=False)
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
     """What does not come about is given up sooner."""
-    monkeypatch.setattr(steps, "CONFIRM_S", 1.5)
-    monkeypatch.setattr(steps, "PRECONDITION_S", 0.5)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 1.5)
+    monkeypatch.setattr(step_runner, "PRECONDITION_S", 0.5)
 
 
 def _knows(session, *documents):
@@ -70,7 +70,7 @@ def _engine(session, companion=None):
         lambda e: tried.append((e.recovery, e.outcome)) if isinstance(e, RecoveryTried) else None
     )
     session.resilience = ALONE
-    return Engine(session, companion), tried
+    return TaskRunner(session, companion), tried
 
 
 async def test_a_step_is_tried_again_after_its_rules_recovery_and_not_oftener_than_the_rule_says(
@@ -82,7 +82,7 @@ async def test_a_step_is_tried_again_after_its_rules_recovery_and_not_oftener_th
     _knows(session, _task(FILL, {**waits, "error_handling": {"element_not_editable": patient}}))
     engine, tried = _engine(session)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert tried == [("wait_and_retry", "again")]
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
@@ -120,7 +120,7 @@ async def test_the_next_strategy_of_an_element_is_used_and_a_step_may_be_left_ou
     _knows(session, _task(FILL, missing, {**MOOR, "action": {"action_type": "click", "target": "moor"}}))
     engine, tried = _engine(session)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert tried == [("skip_step", "skip"), ("try_alternative_selector", "again")]
     left_out = next(step for step in result.steps if step.step_id == "extra")
     assert left_out.status is StepStatus.SKIPPED
@@ -128,7 +128,7 @@ async def test_the_next_strategy_of_an_element_is_used_and_a_step_may_be_left_ou
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
 
-class _Meddler(Companion):
+class _Meddler(RunObserver):
     """Spoils the page once, after a step."""
 
     def __init__(self, after, spoil):
@@ -153,7 +153,7 @@ async def test_a_task_goes_on_from_the_step_its_strategy_names(session, site):
     meddler = _Meddler("fill", lambda: session.page.fill("#name", "Gull"))
     engine, _ = _engine(session, meddler)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
 
@@ -183,7 +183,7 @@ async def test_lost_in_the_middle_the_way_out_is_taken_and_the_plan_goes_on_wher
     await session.page.route("**/boats/new", closed_once)
     engine, _ = _engine(session)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert seen == ["quay", None, "quay", "back_to_quay", "boat_new", "quay"]
     assert [step.step_id for step in result.steps] == ["quay", "open", "fill", "check", "moor"]
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
@@ -201,7 +201,7 @@ async def test_a_task_is_a_recovery_but_never_one_that_is_under_way(session, sit
     )
     engine, tried = _engine(session)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert tried == [("register", "again")]
     assert len(site.state()["boats"]) == 1
 
@@ -233,7 +233,7 @@ async def test_remedies_do_not_go_in_circles(other, session, site):
     engine, _ = _engine(session)
     result = await engine.run_task("t")
     assert result.status is RunStatus.FAILURE
-    assert "for it needs it itself" in (result.error or "")
+    assert "because it requires it itself" in (result.error or "")
     assert len(started) <= 5
 
 
@@ -244,13 +244,13 @@ async def test_a_remedy_by_action_ends_as_soon_as_the_condition_holds(session, s
     _knows(session, _task({**FILL, "preconditions": needs}))
     engine, _ = _engine(session)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert result.duration_ms < 25_000
 
 
 async def test_a_condition_of_a_step_is_asked_in_one_look_before_and_one_after(session, site, monkeypatch):
     looks = []
-    real = evaluating.look
+    real = condition_probes.probe_page
 
     async def counted(page, probes):
         looks.append(len(probes))
@@ -266,9 +266,9 @@ async def test_a_condition_of_a_step_is_asked_in_one_look_before_and_one_after(s
     _knows(session, _task(fill))
     engine, _ = _engine(session)
     await engine.guide.go_to("boat_new")
-    monkeypatch.setattr(evaluating, "look", counted)
+    monkeypatch.setattr(condition_probes, "probe_page", counted)
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     filling = looks[-2:]
     assert filling[0] >= 3
     assert len(looks) <= 3, looks  # the step `open`, which states nothing, asks nothing
@@ -286,11 +286,11 @@ async def test_a_value_is_refused_before_anything_is_typed_and_written_as_the_pa
     live, stores, browser
 ):
     async with visiting(live, stores, browser) as session:
-        engine = Engine(session)
+        engine = TaskRunner(session)
         refused = await engine.run_task("create_campaign", _campaign(live))
         assert refused.status is RunStatus.NEEDS_PERSON
         assert refused.steps == ()
-        assert "'Start date' does not take '2027-03-01' (pattern: ^\\d{2}/\\d{2}/\\d{4}$)" in (
+        assert "'Start date' does not accept '2027-03-01' (pattern: ^\\d{2}/\\d{2}/\\d{4}$)" in (
             refused.error or ""
         )
         assert "--input start_date=" in (refused.hint or "")
@@ -306,7 +306,7 @@ async def test_a_value_is_refused_before_anything_is_typed_and_written_as_the_pa
         live.ask("faults", kind="expire_session", path="^/campaign/create/review$", method="GET", times=1)
         result = await engine.run_task("create_campaign", _campaign(live))
         found = live.state()
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert "fix_validation_errors" in tried
     assert [c["start_date"] for c in found["campaigns"] if c["name"] == "Autumn"] == ["03/01/2027"]
     assert found["counts"]["sessions_expired"] == 1
@@ -321,11 +321,13 @@ async def test_what_only_another_value_mends_is_asked_of_a_person_with_what_the_
         session.bus.listen(
             lambda e: ways.append((e.to_screen, e.arrived)) if isinstance(e, TransitionTaken) else None
         )
-        engine = Engine(session)
+        engine = TaskRunner(session)
         await engine.run_task("login")
         live.ask("faults", kind="expire_session", path="^/agent", method="GET", times=1)
         with monkeypatch.context() as patient:
-            patient.setattr("agent.guide._patience", lambda _edge: 60.0)  # nobody waits where it went astray
+            patient.setattr(
+                "agent.guide._arrival_timeout", lambda _edge: 60.0
+            )  # nobody waits where it went astray
             async with asyncio.timeout(45):
                 await engine.guide.go_to("agent_list", method="path")
         assert ways == [("agent_list", False), ("login", True)]  # the edge says to sign in, which leads on
@@ -357,4 +359,4 @@ async def test_what_an_element_promises_is_asked_of_a_step_that_says_nothing_its
     assert "postcondition navigates_to does not hold" in (result.error or "")
     _knows(session, _task(FILL, {**MOOR, "action": {"action_type": "click", "target": "moor"}}))
     result = await engine.run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error  # the step's own word goes before
+    assert result.complete, result.error  # the step's own word goes before

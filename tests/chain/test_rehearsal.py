@@ -11,10 +11,11 @@ import pytest
 import yaml
 from rich.console import Console
 
-from kb_store.runs import open_runs
-from periplus.presenting_events import observed_durations
-from periplus.rehearsing import PAGE, TABLE, RehearsalSettings, rehearse, run_rehearsal
-from periplus.seeds import find_seed
+from kb_store.store_factory import open_runs
+from periplus.demos.demo_measurements import read_segment_durations
+from periplus.demos.demo_rehearsal import PAGE, TABLE, RehearsalSettings, rehearse_demo
+from periplus.demos.rehearsal_run import run_rehearsal
+from periplus.seed_sites.seed_manifests import find_seed
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -64,24 +65,24 @@ def shaky(tmp_path):
 @pytest.mark.usefixtures("impatient")
 async def test_every_branch_is_walked_and_every_risk_is_told(shaky, tmp_path):
     told: list[str] = []
-    found = await rehearse(
+    found = await rehearse_demo(
         shaky,
         RehearsalSettings("shaky", headed=False),
         data_dir=tmp_path / "data",
         out=tmp_path / "out",
         tell=told.append,
     )
-    assert [w.walk.shows for w in found.walks] == [
+    assert [w.rehearsal_pass.shows for w in found.passes] == [
         ("hello", "look", "register", "again", "bye"),
         ("hello", "register", "again", "bye"),
         ("hello", "look", "again", "bye"),
         ("hello", "look", "register", "again", "bye"),
         ("hello", "look", "again", "bye"),
     ]
-    assert [w.walk.fails for w in found.walks] == [None, None, None, "register", None]
+    assert [w.rehearsal_pass.fails for w in found.passes] == [None, None, None, "register", None]
     assert len(told) == 5
-    assert found.walks[4].walk.kind == "interrupted"
-    assert found.walks[4].noticed["bye"].status == "shown"
+    assert found.passes[4].rehearsal_pass.kind == "interrupted"
+    assert found.passes[4].noticed["bye"].status == "shown"
     kinds = {(r.kind, r.segment_id, r.serious) for r in found.risks}
     assert ("input_nobody_gives", "again", True) in kinds  # without `register`, which is optional
     assert ("failed", "again", True) in kinds
@@ -89,10 +90,10 @@ async def test_every_branch_is_walked_and_every_risk_is_told(shaky, tmp_path):
     # Fresh for every walk: nobody had moored a boat there when the quay was first looked at, and after the
     # walk there were those of this walk alone.
     assert not [r for r in found.risks if r.segment_id in ("hello", "register", "bye")]
-    first = found.walks[0]
+    first = found.passes[0]
     assert all(s.status == "shown" for s in first.presentation.segments), first.presentation.segments
     assert first.noticed["hello"].said == ["Hello.", "You like boats, so look."]
-    assert found.walks[1].noticed["hello"].said == ["Hello."]
+    assert found.passes[1].noticed["hello"].said == ["Hello."]
     assert {m.segment_id for m in found.measured} == {"hello", "look", "register", "again", "bye"}
 
     on_disk = json.loads((tmp_path / "out" / TABLE).read_text())
@@ -100,7 +101,7 @@ async def test_every_branch_is_walked_and_every_risk_is_told(shaky, tmp_path):
     assert on_disk["ready"] is False
     page = (tmp_path / "out" / PAGE).read_text()
     assert "Not ready" in page
-    assert "an input nobody gives" in page
+    assert "an input without a source" in page
 
 
 async def test_a_demo_that_is_ready_is_told_to_be_and_its_durations_are_kept(tmp_path):
@@ -112,17 +113,17 @@ async def test_a_demo_that_is_ready_is_told_to_be_and_its_durations_are_kept(tmp
     assert "ready: A turn around the harbour" in text
     assert "Ready" in (tmp_path / "out" / PAGE).read_text()
     async with open_runs(tmp_path / "data") as runs:
-        observed = await observed_durations(runs, "harbour", "harbour_tour")
+        observed = await read_segment_durations(runs, "harbour", "harbour_tour")
     assert set(observed) == {"hello", "register", "look", "late"}
     assert observed["register"] > 1
 
 
 async def test_on_a_site_that_runs_already_the_walks_share_it_and_that_is_said(site, tmp_path):
-    found = await rehearse(
+    found = await rehearse_demo(
         find_seed(str(HARBOUR)),
         RehearsalSettings(headed=False, base_url=site.url),
         data_dir=tmp_path / "data",
         out=tmp_path / "out",
     )
-    assert len(site.state()["boats"]) == len(found.walks)
+    assert len(site.state()["boats"]) == len(found.passes)
     assert any("one site" in note for note in found.notes)

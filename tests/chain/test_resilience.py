@@ -6,18 +6,18 @@ import asyncio
 
 import pytest
 
-from agent.engine import steps
-from agent.engine.engine import Engine
-from agent.engine.state import RunState
 from agent.events import ActionDone, Replanned, StepEnded
+from agent.execution import step_runner
+from agent.execution.persistence.checkpoint_state import CheckpointState
+from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
 from kb_schema import parse_document
-from kb_schema.answers import TaskSummary
-from kb_schema.calls import ActionCall
-from kb_schema.resilience import ResiliencePolicy
-from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
-from kb_store.runs import open_runs
-from periplus.logbook import Kept, _Lessons
+from kb_schema.action_calls import ActionCall
+from kb_schema.resilience_policy import ResiliencePolicy
+from kb_schema.run_records import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.tool_answers import TaskSummary
+from kb_store.store_factory import open_runs
+from periplus.run_store_adapters import RunStoreKeeping, _RunStoreLessons
 from tests.support.lives import another_life, kept_state
 
 pytestmark = pytest.mark.sampled(0.4)
@@ -87,7 +87,7 @@ async def test_a_task_that_can_never_succeed_ends_with_its_data_and_the_list_of_
     )
     replanned = []
     quick.bus.listen(lambda e: replanned.append(e) if isinstance(e, Replanned) else None)
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert result.status is RunStatus.FAILURE
     assert result.critical_missing == ("cast",)
     assert 0 < result.completion_percentage < 100
@@ -107,7 +107,7 @@ async def test_a_step_that_only_reads_is_gone_without_and_what_was_read_is_parti
         {"name": "length", "after_step": "c", "extraction": text_of("td.length")},
     ]
     knows(quick, TO_QUAY, reading("a"), reading("b", "#nothere"), reading("c"), io_spec={"outputs": outputs})
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert result.outputs == {"name": "Gannet", "length": "6"}
     assert result.degraded_steps == ("b",)
     assert result.completion_percentage == pytest.approx(100 * 2.25 / 3.25, abs=0.1)
@@ -116,7 +116,7 @@ async def test_a_step_that_only_reads_is_gone_without_and_what_was_read_is_parti
     assert "#nothere" in (result.error or "")
     assert_within_limits(result)
     quick.resilience = ResiliencePolicy(enable_degradation=False, enable_replanning=False)
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert (result.outputs, result.degraded_steps) == ({"name": "Gannet"}, ())
     assert result.replans == 0
 
@@ -130,7 +130,7 @@ async def test_nothing_is_changed_on_the_site_after_a_step_that_was_gone_without
         clicking("moor", "moor"),
     ]
     knows(quick, *steps)
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert result.status is RunStatus.FAILURE
     assert [step.step_id for step in result.steps if step.step_id == "moor"] == []
     assert site.state()["boats"] == []
@@ -142,23 +142,23 @@ async def test_an_acceptable_outcome_is_a_partial_success_and_told_as_one(quick,
     wanted = {"type": "dom_contains", "value": "4.5 stars", "timeout": 0.3}
     filtering = reading("filter", postconditions=[wanted], acceptable_outcomes=[alternative])
     knows(quick, TO_QUAY, filtering)
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert result.status is RunStatus.PARTIAL
     last = result.steps[-1]
     assert (last.status, last.outcome, last.confidence) == (StepStatus.DONE, "alternative", 0.65)
     assert result.degraded_steps == ("filter",)
     knows(quick, TO_QUAY, {**filtering, "min_success_confidence": 0.6})
-    assert (await Engine(quick).run_task("t")).status is RunStatus.SUCCESS
+    assert (await TaskRunner(quick).run_task("t")).complete
     knows(quick, TO_QUAY, {**filtering, "required_evidence": [{"type": "dom_contains", "value": "anchor"}]})
-    assert (await Engine(quick).run_task("t")).status is not RunStatus.SUCCESS
+    assert (await TaskRunner(quick).run_task("t")).status is not RunStatus.SUCCESS
 
 
 async def test_a_way_that_is_closed_is_gone_around(quick, site):
     await quick.page.add_init_script(
         "addEventListener('DOMContentLoaded', () => document.querySelector('#add')?.remove())"
     )
-    result = await Engine(quick).run_task("register_boat", {"boat_name": "Gannet"})
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(quick).run_task("register_boat", {"boat_name": "Gannet"})
+    assert result.complete, result.error
     worked = [each for each in result.tried if each.outcome == "worked"]
     assert [(each.step_id, each.approach, each.detail) for each in worked] == [
         ("open_form", "other_path", "direct_url")
@@ -172,8 +172,8 @@ async def test_a_later_strategy_of_the_selector_is_used_where_the_first_does_not
         "open", twin, postconditions=[{"type": "on_screen", "screen_id": "boat_new"}], repeatable=True
     )
     knows(quick, TO_QUAY, step)
-    result = await Engine(quick).run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(quick).run_task("t")
+    assert result.complete, result.error
     assert result.steps[-1].approach == "other_selector"
     assert_within_limits(result)
 
@@ -199,8 +199,8 @@ async def test_another_task_with_the_same_postcondition_takes_the_steps_place(qu
     monkeypatch.setattr(quick.knowledge, "tasks_for_screen", known)
     gone = {"action_type": "focus", "target": "#nothere"}
     knows(quick, TO_QUAY, {"step_id": "open", "action": gone, "postconditions": there})
-    result = await Engine(quick).run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(quick).run_task("t")
+    assert result.complete, result.error
     assert (result.steps[-1].approach, quick.screen_id) == ("other_task", "boat_new")
     assert [each.detail for each in result.tried if each.outcome == "worked"] == ["walk_there"]
 
@@ -219,8 +219,8 @@ async def test_what_an_inferencer_suggests_is_tried_after_all_else_and_only_what
     quick.inferencer = Clever()
     quick.resilience = ResiliencePolicy(max_replans_per_step=999, max_total_replans=15)
     knows(quick, TO_QUAY, {"step_id": "point", "action": {"action_type": "hover", "target": "#nothere"}})
-    result = await Engine(quick).run_task("t")
-    assert result.status is RunStatus.SUCCESS, result.error
+    result = await TaskRunner(quick).run_task("t")
+    assert result.complete, result.error
     assert result.steps[-1].approach == "inferred"
     assert asked[0].failed_step["step_id"] == "point"
     assert "#nothere" in asked[0].failure_reason
@@ -229,16 +229,16 @@ async def test_what_an_inferencer_suggests_is_tried_after_all_else_and_only_what
 
 
 async def test_what_worked_last_time_is_tried_first(quick, runs):
-    quick.lessons = _Lessons(runs)
+    quick.lessons = _RunStoreLessons(runs)
     twins = {"strategies": [{"type": "css", "value": f"#{name}"} for name in ("boats + p", "nothere", "add")]}
     step = clicking(
         "open", twins, postconditions=[{"type": "on_screen", "screen_id": "boat_new"}], repeatable=True
     )
     knows(quick, TO_QUAY, step)
-    first = await Engine(quick).run_task("t")
-    second = await Engine(quick).run_task("t")
-    assert first.succeeded, first.error
-    assert second.succeeded, second.error
+    first = await TaskRunner(quick).run_task("t")
+    second = await TaskRunner(quick).run_task("t")
+    assert first.complete, first.error
+    assert second.complete, second.error
     details = [[each.detail for each in run.tried if each.approach != "authored"] for run in (first, second)]
     assert len(details[0]) == 2
     assert details[1] == details[0][-1:]
@@ -258,7 +258,7 @@ async def test_a_page_that_goes_in_the_middle_leaves_a_result_with_all_data(quic
     quick.bus.listen(close)
     outputs = [{"name": "first", "after_step": "go", "extraction": text_of("td.name")}]
     knows(quick, TO_QUAY, reading("a"), reading("b"), reading("c"), io_spec={"outputs": outputs})
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     await closed.wait()
     assert result.status in (RunStatus.FAILURE, RunStatus.DEGRADED)
     assert result.error
@@ -278,29 +278,29 @@ async def test_a_site_that_goes_away_in_the_middle_leaves_a_result_with_all_data
         "action": {"action_type": "navigate", "target_screen": "boat_new", "method": "direct_url"},
     }
     knows(quick, TO_QUAY, gone, io_spec={"outputs": outputs})
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert not result.succeeded
     assert result.outputs == {"first": "Gannet"}
 
 
 async def test_what_failed_before_a_crash_is_not_tried_again_after_it(quick, runs, browser):
-    kept = Kept(runs)
+    kept = RunStoreKeeping(runs)
     knows(
         quick,
         TO_QUAY,
         {"step_id": "point", "action": {"action_type": "hover", "target": "#nothere"}},
         reading("c"),
     )
-    engine = Engine(quick, keeping=kept)
+    engine = TaskRunner(quick, keeping=kept)
     ended = await engine.run_task("t")
     state = await kept_state(kept, quick)
     state.ledger.over = False  # cut off before its end
     del state.frames["t"].done["point"]
     failed = set(state.ledger.failed)
     assert failed
-    async with another_life(quick, browser, RunState.model_validate(state.model_dump())) as later:
+    async with another_life(quick, browser, CheckpointState.model_validate(state.model_dump())) as later:
         later.healing = quick.healing
-        again = await Engine(later, keeping=kept, resume=state).run_task("t")
+        again = await TaskRunner(later, keeping=kept, resume=state).run_task("t")
     assert [each.fingerprint for each in again.tried] == [each.fingerprint for each in ended.tried]
     assert all(each.failures == 1 for each in again.tried if each.outcome == "failed")
     assert again.replans == ended.replans
@@ -309,16 +309,16 @@ async def test_what_failed_before_a_crash_is_not_tried_again_after_it(quick, run
 async def test_a_run_may_stop_early_when_enough_is_done(quick):
     quick.resilience = ResiliencePolicy(allow_early_exit=True, min_acceptable_completion=60)
     knows(quick, *[reading(name) for name in "abcde"])
-    result = await Engine(quick).run_task("t")
+    result = await TaskRunner(quick).run_task("t")
     assert (result.completion_percentage, result.status) == (60, RunStatus.PARTIAL)
     assert result.early_exit
     assert len(result.steps) == 3
     knows(quick, *[reading(name) for name in "abcd"], reading("e", critical=True))
-    assert (await Engine(quick).run_task("t")).succeeded
+    assert (await TaskRunner(quick).run_task("t")).complete
 
 
 async def test_retries_of_one_approach_are_bounded_by_the_policy(quick, monkeypatch):
-    monkeypatch.setattr(steps, "CONFIRM_S", 0.2)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
     quick.resilience = ResiliencePolicy(max_retries=0, enable_replanning=False)
     done = []
     quick.bus.listen(lambda e: done.append(e) if isinstance(e, ActionDone) else None)
@@ -328,13 +328,13 @@ async def test_retries_of_one_approach_are_bounded_by_the_policy(quick, monkeypa
         done.clear()
         quick.resilience = quick.resilience.model_copy(update={"max_retries": retries})
         knows(quick, reading("a", postconditions=[wanted], error_handling=rules))
-        assert not (await Engine(quick).run_task("t")).succeeded
+        assert not (await TaskRunner(quick).run_task("t")).complete
         assert len(done) == times
 
 
 async def test_no_step_begins_after_the_time_of_a_run_is_over(quick):
     knows(quick, TO_QUAY, reading("a"), resilience={"timeout_s": 0})
-    result = await Engine(quick).run_task("t")
-    assert "time of the run is over" in (result.error or "")
+    result = await TaskRunner(quick).run_task("t")
+    assert "exceeded its `timeout_s`" in (result.error or "")
     assert result.evidence is EvidenceLevel.UNVERIFIED
     assert result.steps == ()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kb_schema.runs import StoredRun
-from kb_store.runs import open_runs
+from kb_schema.run_records import StoredRun
+from kb_store.store_factory import open_runs
 from tests.support import warm
 
 pytestmark = pytest.mark.sampled(0.3)
@@ -79,6 +79,10 @@ def test_a_run_is_recorded_with_its_steps_outputs_and_files(site, tmp_path):
     listed = periplus("runs", "list", cwd=tmp_path).stdout
     for words in (run["run_id"], "register_boat", "harbour", "today", "success, verified", "4"):
         assert words in listed
+    narrow = periplus("runs", "list", cwd=tmp_path, columns="80").stdout
+    line = next(each for each in narrow.splitlines() if run["run_id"] in each)
+    assert "task register_boat" in line
+    assert "success, verified" in line
 
 
 @pytest.mark.usefixtures("ffmpeg")
@@ -98,7 +102,12 @@ def test_a_demo_is_recorded_with_its_film_report_and_trace(tmp_path):
 
 
 def test_a_run_that_fails_or_needs_a_person_says_so_and_why(site, tmp_path):
-    _load(tmp_path)
+    spec = "{name: boat_name, description: Name of the boat, source: session_context|global_context}"
+    scraped = (
+        "{name: boat_name, source: scraped, screen_id: quay,"
+        ' extraction: {method: dom_extraction, selector: ".no-such-boat"}}'
+    )
+    _load(tmp_path, _copy(tmp_path, "tasks/register_boat.yaml", spec, scraped))
     missing = periplus("run", "register_boat", "--base-url", site.url, "--headless", cwd=tmp_path)
     assert missing.returncode == 3
     run = _shown(tmp_path)
@@ -233,7 +242,7 @@ def test_a_run_that_was_killed_is_carried_on(site, tmp_path):
     assert [step["step_idx"] for step in run["steps"]] == list(range(len(run["steps"])))
     over = periplus("run", "--resume", "last", "--headless", cwd=tmp_path)
     assert over.returncode == 2
-    assert "came to its end" in over.stderr
+    assert "has already ended" in over.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["register_boat", "--resume", "last"]])

@@ -12,22 +12,22 @@ import pytest
 from mcp import Client
 from rich.console import Console
 
-from agent.engine import steps
-from agent.engine.engine import Engine
+from agent.execution import step_runner
+from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
 from agent.page.errors import PageError
 from agent.redaction import Secrets
-from agent.run_log import ending_of
-from agent.trace import SessionTrace
+from agent.run_records.run_log import build_task_ending
+from agent.run_records.session_trace import SessionTrace
 from kb_schema import parse_document
-from kb_schema.resilience import ResiliencePolicy
-from kb_store.runs import open_runs
-from periplus.demo import DemoSettings, run_demo
-from periplus.errors import report
-from periplus.failures import for_a_person
-from periplus.live import LiveView
-from periplus.logbook import Kept, end_record, recorded
-from periplus.seeds import find_seed
+from kb_schema.resilience_policy import ResiliencePolicy
+from kb_store.store_factory import open_runs
+from periplus.agent_failures import to_user_error
+from periplus.demos.filmed_demo import DemoSettings, run_demo
+from periplus.errors import report_error
+from periplus.run_store_adapters import RunStoreKeeping, end_run_record, record_run
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.terminal.live_view import RunLiveView
 from tests.support import warm
 from tests.support.leaks import leaks, spelt
 
@@ -97,7 +97,7 @@ async def _fails_in_every_way(session, out, data, console):
     session.healing = HealPolicy(max_rounds=0, gate_s=0.3)
     session.resilience = ResiliencePolicy(enable_replanning=False, max_retries=0)
     results = []
-    session.bus.listen(LiveView(console, "secrets"))
+    session.bus.listen(RunLiveView(console, "secrets"))
     trace = SessionTrace(out / "session", website_id="harbour", context=session.context)
     session.bus.listen(trace, pages=True)
     fill = _step("fill", "fill", "name_field", "{berth}")
@@ -113,30 +113,33 @@ async def _fails_in_every_way(session, out, data, console):
             {"name": "rows", "extraction": {"method": "table_extraction", "selector": "tr.boat", "columns": {"n": "td.name"}}},
         ],
     )  # fmt: skip
-    async with open_runs(data) as runs, recorded(nullcontext(runs), session, kind="task", subject="s") as log:
+    async with (
+        open_runs(data) as runs,
+        record_run(nullcontext(runs), session, kind="task", subject="s") as log,
+    ):
         for name, task in tasks.items():
             document = parse_document(task)
             session.knowledge._documents[document.kind, document.local_id] = document
-            engine = Engine(session, keeping=Kept(runs))
+            engine = TaskRunner(session, keeping=RunStoreKeeping(runs))
             try:
                 result = await engine.run_task(
                     name, {"berth": SECRET, "pin": PLAIN, "shown": f"see {SECRET}"}
                 )
             except PageError as exc:
-                report(for_a_person(exc, session.context), console)
+                report_error(to_user_error(exc, session.context), console)
                 continue
             results.append(result)
             console.print(result.model_dump_json(indent=2), markup=False)
             (out / f"{name}.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
         trace.close((await session.snapshot()).html, complete=True)
-        await end_record(log, ending_of(results[-1]), {"session/": ("trace", out / "session")})
+        await end_run_record(log, build_task_ending(results[-1]), {"session/": ("trace", out / "session")})
     return results
 
 
 @pytest.fixture
 def hasty(monkeypatch):
     """Everything here fails on purpose: it is given up at once."""
-    monkeypatch.setattr(steps, "CONFIRM_S", 0.2)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -146,7 +149,7 @@ async def test_a_secret_in_fields_that_show_it_is_nowhere_however_the_tasks_fail
     out, data, console = tmp_path / "out", tmp_path / "data", Console(file=io.StringIO(), width=4_000)
     results = await _fails_in_every_way(session, out, data, console)
     assert not any(result.succeeded for result in results[:-1])
-    assert results[-1].succeeded, results[-1].error
+    assert results[-1].complete, results[-1].error
     assert site.state()["boats"][-1]["name"] == SECRET, "it was really used"
     assert len(said) > 20
     assert leaks(BOTH, out, data, *said, console.file.getvalue()) == []
@@ -238,10 +241,12 @@ async def test_what_a_secret_leads_to_is_not_remembered(session, site, tmp_path)
     session.knowledge.know(document)
     async with (
         open_runs(tmp_path) as runs,
-        recorded(nullcontext(runs), session, kind="task", subject="s") as log,
+        record_run(nullcontext(runs), session, kind="task", subject="s") as log,
     ):
-        result = await Engine(session, keeping=Kept(runs)).run_task("t", {"berth": SECRET, "pin": PLAIN})
-        await end_record(log, ending_of(result), {})
-    assert result.succeeded, result.error
+        result = await TaskRunner(session, keeping=RunStoreKeeping(runs)).run_task(
+            "t", {"berth": SECRET, "pin": PLAIN}
+        )
+        await end_run_record(log, build_task_ending(result), {})
+    assert result.complete, result.error
     assert not session.memory._known
     assert leaks(BOTH, tmp_path) == []

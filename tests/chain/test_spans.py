@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from agent import telemetry
-from agent.engine.engine import Engine
+from agent.execution.task_runner import TaskRunner
 
 
 async def test_a_run_is_a_tree_of_spans_with_the_calls_to_the_desk_in_it(session, monkeypatch):
@@ -15,8 +15,8 @@ async def test_a_run_is_a_tree_of_spans_with_the_calls_to_the_desk_in_it(session
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(telemetry, "_TRACER", provider.get_tracer("periplus"))
     monkeypatch.setattr("mcp.shared._otel._tracer", provider.get_tracer("mcp"))
-    result = await Engine(session).run_task("register_boat", {"boat_name": "Argo", "length": "12"})
-    assert result.succeeded, result.error
+    result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Argo", "length": "12"})
+    assert result.complete, result.error
     finished = exporter.get_finished_spans()
     (task,) = [each for each in finished if each.name == "task"]
     steps = [each for each in finished if each.name == "step"]

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
-from periplus.synthesis_report import write_report
-from periplus.synthesizing import Site, published, values_shown, written
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from periplus.synthesis.synthesis_report import write_synthesis_report
+from periplus.synthesis.workflow_synthesis import (
+    SynthesisSite,
+    publish_workflow,
+    read_shown_values,
+    write_synthesis_files,
+)
 from tests.support.live_spadeworks import live, stores, visiting  # noqa: F401 - fixtures
 from tests.support.people import Noise, secrets, shown, signs_in
 from tests.support.rotation import dice
@@ -86,20 +91,22 @@ async def test_an_agent_is_created_as_it_was_shown_with_data_nobody_showed(brows
     assert lowered is not None
     assert (report.agent_node_count, report.refusals) == (0, ())
     inputs = {spec.name: spec for spec in lowered.workflow.io_spec.inputs}
-    by_value = {value: name for name, value in values_shown(result, result.traces[0].trace_id).items()}
+    by_value = {value: name for name, value in read_shown_values(result, result.traces[0].trace_id).items()}
     one = next(each for each in AGENTS if each["name"] in by_value)
     names = {by_value[one["name"]]: "Überseehafen", by_value[one["greeting"]]: "Ahoi {x}",
              by_value[one["language"]]: "English (US)"}  # fmt: skip
     secret = secrets(lowered)
     assert set(inputs) == {*names, *secret}
-    written(result, tmp_path)
-    write_report(tmp_path / "report.html", result, name="It", screens={}, problems={}, validated="")
+    write_synthesis_files(result, tmp_path)
+    write_synthesis_report(tmp_path / "report.html", result, name="It", screens={}, problems={}, validated="")
     assert "Returns" in (tmp_path / "report.html").read_text()
 
-    workflow_id = await published(Site(stores, "spadeworks", live.base), lowered, replace=False)
+    workflow_id = await publish_workflow(
+        SynthesisSite(stores, "spadeworks", live.base), lowered, replace=False
+    )
     async with visiting(live, stores, browser) as session:
         workflow = await session.knowledge.workflow(workflow_id)
-        done = await run_workflow(Engine(session), workflow, {**names, **secret})
+        done = await run_workflow(TaskRunner(session), workflow, {**names, **secret})
         assert done.succeeded, (done.error, done.steps)
         agents = live.state()["agents"]
     assert [each["name"] for each in agents if each["name"] == "Überseehafen"]
@@ -125,6 +132,6 @@ async def test_all_messages_are_deleted_however_many_there_are(browser, live, st
     async with visiting(live, stores, browser) as session:
         for task in lowered.tasks:
             session.knowledge.know(task)
-        done = await run_workflow(Engine(session), lowered.workflow, secrets(lowered))
+        done = await run_workflow(TaskRunner(session), lowered.workflow, secrets(lowered))
         assert done.succeeded, (done.error, done.steps)
         assert live.state()["emails"] == []

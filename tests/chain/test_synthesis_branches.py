@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
-from periplus.synthesizing import Site, published
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
 from tests.support.live_spadeworks import live, stores, visiting  # noqa: F401 - fixtures
 from tests.support.people import Noise, secrets, shown, signs_in
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Page
 
     from agent.session import Session
-    from agent.synthesis.pipeline import PipelineResult
-    from kb_schema.runs import RunResult
+    from agent.synthesis.synthesis_pipeline import PipelineResult
+    from kb_schema.run_records import RunResult
 
 pytestmark = pytest.mark.sampled(0.15)
 HOME_OR_CODE = re.compile("/dashboard|/login/code")
@@ -127,7 +127,7 @@ class Phone:
 
 
 async def _run(session: Session, workflow_id: str, given: Mapping[str, str]) -> RunResult:
-    return await run_workflow(Engine(session), await session.knowledge.workflow(workflow_id), given)
+    return await run_workflow(TaskRunner(session), await session.knowledge.workflow(workflow_id), given)
 
 
 def _induced(result: PipelineResult) -> dict[str, bool]:
@@ -150,7 +150,9 @@ async def test_an_agent_is_edited_as_it_was_shown_whatever_it_is_called(browser,
     result = await shown(browser, live, tmp_path, edits_an_agent, EDITS)
     required = dict.fromkeys(("search_agents", "agent_name", "greeting", "password"), True)
     assert _induced(result) == required | {"language": False}
-    workflow_id = await published(Site(stores, "spadeworks", live.base), result.lowered, replace=False)
+    workflow_id = await publish_workflow(
+        SynthesisSite(stores, "spadeworks", live.base), result.lowered, replace=False
+    )
     first = {"search_agents": "Carmen Ruiz", "language": "English (US)", "agent_name": HARD, "greeting": HARD}
     second = {"search_agents": HARD, "agent_name": "Bob", "greeting": "Überseehafen"}
     async with visiting(live, stores, browser) as session:
@@ -174,7 +176,9 @@ SEARCHES = ({"query": "Elena"}, {"query": "an"}, {"query": "ravi"})
 async def test_a_search_is_made_with_and_without_a_cookie_banner(browser, live, stores, tmp_path):  # noqa: F811
     result = await shown(browser, live, tmp_path, searches_an_agent, SEARCHES)
     assert _induced(result) == {"search_agents": True, "password": True}
-    workflow_id = await published(Site(stores, "spadeworks", live.base), result.lowered, replace=False)
+    workflow_id = await publish_workflow(
+        SynthesisSite(stores, "spadeworks", live.base), result.lowered, replace=False
+    )
     for query, found, banner in (("a", "Amelia Hart", True), ("sinclair", "Nora Sinclair", False)):
         async with visiting(live, stores, browser) as session:
             if not banner:
@@ -196,7 +200,9 @@ async def test_a_code_is_asked_for_where_the_site_wants_one(browser, live, store
 
     result = await shown(browser, live, tmp_path, person, [{}] * 4, prepare)
     assert _induced(result) == {"code": False, "password": True}
-    workflow_id = await published(Site(stores, "spadeworks", live.base), result.lowered, replace=False)
+    workflow_id = await publish_workflow(
+        SynthesisSite(stores, "spadeworks", live.base), result.lowered, replace=False
+    )
     password = {"password": secrets(result.lowered)["password"]}
     for wanted in (True, False):
         live.ask("otp", required=wanted)

@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
-from kb_schema.knowledge import Sourced, assemble
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from agent.synthesis.synthesis_pipeline import add_workflow_documents
+from kb_schema import SourcedDocument, assemble
 from kb_schema.websites import Website
 from kb_store import Stores, load_knowledge, open_stores
-from periplus.proposed_screens import screens_found
-from periplus.synthesizing import Site, induced, placed, published, read_traces, values_shown
-from periplus.voyage import fresh_context, open_session
+from periplus.session_setup import open_fresh_context, open_session
+from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.workflow_synthesis import (
+    SynthesisSite,
+    induce_workflow,
+    publish_workflow,
+    read_shown_values,
+    read_traces,
+)
 from tests.support.foreign_sites import ADMIN_PASSWORD, ADMIN_USER, django_site
 from tests.support.people import Noise, Person, recorded
 from tests.support.rotation import SEED
@@ -73,7 +80,7 @@ def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
 @pytest.fixture
 async def stores(admin: Admin, tmp_path: Path) -> AsyncIterator[Stores]:
     knowledge, _ = assemble(
-        [Sourced(Website(type="website", website_id=WEBSITE, name="Library", base_url=admin.base))]
+        [SourcedDocument(Website(type="website", website_id=WEBSITE, name="Library", base_url=admin.base))]
     )
     async with open_stores(tmp_path / "stores") as opened:
         await load_knowledge(opened.documents, opened.graph, knowledge)
@@ -140,7 +147,11 @@ async def test_a_user_with_two_permissions_is_added_and_found_as_it_was_shown(
             asked=True, start="/admin/",
         )  # fmt: skip
         assert admin.rights(given["name"]) == {_right(given["one"]), _right(given["two"])}
-    result = await induced(read_traces([tmp_path / "traces"]), "add_a_user", "")
+    result = await induce_workflow(read_traces([tmp_path / "traces"]), "add_a_user", "")
+    found = await find_screens(stores, WEBSITE, admin.base, result)
+    assert found.refused == ()
+    assert [screen.screen_id for screen in found.new] == SCREENS
+    result = add_workflow_documents(result, found.by_step)
     report, lowered = result.synthesis_report, result.lowered
     assert report is not None
     assert lowered is not None
@@ -150,24 +161,21 @@ async def test_a_user_with_two_permissions_is_added_and_found_as_it_was_shown(
     trace_id = next(
         e.trace_id
         for e in result.traces
-        if PEOPLE[0]["name"] + mark in values_shown(result, e.trace_id).values()
+        if PEOPLE[0]["name"] + mark in read_shown_values(result, e.trace_id).values()
     )
     meaning = {PEOPLE[0][key] + (mark if key == "name" else ""): new[key] for key in ("name", "one", "two")}
-    inputs = {name: meaning[value] for name, value in values_shown(result, trace_id).items()}
+    inputs = {name: meaning[value] for name, value in read_shown_values(result, trace_id).items()}
     for spec in lowered.workflow.io_spec.inputs:
         if spec.secret:
             inputs[spec.name] = ADMIN_PASSWORD if spec.name == "id_password" else new["password"]
-    found = await screens_found(stores, WEBSITE, admin.base, result)
-    assert found.refused == ()
-    assert [screen.screen_id for screen in found.new] == SCREENS
-    lowered = placed(result, found).lowered
-    assert lowered is not None
-    workflow_id = await published(Site(stores, WEBSITE, admin.base), lowered, found.new, replace=False)
+    workflow_id = await publish_workflow(
+        SynthesisSite(stores, WEBSITE, admin.base), lowered, found.new, replace=False
+    )
     async with (
-        fresh_context(browser) as context,
+        open_fresh_context(browser) as context,
         open_session(stores, context, WEBSITE, base_url=admin.base) as session,
     ):
-        done = await run_workflow(Engine(session), await session.knowledge.workflow(workflow_id), inputs)
+        done = await run_workflow(TaskRunner(session), await session.knowledge.workflow(workflow_id), inputs)
         assert done.succeeded, (done.error, done.steps)
         assert await session.page.locator("#id_username").input_value() == new["name"]
         assert {step.screen_id for step in done.steps} >= {*SCREENS[1:]}

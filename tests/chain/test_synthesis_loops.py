@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
-from periplus.synthesizing import Site, published
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
 from tests.support.live_spadeworks import Controls, live, stores, visiting  # noqa: F401 - fixtures
 from tests.support.people import Noise, Person, secrets, shown, signs_in
 from tests.support.rotation import rotating
@@ -326,11 +326,13 @@ async def test_a_loop_that_was_shown_runs_on_lists_that_nobody_showed(task, brow
     secret = secrets(lowered)
     assert {spec.name for spec in lowered.workflow.io_spec.inputs} == {*shown_task.inputs, *secret}
 
-    workflow_id = await published(Site(stores, "spadeworks", live.base), lowered, replace=True)
+    workflow_id = await publish_workflow(
+        SynthesisSite(stores, "spadeworks", live.base), lowered, replace=True
+    )
     for run in shown_task.runs:
         run.fill(live)
         async with visiting(live, stores, browser) as session:
             workflow = await session.knowledge.workflow(workflow_id)
-            done = await run_workflow(Engine(session), workflow, {**(run.given or {}), **secret})
+            done = await run_workflow(TaskRunner(session), workflow, {**(run.given or {}), **secret})
             assert done.succeeded, (done.error, done.steps)
             assert run.check(live.state()), live.state()

@@ -10,7 +10,7 @@ import pytest
 
 from kb_schema import parse_document
 from kb_store import load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
+from loaders.files.folder_reader import read_knowledge_folder
 from tests.chain.conftest import HARBOUR
 from tests.support import warm
 from tests.support.harbour import moors_a_boat
@@ -41,7 +41,7 @@ async def test_a_second_process_is_told_who_is_at_it_and_a_dead_ones_run_is_take
         await ask(f"{site.url}/gate/wait")  # it has acted, and no answer came
         told = periplus("--resume", "last", "--out", "second")
         assert await told.ended() == 2, told.communicate()
-        assert f"is being carried out by process {first.pid} on" in told.communicate()[1]
+        assert f"is being executed by process {first.pid} on" in told.communicate()[1]
         first.kill()
         await first.ended()
     finally:
@@ -51,5 +51,5 @@ async def test_a_second_process_is_told_who_is_at_it_and_a_dead_ones_run_is_take
     said = [each.communicate() for each in both]
     assert sorted(codes) == [0, 2], said
     refused = said[codes.index(2)][1]
-    assert "is being carried out by process" in refused or "came to its end" in refused
+    assert "is being executed by process" in refused or "has already ended" in refused
     assert [boat["name"] for boat in site.state()["boats"]] == ["Petrel"]

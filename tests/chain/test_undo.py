@@ -8,19 +8,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agent.engine.stopping import Stop, Stopped
-from agent.engine.undoing import UNDO, undoing_of
 from agent.events import StepEnded
+from agent.execution.effects.undo import UNDO, build_undo_plan
+from agent.execution.stop_request import RunStopped, StopRequest
 from kb_schema.errors import KnowledgeError
-from kb_schema.runs import EvidenceLevel
-from kb_schema.storage import JournalEntry
+from kb_schema.run_records import EvidenceLevel
+from kb_schema.run_storage import JournalEntry
 from kb_store import load_knowledge, open_stores
-from kb_store.runs import open_runs
-from loaders.files import read_knowledge_folder
-from periplus.errands import Errand, Gear, carry_out
+from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
 from periplus.errors import UserError
-from periplus.undoing import undo_run
-from periplus.voyage import fresh_context
+from periplus.runs.run_undo import undo_run
+from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
+from periplus.session_setup import open_fresh_context
 from tests.mcp_server import pantry
 from tests.support.foreign_sites import spadeworks_site
 from tests.support.live_spadeworks import ACCOUNT, SEED, Controls
@@ -43,7 +43,7 @@ def note(number, path, task, outcome=None, **details):
 
 
 def test_what_happened_is_undone_in_the_reverse_order_and_what_did_not_is_left_alone():
-    plan = undoing_of([
+    plan = build_undo_plan([
         entry(1, "all/each[0]>make/submit"), note(2, "all/each[0]>make", "make", inputs={"id": "1"}),
         entry(3, "all/each[1]>make/submit", outcome="did_not_happen"),
         entry(4, "all/each[2]>make/submit"), note(5, "all/each[2]>make", "make", inputs={"id": "3"}),
@@ -56,7 +56,7 @@ def test_what_happened_is_undone_in_the_reverse_order_and_what_did_not_is_left_a
 
 
 def test_the_outer_tasks_reversal_undoes_all_of_it():
-    plan = undoing_of([
+    plan = build_undo_plan([
         entry(1, "all/each[0]>make/submit"), note(2, "all/each[0]>make", "make", inputs={"id": "1"}),
         note(3, "all", "all", inputs={}),
     ])  # fmt: skip
@@ -64,7 +64,7 @@ def test_the_outer_tasks_reversal_undoes_all_of_it():
 
 
 def test_what_cannot_be_undone_is_listed_with_the_reason_and_what_was_undone_is_not_undone_again():
-    plan = undoing_of([
+    plan = build_undo_plan([
         entry(1, "import/send"),
         entry(2, "import/late>mail/send", outcome=None),
         entry(3, "make/submit"), note(4, "make", "make", unknown="created_id is not known"),
@@ -103,7 +103,12 @@ async def spadeworks(tmp_path, browser):
     with spadeworks_site() as url:
         async with open_stores(tmp_path) as stores, open_runs(tmp_path) as runs:
             await load_knowledge(stores.documents, stores.graph, knowledge)
-            yield url, Gear(stores, runs, lambda storage: fresh_context(browser, storage), tmp_path)
+            yield (
+                url,
+                TaskRunResources(
+                    stores, runs, lambda storage: open_fresh_context(browser, storage), tmp_path
+                ),
+            )
 
 
 def folder(tmp_path, name):
@@ -116,20 +121,22 @@ async def test_an_agent_that_was_created_is_deleted_once_however_often_and_where
 ):
     async with spadeworks(tmp_path, browser) as (url, gear):
         site = Controls(url)
-        made = Errand("spadeworks", "create_agent", base_url=url, values={"agent_name": "Ada", **ACCOUNT})
-        result = await carry_out(made, replace(gear, folder=folder(tmp_path, "made")))
+        made = TaskRunRequest(
+            "spadeworks", "create_agent", base_url=url, values={"agent_name": "Ada", **ACCOUNT}
+        )
+        result = await execute_task_run(made, replace(gear, folder=folder(tmp_path, "made")))
         before = len(site.state()["agents"]) - 1
         assert result.outputs["created_agent_name"] == "Ada"
         run = await gear.runs.run(made.run_id)
 
-        stop = Stop()
+        stop = StopRequest()
 
         def cut(event):
             if isinstance(event, StepEnded) and event.step_id == "ask_to_delete":
                 stop.ask("cut off")
 
         cut_off = replace(gear, stop=stop, listeners=[cut], folder=folder(tmp_path, "cut"))
-        with pytest.raises(Stopped):
+        with pytest.raises(RunStopped):
             await undo_run(run, cut_off, values=ACCOUNT)
         assert site.state()["counts"]["agents_deleted"] == 0
 
@@ -150,9 +157,9 @@ async def test_an_agent_that_was_created_is_deleted_once_however_often_and_where
         assert deleting.kind == "undo"
         left = await undo_run(deleting, replace(gear, folder=folder(tmp_path, "left")))
         assert [each.did for each in left.stays] == ["delete_agent"]
-        looked = Errand("spadeworks", None, goal="dashboard", base_url=url, values=ACCOUNT)
-        await carry_out(looked, replace(gear, folder=folder(tmp_path, "looked")))
-        with pytest.raises(UserError, match="did nothing that would have to be undone"):
+        looked = TaskRunRequest("spadeworks", None, goal="dashboard", base_url=url, values=ACCOUNT)
+        await execute_task_run(looked, replace(gear, folder=folder(tmp_path, "looked")))
+        with pytest.raises(UserError, match="has nothing to undo"):
             await undo_run(await gear.runs.run(looked.run_id), gear)
 
 
@@ -171,13 +178,13 @@ async def test_what_was_there_before_is_put_back(tmp_path, browser, case):
     task_id, changing, beside = case
     async with spadeworks(tmp_path, browser) as (url, gear):
         site = Controls(url)
-        looked = Errand("spadeworks", None, goal="login", base_url=url)
-        await carry_out(looked, replace(gear, folder=folder(tmp_path, "looked")))
+        looked = TaskRunRequest("spadeworks", None, goal="login", base_url=url)
+        await execute_task_run(looked, replace(gear, folder=folder(tmp_path, "looked")))
         before = _kept_by(site)
         values = {**changing, **beside, **ACCOUNT}
-        changed = Errand("spadeworks", task_id, base_url=url, values=values)
-        result = await carry_out(changed, replace(gear, folder=folder(tmp_path, "changed")))
-        assert result.succeeded, result.error
+        changed = TaskRunRequest("spadeworks", task_id, base_url=url, values=values)
+        result = await execute_task_run(changed, replace(gear, folder=folder(tmp_path, "changed")))
+        assert result.complete, result.error
         assert _kept_by(site) != before
         run = await gear.runs.run(changed.run_id)
         report = await undo_run(run, replace(gear, folder=folder(tmp_path, "undone")), values=ACCOUNT)

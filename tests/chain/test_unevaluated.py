@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from agent.engine import iterate, steps
-from agent.engine.engine import Engine
 from agent.errors import StepFailed
+from agent.execution import step_runner
+from agent.execution.loops import iterators
+from agent.execution.task_runner import TaskRunner
 from kb_schema import parse_document
-from kb_schema.answers import Path, PathStep
-from kb_schema.resilience import ResiliencePolicy
-from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.resilience_policy import ResiliencePolicy
+from kb_schema.run_records import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.tool_answers import Path, PathStep
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -31,9 +32,9 @@ SOFT = {
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    monkeypatch.setattr(steps, "CONFIRM_S", 0.2)
-    monkeypatch.setattr(steps, "PRECONDITION_S", 0.1)
-    monkeypatch.setattr(iterate, "UNKNOWN_S", 0.1)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
+    monkeypatch.setattr(step_runner, "PRECONDITION_S", 0.1)
+    monkeypatch.setattr(iterators, "UNKNOWN_S", 0.1)
 
 
 def _step(**more):
@@ -69,12 +70,12 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_what_could_not_be_evaluated_passes_nowhere(place, session, site, monkeypatch):
-    monkeypatch.setattr("agent.engine.steps.DEFAULT_ATTEMPTS", 1)
-    monkeypatch.setattr("agent.recovering.remedying.MAX_OF_ONE_KIND", 100)
+    monkeypatch.setattr("agent.retry_limits.STEP_ATTEMPTS", 1)
+    monkeypatch.setattr("agent.retry_limits.PRECONDITION_REMEDIES", 100)
     site.moor("A")
     session.resilience = ResiliencePolicy(enable_replanning=False, enable_degradation=False)
     session.healing = replace(session.healing, max_rounds=0)
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.go_to("quay")
     for condition in ALL:
         told = {"type": "task", "task_id": "t", **PLACES[place](condition)}
@@ -93,7 +94,7 @@ async def test_what_could_not_be_evaluated_passes_nowhere(place, session, site, 
 async def test_what_decides_whether_to_leave_something_out_does_not_when_it_cannot_be_evaluated(
     session, site
 ):
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.go_to("quay")
     steps = [_step(step_id=f"s{n}", skip_when=[condition]) for n, condition in enumerate(ALL)]
     told = {"type": "task", "task_id": "t", "steps": steps}
@@ -113,7 +114,7 @@ async def test_what_decides_whether_to_leave_something_out_does_not_when_it_cann
 
 
 async def test_an_edge_whose_condition_cannot_be_evaluated_is_not_taken(session):
-    engine = Engine(session)
+    engine = TaskRunner(session)
     await engine.guide.go_to("quay")
     for condition in ALL:
         edge = {"_from": "screen/quay", "_to": "screen/boat_new", "type": "transition", "transition_id": "e",

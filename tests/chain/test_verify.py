@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from agent.verifying.flow.nodes import WENT_AWAY
+from agent.verification.graph.graph_nodes import EXECUTED_AGAIN
 from tests.support import warm
 from tests.support.foreign_sites import spadeworks_site
 
@@ -82,7 +82,7 @@ def test_a_pass_is_recorded_and_its_plan_is_used_the_next_time(site, tmp_path):
     assert {each["artifact_type"] for each in shown["artifacts"]} == {"verdict_report", "test_file"}
     again = verify(tmp_path, "sign_in.txt", *more, "--out", "b")
     assert again.returncode == 0
-    assert "the plan it passed with last is used" in again.stdout
+    assert "using the plan of the last pass" in again.stdout
     anew = verify(tmp_path, "sign_in.txt", *more, "--out", "c", "--rediscover", "--no-tests")
     assert anew.returncode == 0
     assert "is used" not in anew.stdout
@@ -103,12 +103,12 @@ def test_a_verification_that_is_killed_is_carried_on(site, tmp_path):
     written = plan.stat().st_mtime_ns
     done = verify(tmp_path, "--resume", "last", "--json")
     assert done.returncode == 0, done.stderr
-    assert "sign_in: pass, as it was when it was cut off" in done.stderr
-    assert "sign_in_again: finding" not in done.stderr
+    assert "sign_in: pass (finished before)" in done.stderr
+    assert "sign_in_again: finding elements" not in done.stderr
     first, second = json.loads(done.stdout)["requirements"]
     assert first["notes"] == []
     assert [step["step_idx"] for step in second["steps"]] == [0, 1, 2]
-    assert second["notes"] == [WENT_AWAY]
+    assert second["notes"] == [EXECUTED_AGAIN]
     assert plan.stat().st_mtime_ns == written, "what was written is not written twice"
 
 
@@ -116,9 +116,9 @@ def test_a_verification_that_is_killed_is_carried_on(site, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "name files with requirements"),
+        ([], "no requirement files given"),
         (["none.txt", "--base-url", "http://127.0.0.1:9"], "none.txt"),
-        (["good.txt"], "no site is named"),
+        (["good.txt"], "no site is given"),
         (["good.txt", "--seed", "nowhere"], "no demo 'nowhere'"),
         (["good.txt", "--base-url", "http://127.0.0.1:9", "--only", "other"], "known: sign_in"),
         (
@@ -126,7 +126,7 @@ def test_a_verification_that_is_killed_is_carried_on(site, tmp_path):
             "--run-tests needs tests",
         ),
         (["--resume", "last"], "no verification 'last'"),
-        (["good.txt", "--resume", "last"], "--resume knows its files"),
+        (["good.txt", "--resume", "last"], "--resume cannot be combined with files"),
     ],
 )
 def test_what_a_person_can_put_right_is_one_message(tmp_path, arguments, told):
@@ -209,15 +209,15 @@ def test_ctrl_c_ends_it_between_two_steps_and_it_can_be_carried_on(site, tmp_pat
     said = []
     for line in process.stdout:
         said.append(line)
-        if line.startswith("sign_in: finding"):
+        if line.startswith("sign_in: finding elements"):
             process.send_signal(signal.SIGINT)
     assert process.wait() == 130, said
-    assert "carry on: periplus verify --resume" in "".join(said)
+    assert "resume with: periplus verify --resume" in "".join(said)
     report = json.loads((tmp_path / "o" / "verdict_sign_in.json").read_text())
     assert (report["verdict"], report["notes"]) == ("partial", ["stopped: interrupted"])
     done = verify(tmp_path, "--resume", "last", "--json")
     assert done.returncode == 0, done.stderr
-    assert "sign_in: finding" not in done.stderr
+    assert "sign_in: finding elements" not in done.stderr
 
 
 @pytest.mark.sampled(0.35)
@@ -232,3 +232,15 @@ def test_requirements_sign_in_by_another_one(site, tmp_path):
     fixture = (tmp_path / "o" / "generated_tests" / "conftest.py").read_text()
     assert "def signed_in_state" in fixture
     assert 'secret("SPADEWORKS_PASSWORD")' in fixture
+
+
+def test_an_unknown_login_is_an_error_to_correct_and_no_fault_of_the_site(site, tmp_path):
+    (tmp_path / "refused.txt").write_text(REFUSED)
+    env = {"PERIPLUS_DATA_DIR": str(tmp_path / "data")}
+    loaded = warm.run("periplus", "kb", "load", "seeds/spadeworks/kb", env=env)
+    assert loaded.returncode == 0, loaded.stderr
+    done = verify(tmp_path, "refused.txt", "--base-url", site, "--login", "nope", env=env)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "no task or requirement 'nope'" in done.stderr
+    assert "-> known: " in done.stderr
+    assert not (tmp_path / "out").exists(), "no folder is left behind"

@@ -13,13 +13,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from agent.events import Event
-from agent.presenting.records import SegmentStarted
-from kb_store.runs import open_runs
-from periplus import demo
+from agent.presentation.presentation_records import SegmentStarted
+from kb_store.store_factory import open_runs
 from periplus.cli import app
-from periplus.demo import DemoSettings, run_demo
-from periplus.presenting_events import unanswered, visit_of
-from periplus.seeds import find_seed
+from periplus.demos import filmed_demo
+from periplus.demos.demo_measurements import list_unanswered, read_visit
+from periplus.demos.filmed_demo import DemoSettings, run_demo
+from periplus.seed_sites.seed_manifests import find_seed
 
 pytestmark = pytest.mark.sampled(0.5)
 
@@ -33,18 +33,18 @@ class _Visitor:
     """Says one thing at the beginning of each segment."""
 
     def __init__(self, show) -> None:
-        self._floor = show.floor
+        self._turns = show.turns
         self._says = {"register": f"my name is {NAME}", "look": QUESTION}
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, SegmentStarted) and event.segment_id in self._says:
-            self._floor.hear(self._says[event.segment_id])
+            self._turns.hear(self._says[event.segment_id])
 
 
 @pytest.fixture
 def visited(monkeypatch):
     """Demos have a visitor."""
-    opened = demo.open_show
+    opened = filmed_demo.open_live_presentation
 
     @asynccontextmanager
     async def open_show(*args, **kwargs):
@@ -52,7 +52,7 @@ def visited(monkeypatch):
             show.bus.listen(_Visitor(show))
             yield show
 
-    monkeypatch.setattr(demo, "open_show", open_show)
+    monkeypatch.setattr(filmed_demo, "open_live_presentation", open_show)
 
 
 async def _demo(site, tmp_path: Path):
@@ -81,9 +81,9 @@ async def test_nothing_that_a_visitor_said_is_on_disk_unless_an_owner_wants_it(s
     assert any("no film is kept" in note for note in result.notes) or "demo.mp4" not in result.files
     assert _said_on_disk(tmp_path / "data", tmp_path / "out") == set()
     async with open_runs(tmp_path / "data") as runs:
-        visit = await visit_of(runs, result.run_id)
+        visit = await read_visit(runs, result.run_id)
         assert (visit.introduced, visit.name) == (True, None)
-        (open_question,) = await unanswered(runs, "harbour")
+        (open_question,) = await list_unanswered(runs, "harbour")
         assert (open_question.words, open_question.run_id) == (None, result.run_id)
 
 
@@ -93,9 +93,9 @@ async def test_words_that_an_owner_wants_are_in_the_store_and_in_no_file(site, t
     result = await _demo(site, tmp_path)
     assert _said_on_disk(tmp_path / "out") == set()
     async with open_runs(tmp_path / "data") as runs:
-        visit = await visit_of(runs, result.run_id)
+        visit = await read_visit(runs, result.run_id)
         assert visit.name == NAME
-        assert [q.words for q in await unanswered(runs, "harbour")] == [QUESTION]
+        assert [q.words for q in await list_unanswered(runs, "harbour")] == [QUESTION]
 
 
 @pytest.mark.usefixtures("visited")
@@ -104,11 +104,11 @@ async def test_owners_read_what_visitors_did_and_what_nobody_could_answer(site, 
     await _demo(site, tmp_path)
     runner = CliRunner()
     shown = await _run(runner, "runs", "show", "last")
-    assert "given, not kept" in shown
+    assert "given, not stored" in shown
     assert "unanswered" in shown
     assert "register  shown in" in shown
     asked = await _run(runner, "runs", "questions")
-    assert "not kept" in asked
+    assert "not stored" in asked
     assert "PERIPLUS_VISITOR_RETENTION_DAYS" in asked
     (told,) = json.loads(await _run(runner, "runs", "questions", "--json"))
     assert (told["words"], told["flow_id"]) == (None, "harbour_tour")

@@ -11,13 +11,19 @@ import pytest
 
 from agent.events import Event, ScreenSeen
 from agent.media.voice import SilentVoice
-from agent.presenting.floor import Floor, PaceChanged, Patience, SpeechStopped
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
-from agent.presenting.records import Answered, Declined, Narrated, Presentation, SegmentStarted, Understood
-from agent.presenting.visitor.conversation import Conversation
-from agent.presenting.visitor.manners import Manners
-from kb_schema.presentation import PresentationFlow
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.narrator import Narrator
+from agent.presentation.presentation_records import (
+    Answered,
+    Declined,
+    Narrated,
+    Presentation,
+    SegmentStarted,
+    Understood,
+)
+from agent.presentation.turn_manager import PaceChanged, SpeechStopped, TurnManager, TurnTimeouts
+from agent.presentation.visitor.conversation import Conversation, HostPolicy
+from kb_schema.presentation_flows import PresentationFlow
 from tests.support.live_spadeworks import visiting
 
 pytestmark = pytest.mark.sampled(0.5)
@@ -64,10 +70,12 @@ class Show:
         self.session, self.happened = session, list[Event]()
         session.bus.listen(self.happened.append)
         narrator = Narrator(SilentVoice(SPEED), clock, speed=SPEED)
-        self.floor = Floor(narrator, clock, session.bus, patience=Patience(words_s=0.2, utterance_s=5.0))
-        manners = Manners(follow_up_s=0.2, question_s=1.0, choice_s=1.0, pause_s=5.0)
-        self.floor.host = Conversation(session, narrator, self.floor, self.flow, manners=manners)
-        self.player = Player(session, narrator, clock=clock, speed=SPEED, floor=self.floor)
+        self.turns = TurnManager(
+            narrator, clock, session.bus, patience=TurnTimeouts(words_s=0.2, utterance_s=5.0)
+        )
+        manners = HostPolicy(follow_up_s=0.2, question_s=1.0, choice_s=1.0, pause_s=5.0)
+        self.turns.host = Conversation(session, narrator, self.turns, self.flow, manners=manners)
+        self.player = FlowPlayer(session, narrator, clock=clock, speed=SPEED, turns=self.turns)
 
     def when(self, moment: Callable[[Event], bool], *texts: str) -> None:
         """The first time that `moment` holds, the visitor says all of these."""
@@ -76,7 +84,7 @@ class Show:
         def listen(event: Event) -> None:
             if left and moment(event):
                 for text in left.pop():
-                    self.floor.hear(text)
+                    self.turns.hear(text)
 
         self.session.bus.listen(listen)
 
@@ -186,7 +194,7 @@ async def test_a_visitor_ends_the_demo(show):
 async def test_somebody_who_clears_their_throat_is_not_waited_for(show):
     visit = show()
     visit.session.bus.listen(
-        lambda event: visit.floor.barge_in() if _said("Here is the month")(event) and not cleared else None
+        lambda event: visit.turns.barge_in() if _said("Here is the month")(event) and not cleared else None
     )
     cleared: list[bool] = []
     visit.session.bus.listen(lambda event: cleared.append(True) if isinstance(event, SpeechStopped) else None)

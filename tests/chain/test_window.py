@@ -16,14 +16,14 @@ from playwright.async_api import Route
 
 from agent.events import Event, StepStarted
 from agent.media.voice import SilentVoice, find_voice
-from agent.page.acting import Pace
-from agent.presenting.narrator import Narrator
-from agent.presenting.player import Player
-from agent.presenting.presenter import Presenter
-from agent.presenting.records import Presentation, SegmentStatus
-from agent.presenting.stage import Stage
+from agent.page.action_requests import ActionPace
+from agent.presentation.flow_player import FlowPlayer
+from agent.presentation.narration.narrator import Narrator
+from agent.presentation.page_overlay import PageOverlay
+from agent.presentation.presentation_records import Presentation, SegmentStatus
+from agent.presentation.presenter import Presenter
 from agent.session import Session
-from kb_schema.calls import ActionCall
+from kb_schema.action_calls import ActionCall
 from tests.support.live_spadeworks import SEED, visiting
 
 FLOW = "spadeworks_demo"
@@ -72,10 +72,10 @@ async def _played(
     clock = VirtualClock()
     typed = Presenter.pace
 
-    def pace(self: Presenter, call: ActionCall, usual: Pace) -> Pace:
+    def pace(self: Presenter, call: ActionCall, usual: ActionPace) -> ActionPace:
         """Typing takes no time, and counts."""
         clock.passed += typed(self, call, usual).key_delay_s * len(str(call.value or ""))
-        return Pace()
+        return ActionPace()
 
     monkeypatch.setattr(Presenter, "pace", pace)
     left = SLOW_STEPS if slow else 0
@@ -90,7 +90,7 @@ async def _played(
 
     session.bus.listen(slowly)
     narrator = Narrator(SilentVoice(speed * SPOKEN), clock, speed=speed, sleep=clock.sleep)
-    player = Player(session, narrator, clock=clock, speed=speed, **options)  # type: ignore[arg-type]
+    player = FlowPlayer(session, narrator, clock=clock, speed=speed, **options)  # type: ignore[arg-type]
     return await player.play(FLOW), narrator
 
 
@@ -142,10 +142,10 @@ async def test_it_does_so_in_real_time_too(visitor, tmp_path, speed, slow):
     def clock() -> float:
         return time.monotonic() - began
 
-    stage = Stage(visitor.page, speed=speed)
+    overlay = PageOverlay(visitor.page, speed=speed)
     narrator = Narrator(
-        find_voice(True, folder=tmp_path, speed=speed), clock, speed=speed, show=stage.caption
+        find_voice(True, folder=tmp_path, speed=speed), clock, speed=speed, show=overlay.caption
     )
-    player = Player(visitor, narrator, clock=clock, stage=stage, speed=speed)
+    player = FlowPlayer(visitor, narrator, clock=clock, overlay=overlay, speed=speed)
     told = await player.play(FLOW)
     _kept(told)

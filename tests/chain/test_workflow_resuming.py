@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
 from kb_schema import parse_document
-from kb_schema.runs import RunStatus
 from kb_schema.workflows import Workflow
-from kb_store.runs import open_runs
-from periplus.logbook import Kept
+from kb_store.store_factory import open_runs
+from periplus.run_store_adapters import RunStoreKeeping
 from tests.support.lives import another_life, ended_at, kept_state
 from tests.support.rotation import rotating
 
@@ -60,7 +59,7 @@ NODES = [
 @pytest.fixture
 async def kept(tmp_path):
     async with open_runs(tmp_path / "runs") as runs:
-        yield Kept(runs)
+        yield RunStoreKeeping(runs)
 
 
 @pytest.fixture
@@ -81,21 +80,21 @@ async def test_a_workflow_cut_off_anywhere_is_carried_on_without_repeating_anyth
     session, site, kept, browser, workflow, at
 ):
     given = {"names": ["Auk", "Tern"]}
-    assert await ended_at(session, run_workflow(Engine(session, keeping=kept), workflow, given), at)
+    assert await ended_at(session, run_workflow(TaskRunner(session, keeping=kept), workflow, given), at)
     async with another_life(session, browser) as again:
-        engine = Engine(again, keeping=kept, resume=await kept_state(kept, session))
+        engine = TaskRunner(again, keeping=kept, resume=await kept_state(kept, session))
         result = await run_workflow(engine, workflow, {})
-    assert result.status is RunStatus.SUCCESS, result.error
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["First", "Auk", "Tern", "Last"]
 
 
 async def test_a_workflow_whose_end_was_not_noted_is_over_all_the_same(
     session, site, kept, browser, workflow
 ):
-    first = await run_workflow(Engine(session, keeping=kept), workflow, {"names": []})
-    assert first.status is RunStatus.SUCCESS, first.error
+    first = await run_workflow(TaskRunner(session, keeping=kept), workflow, {"names": []})
+    assert first.complete, first.error
     async with another_life(session, browser) as again:
-        engine = Engine(again, keeping=kept, resume=await kept_state(kept, session))
+        engine = TaskRunner(again, keeping=kept, resume=await kept_state(kept, session))
         result = await run_workflow(engine, workflow, {})
     assert (result.status, result.evidence) == (first.status, first.evidence)
     assert [boat["name"] for boat in site.state()["boats"]] == ["First", "Last"]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent.engine.engine import Engine
-from agent.engine.workflows import run_workflow
-from agent.errors import NotInKnowledge
+from agent.errors import UnknownToKnowledge
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
 from kb_schema import parse_document
-from kb_schema.calls import ActionCall
-from kb_schema.runs import EvidenceLevel, RunStatus, StepStatus
+from kb_schema.action_calls import ActionCall
+from kb_schema.run_records import EvidenceLevel, RunStatus, StepStatus
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
 
@@ -41,12 +41,12 @@ async def test_nodes_run_in_order_with_their_inputs_and_a_fork_is_judged_once(se
            "inputs": {"boat_name": {"source": "hardcoded", "value": "Tern"}}}  # fmt: skip
     inputs = {"inputs": [{"name": "boat", "source": "user_input"}]}
     workflow = _workflow(fork, end, io_spec=inputs, success_criteria=[BOATS])
-    first = await run_workflow(Engine(session), workflow, {"boat": "Puffin"})
-    assert first.status is RunStatus.SUCCESS, first.error
+    first = await run_workflow(TaskRunner(session), workflow, {"boat": "Puffin"})
+    assert first.complete, first.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Puffin", "Tern"]
     assert first.evidence is EvidenceLevel.VERIFIED
-    second = await run_workflow(Engine(session), workflow, {"boat": "Puffin"})
-    assert second.status is RunStatus.SUCCESS, second.error
+    second = await run_workflow(TaskRunner(session), workflow, {"boat": "Puffin"})
+    assert second.complete, second.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
 
@@ -62,8 +62,10 @@ async def test_a_group_repeats_its_nodes_for_every_item(session, site):
         "iterator_spec": {"type": "list_processing", "items": "{boats}", "item_action": {"runs_nodes": True}},
     }  # fmt: skip
     workflow = _workflow(group, io_spec={"inputs": [{"name": "boats", "type": "array"}]})
-    result = await run_workflow(Engine(session), workflow, {"boats": [{"name": "Tern"}, {"name": "Skua"}]})
-    assert result.succeeded, result.error
+    result = await run_workflow(
+        TaskRunner(session), workflow, {"boats": [{"name": "Tern"}, {"name": "Skua"}]}
+    )
+    assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern", "Skua"]
     assert [record.status for record in result.steps if record.step_id == "never"] == [StepStatus.SKIPPED] * 2
 
@@ -75,8 +77,8 @@ async def test_a_task_repeats_over_what_the_page_has(session, site):
         "iterator_spec": {"type": "collection_processing", "collection_selector": "tr.boat",
                           "item_action": {"task_id": "cast_off_one"}, "termination_condition": {"type": "empty_collection"}},
     }  # fmt: skip
-    result = await run_workflow(Engine(session), _workflow(loop), {})
-    assert result.succeeded, result.error
+    result = await run_workflow(TaskRunner(session), _workflow(loop), {})
+    assert result.complete, result.error
     assert site.state()["boats"] == []
 
 
@@ -85,7 +87,7 @@ async def test_what_nobody_is_there_for_needs_a_person(session):
         {"type": "wait", "node_id": "w", "prompt": "Sign the form"},
         {"type": "agent", "node_id": "a", "goal": "Choose a berth"},
     ):
-        result = await run_workflow(Engine(session), _workflow(node), {})
+        result = await run_workflow(TaskRunner(session), _workflow(node), {})
         assert result.status is RunStatus.NEEDS_PERSON
         assert result.error in ("Sign the form", "Choose a berth")
 
@@ -103,14 +105,14 @@ async def test_an_agent_step_does_what_is_suggested_within_its_bound(session, si
     session.inferencer = Model()
     gone = {"type": "element_disappears", "selector": "tr.boat"}
     node = {"type": "agent", "node_id": "a", "goal": "Free the first berth", "until": gone, "max_steps": 2}
-    result = await run_workflow(Engine(session), _workflow(node), {})
-    assert result.succeeded, result.error
+    result = await run_workflow(TaskRunner(session), _workflow(node), {})
+    assert result.complete, result.error
     assert site.state()["boats"] == []
     assert session.inferencer.asked == 1
     never = node | {"until": {"type": "element_visible", "element": "#no-such-thing"}}
     site.moor("Tern", "Skua", "Gannet")
     await session.page.reload()
-    failed = await run_workflow(Engine(session), _workflow(never), {})
+    failed = await run_workflow(TaskRunner(session), _workflow(never), {})
     assert not failed.succeeded
     assert len(site.state()["boats"]) == 1
 
@@ -122,7 +124,7 @@ async def test_a_failing_node_ends_the_workflow_and_says_where(session, site):
     session.knowledge.know(broken)
     session.resilience = session.resilience.model_copy(update={"enable_replanning": False})
     nodes = [{"type": "task", "node_id": "b", "task_id": "broken"}, REGISTER]
-    result = await run_workflow(Engine(session), _workflow(*nodes), {})
+    result = await run_workflow(TaskRunner(session), _workflow(*nodes), {})
     assert result.status is RunStatus.FAILURE
     assert "no-such-thing" in (result.error or "")
     assert site.state()["boats"] == []
@@ -132,18 +134,21 @@ async def test_a_workflow_is_published_with_its_tasks_and_read_again(session, si
     own = Task.model_validate({
         "task_id": "round-1", "name": "Cast off", "steps": [{"action": {"action_type": "click", "target": "tr.boat button"}}],
     })  # fmt: skip
-    workflow = _workflow({"type": "task", "node_id": "n1", "task_id": "round-1"})
-    with pytest.raises(NotInKnowledge):
+    node = {"type": "task", "node_id": "n1", "task_id": "round-1"}
+    workflow = _workflow(node, unverified=True)
+    with pytest.raises(UnknownToKnowledge):
         await session.knowledge.workflow("round")
-    with pytest.raises(NotInKnowledge, match="round-1"):  # refused without its task
+    with pytest.raises(UnknownToKnowledge, match="no success criteria"):
+        await session.knowledge.publish(_workflow(node), [own])
+    with pytest.raises(UnknownToKnowledge, match="round-1"):  # refused without its task
         await session.knowledge.publish(workflow)
     published = await session.knowledge.publish(workflow, [own])
     assert (published.workflow_id, published.replaced) == ("round", False)
-    with pytest.raises(NotInKnowledge, match="no task, but a workflow"):
+    with pytest.raises(UnknownToKnowledge, match="no task, but a workflow"):
         await session.knowledge.task("round")
     site.moor("Tern")
-    result = await run_workflow(Engine(session), await session.knowledge.workflow("round"), {})
-    assert result.succeeded, result.error
+    result = await run_workflow(TaskRunner(session), await session.knowledge.workflow("round"), {})
+    assert result.status is RunStatus.UNVERIFIED, result.error
     assert site.state()["boats"] == []
 
 
@@ -155,9 +160,9 @@ async def test_a_way_that_a_missing_value_closes_is_not_waited_for(session, site
     way = REGISTER | {"when": [{"type": "all_of", "conditions": [given]}]}
     workflow = _workflow(way, io_spec={"inputs": [{"name": "boat", "required": False}]})
     monkeypatch.setattr("agent.session.wait_for_change", waits)
-    result = await run_workflow(Engine(session), workflow, {})
-    assert result.succeeded, result.error
+    result = await run_workflow(TaskRunner(session), workflow, {})
+    assert result.complete, result.error
     assert site.state()["boats"] == []
     monkeypatch.undo()
-    assert (await run_workflow(Engine(session), workflow, {"boat": "Tern"})).succeeded
+    assert (await run_workflow(TaskRunner(session), workflow, {"boat": "Tern"})).complete
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]

@@ -13,9 +13,9 @@ from mcp import Client, StdioServerParameters, stdio_client
 from benchmarks import tokens
 from kb_store import load_knowledge, open_stores
 from loaders import read_knowledge_folder
-from periplus.desk import desk_client
-from periplus.seeds import find_seed
-from periplus.sites import running_site
+from periplus.knowledge_server import connect_knowledge_client
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
 
 pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 
@@ -175,9 +175,12 @@ async def test_an_agent_carries_out_a_task_with_our_server_and_a_browsers(tmp_pa
     seed = find_seed("spadeworks")
     knowledge, _ = read_knowledge_folder(seed.knowledge_folder)
     inputs = {"agent_name": "Harbour Pilot", "language": "en-US", **seed.context}
-    async with running_site(seed) as base_url, open_stores(tmp_path) as stores:
+    async with start_seed_site(seed) as base_url, open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge)
-        async with desk_client(stores) as desk, playwright_mcp(chromium_path, tmp_path) as browser:
+        async with (
+            connect_knowledge_client(stores) as desk,
+            playwright_mcp(chromium_path, tmp_path) as browser,
+        ):
             model = Scripted(sailor(base_url, inputs))
             said = await example().carry_out(
                 "Create an agent called Harbour Pilot",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from agent.generators import GENERATORS
-from kb_schema.values import SOURCES, IoSpec
+from agent.execution.values.value_generators import GENERATORS
+from kb_schema.io_specs import SOURCES, IoSpec
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "inputs.md").read_text(encoding="utf-8")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from agent.presenting.asking import ANSWER_S
-from agent.presenting.scheduling import FAST_FORWARD
-from kb_schema.engagement import SILENCE_S, RuleName
-from kb_schema.presentation import DEPTHS, BridgeKind, PresentationFlow, Segment
+from agent.presentation.presentation_schedule import FAST_FORWARD
+from agent.presentation.visitor.visitor_input import ANSWER_S
+from kb_schema.engagement_rules import SILENCE_S, RuleName
+from kb_schema.presentation_flows import DEPTHS, BridgeKind, PresentationFlow, Segment
 
 PAGE = (Path(__file__).parents[2] / "docs" / "presenting.md").read_text(encoding="utf-8")
 

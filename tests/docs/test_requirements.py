@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from agent.verifying.planning import read_requirements
-from agent.verifying.planning.composing import SPOKEN
-from agent.verifying.planning.phrases import PHRASES
-from agent.verifying.planning.reading import EXTENSIONS
-from kb_schema.outcomes import OUTCOMES, parse_outcomes
+from agent.verification.planning import read_requirements
+from agent.verification.planning.requirement_composer import SPOKEN
+from agent.verification.planning.requirement_files import EXTENSIONS
+from agent.verification.planning.step_phrases import PHRASES
+from kb_schema.expected_outcomes import OUTCOMES, parse_outcomes
 from kb_schema.verification import Requirement
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "requirements.md").read_text(encoding="utf-8")
@@ -58,5 +58,5 @@ def test_every_kind_action_phrase_and_extension_is_told():
     assert list(told) == list(OUTCOMES)
     assert [parse_outcomes(example)[0].kind for example in told.values()] == list(told)
     assert [each.summary for each in OUTCOMES.values() if each.summary not in PAGE] == []
-    assert re.findall(r"^- `(.*)`$", PAGE, re.MULTILINE) == [each.example for each in PHRASES]
+    assert re.findall(r"^- `(.*)`$", PAGE, re.MULTILINE) == [each.example for each in PHRASES.values()]
     assert [name for name in (*SPOKEN, *EXTENSIONS) if f"`{name}`" not in PAGE and name != ".markdown"] == []

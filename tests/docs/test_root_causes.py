@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import get_args
 
-from agent.verifying.root_cause.findings import CERTAIN, GUESS, KIND, LIKELY, SEEN, STRONG, TOLD
+from agent.verification.root_cause.rule_findings import CERTAIN, GUESS, KIND, LIKELY, SEEN, STRONG, TOLD
 from kb_schema.verification import RootCauseClass
 from tests.support.verification import troubles
 

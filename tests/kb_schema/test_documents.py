@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from kb_schema import MODELS, KnowledgeError, parse_document, parse_fragment
+from kb_schema import MODELS, KnowledgeError, SourcedDocument, assemble, parse_document, parse_fragment
+from kb_schema.action_types import ACTION_TYPES, canonical
 from kb_schema.base import split_reference
 from kb_schema.documents import kind_of
-from kb_schema.export import all_schemas, json_schema
-from kb_schema.knowledge import Sourced, assemble
+from kb_schema.json_schemas import all_schemas, json_schema
 from kb_schema.selectors import Selector
-from kb_schema.vocabulary import ACTION_TYPES, canonical
 from tests.kb_schema.ks_examples import DOCUMENTS, document, parts_of
-from tests.kb_store.samples import documents_of, knowledge_of
+from tests.kb_store.sample_knowledge import documents_of, knowledge_of
 
 SAMPLES = {parse_document(d).kind: d for d in documents_of()}
 
@@ -283,11 +282,11 @@ def test_a_knowledge_base_has_exactly_one_website_and_no_twins():
     for wrong, message in (
         (documents[1:], "no website document"),
         ([*documents, {**documents[0], "website_id": "other"}], "2 website documents"),
-        ([*documents, documents[-1]], "there is another transition"),
+        ([*documents, documents[-1]], "duplicate transition id"),
         ([*documents, {"screen_id": "x", "name": "x", "website_id": "other"}], "belongs to website 'other'"),
     ):
         with pytest.raises(KnowledgeError, match=message):
-            assemble([Sourced(parse_document(d)) for d in wrong])
+            assemble([SourcedDocument(parse_document(d)) for d in wrong])
 
 
 def test_an_element_of_the_screen_hides_the_layouts():
@@ -295,7 +294,7 @@ def test_an_element_of_the_screen_hides_the_layouts():
     menu = [{"element_id": name, "type": "link", "selector": f"#{name}"} for name in ("home", "go")]
     documents[0]["layouts"] = {"shell": menu}
     documents[-3]["layouts"] = ["shell"]
-    knowledge = assemble([Sourced(parse_document(d)) for d in documents])[0]
+    knowledge = assemble([SourcedDocument(parse_document(d)) for d in documents])[0]
     elements = knowledge.elements("screen_3")
     assert list(elements) == ["home", "go"]
     assert elements["go"].type == "button"

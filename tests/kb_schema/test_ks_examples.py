@@ -7,15 +7,15 @@ import json
 import pytest
 
 from kb_schema import KnowledgeError, parse_document, parse_fragment
-from kb_schema.actions import Action
-from kb_schema.calls import ExecutionStep
+from kb_schema.action_calls import ExecutionStep
+from kb_schema.action_documents import Action
 from kb_schema.conditions import DomContains, ElementHidden
-from kb_schema.graph import GlobalRecovery, Transition
-from kb_schema.presentation import Segment
+from kb_schema.graph_documents import GlobalRecovery, Transition
+from kb_schema.io_specs import IoSpec
+from kb_schema.presentation_flows import Segment
 from kb_schema.screens import Signature, UIElement
 from kb_schema.selectors import TemplateStrategy
 from kb_schema.tasks import Task
-from kb_schema.values import IoSpec
 from tests.kb_schema.ks_examples import DOCUMENTS, document, names, parts_of, text_of
 
 NOT_JSON = {name for name in names() if name[:2] in {"13", "14", "23", "24", "25", "26"}}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kb_schema import KnowledgeError, parse_document
 from kb_schema.base import SCHEMA_VERSION
 from kb_schema.migrations import MIGRATIONS, NewerSchemaVersion, upgrade
-from kb_schema.migrations.registry import migration, refuse_newer
-from loaders.files import knowledge_files, read_file
+from kb_schema.migrations.migration_registry import migration, refuse_newer
+from loaders.files.folder_reader import knowledge_files, read_file
 from tests.kb_schema import ks_examples
 
 SAMPLES = Path(__file__).parents[1] / "data" / "migrations"
@@ -109,7 +109,7 @@ def test_any_json_is_migrated_without_harm_to_it_or_refused_as_too_new(body):
 
 def test_an_id_that_contradicts_the_document_is_left_for_the_parser_to_refuse():
     body = {"_id": "screen/one", "screen_id": "two", "name": "Two"}
-    with pytest.raises(KnowledgeError, match="calls itself"):
+    with pytest.raises(KnowledgeError, match="but the document's id is"):
         parse_document(upgrade(body).document)
 
 

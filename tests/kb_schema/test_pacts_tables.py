@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kb_schema import storage
-from kb_schema.runs import Artifact, Metric, StoredRun, StoredStep
-from kb_schema.storage import Locator
+from kb_schema import run_storage
+from kb_schema.run_records import Artifact, Metric, StoredRun, StoredStep
+from kb_schema.run_storage import Locator
 
 # PACTS's `req_id` of a step, an artifact or a metric is the run's: `run_id` names a run everywhere and
 # `req_id` the requirement it verified (DESIGN 11). Its serial ids are keys of what is told apart.
@@ -29,5 +29,5 @@ def test_a_table_has_all_of_pactss_fields_under_their_names(table):
 
 
 def test_what_is_short_lived_lives_as_long_as_pacts_says():
-    assert (storage.LOCATOR_TTL_S, storage.CHECKPOINT_TTL_S) == (3_600, 86_400)
-    assert (storage.HEAL_TTL_S, storage.RATE_TTL_S) == (3_600, 60)
+    assert (run_storage.LOCATOR_TTL_S, run_storage.CHECKPOINT_TTL_S) == (3_600, 86_400)
+    assert (run_storage.HEAL_TTL_S, run_storage.RATE_TTL_S) == (3_600, 60)

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_schema import KnowledgeError, Severity, Sourced, assemble, parse_document
-from tests.kb_store.samples import documents_of
+from kb_schema import KnowledgeError, Severity, SourcedDocument, assemble, parse_document
+from tests.kb_store.sample_knowledge import documents_of
 
 
 def _problems(documents, rule=None):
     try:
-        _, warnings = assemble([Sourced(parse_document(d), f"{i}.yaml") for i, d in enumerate(documents)])
+        _, warnings = assemble(
+            [SourcedDocument(parse_document(d), f"{i}.yaml") for i, d in enumerate(documents)]
+        )
     except KnowledgeError as exc:
         found = exc.problems
     else:
@@ -79,7 +81,7 @@ BROKEN = {
         "$.fallback_paths[0].segments_to_skip[0]", "hello"),
     "a trigger's transition": ({"type": "triggers", "_from": "buy", "_to": "t_00"}, "$._to", "t_0"),
     "a workflow's task": (
-        {"workflow_id": "w", "name": "w", "nodes": [{"node_id": "n", "type": "task", "task_id": "odrer"}]},
+        {"workflow_id": "w", "name": "w", "unverified": True, "nodes": [{"node_id": "n", "type": "task", "task_id": "odrer"}]},
         "$.nodes[0].task_id", "order"),
     "a signature's screen": (
         {"type": "state_signature", "screen_id": "baree", "indicators": {"primary": [{"type": "title_contains", "value": "x"}]}},
@@ -228,7 +230,14 @@ def test_a_flow_may_not_map_an_input_its_task_does_not_have():
 def test_a_flow_may_show_a_workflow_whose_inputs_are_known():
     node = {"type": "task", "node_id": "n", "task_id": "order"}
     asks = {"inputs": [{"name": "what", "source": "user_input"}]}
-    shown = {"type": "workflow", "workflow_id": "twice", "name": "Twice", "nodes": [node], "io_spec": asks}
+    shown = {
+        "type": "workflow",
+        "workflow_id": "twice",
+        "name": "Twice",
+        "unverified": True,
+        "nodes": [node],
+        "io_spec": asks,
+    }
     segment = {"segment_id": "s", "type": "task_execution", "task_id": "twice",
                "input_mapping": {"what": {"source": "hardcoded", "value": 1}}, "narration_template": "{what}"}  # fmt: skip
     flow = {"flow_id": "f", "name": "f", "segments": [segment]}

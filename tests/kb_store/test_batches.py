@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from kb_store import load_knowledge, open_stores, read, read_knowledge, records, salvage
-from tests.kb_store.samples import knowledge_of, version_of
+from kb_store import (
+    knowledge_reader,
+    knowledge_records,
+    load_knowledge,
+    open_stores,
+    read_knowledge,
+    record_parser,
+)
+from tests.kb_store.sample_knowledge import knowledge_of, version_of
 
 BATCH = 6
 
 
 async def test_a_load_makes_its_records_batch_by_batch(tmp_path, monkeypatch):
     made, most = 0, 0
-    to_body = records.to_body
+    to_body = knowledge_records.to_body
 
     def counting(document):
         nonlocal made
@@ -21,7 +28,7 @@ async def test_a_load_makes_its_records_batch_by_batch(tmp_path, monkeypatch):
         nonlocal most
         most = max(most, made - progress.written)
 
-    monkeypatch.setattr(records, "to_body", counting)
+    monkeypatch.setattr(knowledge_records, "to_body", counting)
     knowledge = knowledge_of(screens=50)
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge, batch=BATCH, on_progress=told)
@@ -33,12 +40,12 @@ async def test_a_read_parses_each_record_as_it_comes(tmp_path, monkeypatch):
     waiting: set[int] = set()
     most = 0
 
-    class Counting(salvage.Parsing):
+    class Counting(record_parser.RecordParser):
         def add(self, record):
             super().add(record)
             waiting.discard(id(record))
 
-    monkeypatch.setattr(read, "Parsing", Counting)
+    monkeypatch.setattr(knowledge_reader, "RecordParser", Counting)
     async with open_stores(tmp_path) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge_of(version="all", screens=50))
         give = stores.documents.records

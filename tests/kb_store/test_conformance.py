@@ -19,11 +19,11 @@ from kb_store import (
     revision,
     store_status,
 )
-from kb_store.load import collect
-from kb_store.owners import this_process
-from kb_store.ports import Generation, Lease
-from kb_store.records import EdgeRecord, Node, Record
-from tests.kb_store.samples import knowledge_of, version_of
+from kb_store.knowledge_loader import collect
+from kb_store.knowledge_records import EdgeEnd, EdgeRecord, KnowledgeRecord
+from kb_store.lease_owners import this_process
+from kb_store.ports import Generation, LoadLease
+from tests.kb_store.sample_knowledge import knowledge_of, version_of
 
 HOSTILE = (
     "O'Brien", '"; DROP TABLE documents; --', "{'$where': 'sleep(1)'}", "FOR x IN y REMOVE x", "../../etc/passwd",
@@ -34,18 +34,18 @@ ME = this_process()
 ALIVE = dataclasses.replace(ME, place="elsewhere", host="elsewhere")
 
 
-def _generation(lease: Lease, **counts: Any) -> Generation:
+def _generation(lease: LoadLease, **counts: Any) -> Generation:
     return Generation(lease.website_id, lease.generation, datetime.now(UTC), 1, **counts)
 
 
-async def _loaded(stores: Stores, *records: Record, website_id: str = "shop") -> int:
+async def _loaded(stores: Stores, *records: KnowledgeRecord, website_id: str = "shop") -> int:
     lease = await stores.documents.begin(website_id, ME, ttl=60)
     await stores.documents.put(lease, records)
     await stores.documents.commit(lease, _generation(lease))
     return lease.generation
 
 
-async def _records(stores: Stores, generation: int, website_id: str = "shop") -> list[Record]:
+async def _records(stores: Stores, generation: int, website_id: str = "shop") -> list[KnowledgeRecord]:
     return [record async for record in stores.documents.records(website_id, generation)]
 
 
@@ -72,7 +72,7 @@ async def test_preparing_and_closing_may_be_repeated(stores):
 
 async def test_what_is_written_is_not_active_before_the_commit(stores):
     lease = await stores.documents.begin("shop", ME, ttl=60)
-    await stores.documents.put(lease, [Record("screen", "home", {"a": 1})])
+    await stores.documents.put(lease, [KnowledgeRecord("screen", "home", {"a": 1})])
     assert await stores.documents.active("shop") is None
     assert await stores.documents.commit(lease, _generation(lease, documents={"screen": 1})) is None
     active = await stores.documents.active("shop")
@@ -104,11 +104,13 @@ async def test_any_text_comes_back_as_it_was_put(stores):
 
 async def _assert_comes_back(stores, text):
     body = {"text": text, text or "empty": [text, {"deep": text}], "n": 2**53 + 1, "f": 0.1, "none": None}
-    generation = await _loaded(stores, Record("screen", "home", body))
-    assert await _records(stores, generation) == [Record("screen", "home", body)]
-    await stores.graph.put_vertices("shop", generation, [Record("screen", "home", body)])
-    assert [v async for v in stores.graph.vertices("shop", generation)] == [Record("screen", "home", body)]
-    edge = EdgeRecord("transition", f"t{text[:50]}", Node("screen", "a"), Node("screen", "b"), body)
+    generation = await _loaded(stores, KnowledgeRecord("screen", "home", body))
+    assert await _records(stores, generation) == [KnowledgeRecord("screen", "home", body)]
+    await stores.graph.put_vertices("shop", generation, [KnowledgeRecord("screen", "home", body)])
+    assert [v async for v in stores.graph.vertices("shop", generation)] == [
+        KnowledgeRecord("screen", "home", body)
+    ]
+    edge = EdgeRecord("transition", f"t{text[:50]}", EdgeEnd("screen", "a"), EdgeEnd("screen", "b"), body)
     await stores.graph.put_edges("shop", generation, [edge])
     assert [e async for e in stores.graph.edges("shop", generation)] == [edge]
 
@@ -116,16 +118,18 @@ async def _assert_comes_back(stores, text):
 async def test_a_batch_sent_again_replaces_itself(stores):
     lease = await stores.documents.begin("shop", ME, ttl=60)
     for value in (1, 2):
-        await stores.documents.put(lease, [Record("screen", "home", {"value": value})])
+        await stores.documents.put(lease, [KnowledgeRecord("screen", "home", {"value": value})])
         await stores.graph.put_vertices(
-            "shop", lease.generation, [Record("screen", "home", {"value": value})]
+            "shop", lease.generation, [KnowledgeRecord("screen", "home", {"value": value})]
         )
-    assert await _records(stores, lease.generation) == [Record("screen", "home", {"value": 2})]
+    assert await _records(stores, lease.generation) == [KnowledgeRecord("screen", "home", {"value": 2})]
     assert await stores.graph.count("shop", lease.generation) == ({"screen": 1}, {})
 
 
 async def test_records_come_by_kind_and_id_however_many_there_are(stores):
-    records = [Record("screen", f"s{n:05}", {}) for n in range(1_203)] + [Record("task", "t", {})]
+    records = [KnowledgeRecord("screen", f"s{n:05}", {}) for n in range(1_203)] + [
+        KnowledgeRecord("task", "t", {})
+    ]
     lease = await stores.documents.begin("shop", ME, ttl=60)
     await stores.documents.put(lease, list(reversed(records)))
     assert await _records(stores, lease.generation) == records
@@ -144,11 +148,11 @@ async def test_a_second_loader_is_told_who_holds_the_lease(stores):
 
 async def test_whoever_was_taken_over_from_can_change_nothing(stores):
     lost = await stores.documents.begin("shop", ME, ttl=60)
-    await stores.documents.put(lost, [Record("screen", "lost", {})])
+    await stores.documents.put(lost, [KnowledgeRecord("screen", "lost", {})])
     taken = await stores.documents.begin("shop", ME, ttl=60, instead_of=lost.token)
     assert taken.generation != lost.generation
     with pytest.raises(LeaseLost):
-        await stores.documents.put(lost, [Record("screen", "late", {})])
+        await stores.documents.put(lost, [KnowledgeRecord("screen", "late", {})])
     with pytest.raises(LeaseLost):
         await stores.documents.renew(lost, ttl=60)
     with pytest.raises(LeaseLost):
@@ -168,11 +172,11 @@ async def test_a_lease_can_only_be_taken_over_by_naming_the_one_that_is_held(sto
 
 
 async def test_active_pinned_and_leased_generations_are_in_use(stores):
-    old = await _loaded(stores, Record("screen", "home", {}))
+    old = await _loaded(stores, KnowledgeRecord("screen", "home", {}))
     pin = await stores.documents.pin("shop", ttl=60)
     assert pin is not None
     assert pin.generation == old
-    new = await _loaded(stores, Record("screen", "home", {}))
+    new = await _loaded(stores, KnowledgeRecord("screen", "home", {}))
     lease = await stores.documents.begin("shop", ME, ttl=60)
     assert await stores.documents.in_use("shop") == {old, new, lease.generation}
     for _ in range(2):
@@ -183,11 +187,11 @@ async def test_active_pinned_and_leased_generations_are_in_use(stores):
 
 
 async def test_dropping_deletes_the_named_generations_of_the_named_website_only(stores):
-    mine = [await _loaded(stores, Record("screen", "home", {})) for _ in range(3)]
-    theirs = await _loaded(stores, Record("screen", "home", {}), website_id="other")
+    mine = [await _loaded(stores, KnowledgeRecord("screen", "home", {})) for _ in range(3)]
+    theirs = await _loaded(stores, KnowledgeRecord("screen", "home", {}), website_id="other")
     for generation in mine:
-        await stores.graph.put_vertices("shop", generation, [Record("screen", "home", {})])
-        edge = EdgeRecord("transition", "t", Node("screen", "home"), Node("screen", "home"), {})
+        await stores.graph.put_vertices("shop", generation, [KnowledgeRecord("screen", "home", {})])
+        edge = EdgeRecord("transition", "t", EdgeEnd("screen", "home"), EdgeEnd("screen", "home"), {})
         await stores.graph.put_edges("shop", generation, [edge])
     for store in (stores.documents, stores.graph):
         await store.drop("shop", [])
@@ -199,8 +203,10 @@ async def test_dropping_deletes_the_named_generations_of_the_named_website_only(
 
 
 async def test_two_websites_may_use_the_same_ids(stores):
-    first = await _loaded(stores, Record("screen", "dashboard", {"of": "shop"}))
-    second = await _loaded(stores, Record("screen", "dashboard", {"of": "other"}), website_id="other")
+    first = await _loaded(stores, KnowledgeRecord("screen", "dashboard", {"of": "shop"}))
+    second = await _loaded(
+        stores, KnowledgeRecord("screen", "dashboard", {"of": "other"}), website_id="other"
+    )
     assert [r.body["of"] for r in await _records(stores, first)] == ["shop"]
     assert [r.body["of"] for r in await _records(stores, second, "other")] == ["other"]
 
@@ -285,7 +291,7 @@ async def test_loading_while_another_loader_lives_changes_nothing(stores):
 async def test_the_lease_of_a_dead_loader_is_taken_over_at_once(stores):
     dead = dataclasses.replace(ME, started="long ago")
     left = await stores.documents.begin("shop", dead, ttl=3_600)
-    await stores.documents.put(left, [Record("screen", "half", {})])
+    await stores.documents.put(left, [KnowledgeRecord("screen", "half", {})])
     report = await load_knowledge(stores.documents, stores.graph, knowledge_of())
     assert left.generation in report.collected
 
@@ -319,7 +325,9 @@ async def test_records_that_went_missing_are_noticed_and_named(stores):
 
 async def test_a_record_that_says_nonsense_is_named(stores):
     lease = await stores.documents.begin("shop", ME, ttl=60)
-    await stores.documents.put(lease, [Record("screen", "home", {"type": "screen", "screen_id": "home"})])
+    await stores.documents.put(
+        lease, [KnowledgeRecord("screen", "home", {"type": "screen", "screen_id": "home"})]
+    )
     await stores.documents.commit(lease, _generation(lease, documents={"screen": 1}))
     with pytest.raises(StoreCorrupt) as caught:
         await read_knowledge(stores.documents, stores.graph, "shop")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kb_schema import KnowledgeBase, Sourced, assemble, parse_document
-from kb_schema.snapshots import PageSnapshot
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
+from kb_schema.page_snapshots import PageSnapshot
 
 BASE = "https://pantry.example"
 
@@ -225,7 +225,7 @@ def knowledge(*, also: tuple[dict[str, Any], ...] = (), backwards: bool = False)
     documents = [*DOCUMENTS, *also]
     if backwards:
         documents.reverse()
-    return assemble(Sourced(parse_document(document)) for document in documents)[0]
+    return assemble(SourcedDocument(parse_document(document)) for document in documents)[0]
 
 
 def page(path: str, body: str, *, title: str = "", base: str = BASE) -> PageSnapshot:

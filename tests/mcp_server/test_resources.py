@@ -8,8 +8,8 @@ from mcp.types import PromptReference, ResourceTemplateReference
 
 from kb_schema import KnowledgeBase, parse_document
 from mcp_server import resources
+from mcp_server.knowledge.knowledge_sources import MemorySource
 from mcp_server.server import create_server
-from mcp_server.source import MemorySource
 from tests.mcp_server import pantry
 
 
@@ -48,11 +48,11 @@ async def test_everything_there_is_can_be_listed_and_read_whole():
 
 @pytest.mark.parametrize("size", [1, 3, 1_000])
 async def test_pages_of_any_size_are_the_whole_list_in_order(size):
-    desk = server(pantry.knowledge(), cellar()).desk
-    whole = [resource.uri for resource in (await resources.page(desk, None)).resources]
+    server_context = server(pantry.knowledge(), cellar()).server_context
+    whole = [resource.uri for resource in (await resources.list_page(server_context, None)).resources]
     found, cursor = [], None
     while True:
-        page = await resources.page(desk, cursor, size=size)
+        page = await resources.list_page(server_context, cursor, size=size)
         assert len(page.resources) <= size
         found += [resource.uri for resource in page.resources]
         cursor = page.next_cursor

@@ -3,25 +3,25 @@ from __future__ import annotations
 import pytest
 from mcp import Client
 
-from kb_schema.answers import (
+from kb_schema.observed_outcomes import OutcomeAnswer
+from kb_schema.proposals import ProposalAnswer, PublicationAnswer
+from kb_schema.tool_answers import (
     AvailableActions,
     DocumentAnswer,
-    Explanation,
-    Groups,
+    FailureExplanation,
+    GroupList,
     Identification,
     NextStep,
-    Paths,
+    PathSearchResult,
     RecoveryPaths,
     SearchResults,
     SiteMap,
     TaskList,
-    Websites,
+    WebsiteList,
 )
-from kb_schema.learned import OutcomeRecorded
-from kb_schema.proposals import ChangeProposed, WorkflowPublished
+from mcp_server.identification.snapshot_limits import MAX_BYTES
+from mcp_server.knowledge.knowledge_sources import MemorySource
 from mcp_server.server import create_server
-from mcp_server.snapshots import MAX_BYTES
-from mcp_server.source import MemorySource
 from tests.mcp_server import pantry
 
 PARAMETERS = {
@@ -61,7 +61,7 @@ PARAMETERS = {
 WRITING = {"record_outcome", "propose_change", "publish_workflow"}
 
 CALLS = [
-    ("list_websites", {}, Websites),
+    ("list_websites", {}, WebsiteList),
     ("identify_current_screen", {"snapshot": pantry.SHELF.to_json()}, Identification),
     (
         "identify_current_screen",
@@ -70,9 +70,13 @@ CALLS = [
     ),
     ("get_screen", {"screen_id": "shelf"}, DocumentAnswer),
     ("get_available_actions", {"screen_id": "shelf"}, AvailableActions),
-    ("find_path", {"from_screen": "sign_in_page", "to_screen": "jar_new", "k": 2}, Paths),
-    ("find_path", {"from_screen": "shelf", "to_screen": "jar_new", "avoid": {"actions": ["click"]}}, Paths),
-    ("find_screen_groups", {"screen_id": "jar_new"}, Groups),
+    ("find_path", {"from_screen": "sign_in_page", "to_screen": "jar_new", "k": 2}, PathSearchResult),
+    (
+        "find_path",
+        {"from_screen": "shelf", "to_screen": "jar_new", "avoid": {"actions": ["click"]}},
+        PathSearchResult,
+    ),
+    ("find_screen_groups", {"screen_id": "jar_new"}, GroupList),
     ("find_global_recovery_paths", {"screen_id": "jar_new"}, RecoveryPaths),
     ("find_global_recovery_paths", {"group_id": "forms", "facts": {"authenticated": True}}, RecoveryPaths),
     ("find_global_recovery_paths", {}, RecoveryPaths),
@@ -89,19 +93,19 @@ CALLS = [
     (
         "record_outcome",
         {"outcome": {"outcome_id": "o1", "transition_id": "open_new", "succeeded": True}},
-        OutcomeRecorded,
+        OutcomeAnswer,
     ),
     ("get_available_actions", {"snapshot": pantry.SHELF.to_json(), "detail": "summary"}, AvailableActions),
     ("find_tasks_for_screen", {"screen_id": "shelf", "reach": True}, TaskList),
     ("get_presentation_flow", {"about": "marmalade"}, DocumentAnswer),
-    ("explain_failure", {"error": "timeout", "task_id": "add_jar"}, Explanation),
+    ("explain_failure", {"error": "timeout", "task_id": "add_jar"}, FailureExplanation),
     (
         "propose_change",
         {
             "change": {"type": "selector", "screen_id": "shelf", "element_id": "new_jar", "selector": "#new"},
             "evidence": {"run_id": "r1"},
         },
-        ChangeProposed,
+        ProposalAnswer,
     ),
     (
         "publish_workflow",
@@ -109,10 +113,11 @@ CALLS = [
             "workflow": {
                 "workflow_id": "w",
                 "name": "W",
+                "unverified": True,
                 "nodes": [{"type": "task", "node_id": "a", "task_id": "sign_in"}],
             }
         },
-        WorkflowPublished,
+        PublicationAnswer,
     ),
 ]
 
@@ -252,7 +257,7 @@ async def test_prompts_name_only_tools_there_are():
 
 
 async def test_an_answer_from_a_copy_says_so():
-    from tests.mcp_server.test_views import Counting  # noqa: PLC0415 - the fake lives with its own tests
+    from tests.mcp_server.knowledge.test_view_cache import Counting  # noqa: PLC0415 - the fake lives with its own tests
 
     source = Counting(pantry.knowledge())
     async with Client(create_server(source)) as client:

@@ -16,9 +16,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from kb_schema.answers import Identification, Websites
+from kb_schema.tool_answers import Identification, WebsiteList
 from kb_store import load_knowledge, open_stores
-from mcp_server.security.tokens import TokenFile, mint
+from mcp_server.security.bearer_tokens import TokenFile, mint_token
 from periplus.cli import main
 from tests.mcp_server import pantry
 
@@ -41,7 +41,7 @@ def environment(data_dir: Path) -> dict[str, str]:
 async def test_a_client_that_starts_the_command_gets_answers(data_dir):
     server = StdioServerParameters(command=sys.executable, args=COMMAND, env=environment(data_dir), cwd=ROOT)
     async with Client(server) as client:
-        listed = Websites.model_validate((await client.call_tool("list_websites")).structured_content)
+        listed = WebsiteList.model_validate((await client.call_tool("list_websites")).structured_content)
         assert [website.website_id for website in listed.websites] == ["pantry"]
         result = await client.call_tool(
             "identify_current_screen", {"website_id": "pantry", "snapshot": pantry.EDIT.to_json()}
@@ -144,7 +144,7 @@ async def test_over_http_clients_of_this_machine_are_served_and_other_hosts_refu
 
 async def test_a_minted_token_opens_the_server_until_it_is_revoked(data_dir):
     file = TokenFile(data_dir / "mcp-tokens.json")
-    token, entry = mint("ci", ["read"])
+    token, entry = mint_token("ci", ["read"])
     file.add(entry)
     other = "x" * 40
     async with serving(data_dir, "--host", "0.0.0.0", PERIPLUS_MCP_TOKEN=other) as (told, said):

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kb_schema.resilience import ResiliencePolicy
-from kb_schema.runs import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus, Tried
-from periplus.commands.run import _EXITS
+from kb_schema.resilience_policy import ResiliencePolicy
+from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus, TriedApproach
 from periplus.errors import UserError
-from periplus.resilience import load_policy
-from periplus.run_report import tell_run
+from periplus.exit_codes import exit_code_for
+from periplus.resilience_settings import load_resilience_policy
+from periplus.runs.run_report import print_run_result
 
 
 def test_without_an_environment_it_is_wrs_own():
-    assert load_policy() == ResiliencePolicy()
+    assert load_resilience_policy() == ResiliencePolicy()
 
 
 def test_every_setting_of_the_policy_can_be_given(monkeypatch):
@@ -30,7 +30,7 @@ def test_every_setting_of_the_policy_can_be_given(monkeypatch):
     }  # fmt: skip
     for name, value in given.items():
         monkeypatch.setenv(f"PERIPLUS_{name}", value)
-    assert load_policy().model_dump() == {
+    assert load_resilience_policy().model_dump() == {
         "max_retries": 1, "max_replans_per_step": 999, "max_total_replans": 15, "enable_replanning": False,
         "enable_degradation": False, "allow_early_exit": True, "min_acceptable_completion": 60,
         "min_success_confidence": 0.6, "timeout_s": 90, "critical_steps": ("submit", "confirm"),
@@ -44,19 +44,19 @@ def test_every_setting_of_the_policy_can_be_given(monkeypatch):
 def test_a_value_that_cannot_be_names_its_variable(monkeypatch, name, value):
     monkeypatch.setenv(f"PERIPLUS_{name}", value)
     with pytest.raises(UserError, match=f"PERIPLUS_{name}"):
-        load_policy()
+        load_resilience_policy()
 
 
 def test_every_end_has_its_exit_code():
-    assert {status: _EXITS.get(status, 0) for status in RunStatus} == {
-        "success": 0, "partial": 4, "degraded": 4, "failure": 1, "needs_person": 3,
+    assert {status: int(exit_code_for(status)) for status in RunStatus} == {
+        "success": 0, "unverified": 5, "partial": 4, "degraded": 4, "failure": 1, "needs_person": 3,
     }  # fmt: skip
 
 
 def test_a_partial_result_says_what_it_is_what_is_missing_and_what_was_tried():
     step = {"task_id": "t", "action_type": "click", "duration_ms": 5}
     tried = [
-        Tried(fingerprint=name, task_id="t", step_id="b", approach=how, detail=detail, outcome=outcome, item=item)
+        TriedApproach(fingerprint=name, task_id="t", step_id="b", approach=how, detail=detail, outcome=outcome, item=item)
         for name, how, detail, outcome, item in
         (("1", "authored", "", "failed", None), ("2", "other_path", "a > b", "worked", "2"))
     ]  # fmt: skip
@@ -73,12 +73,12 @@ def test_a_partial_result_says_what_it_is_what_is_missing_and_what_was_tried():
         ),
     )  # fmt: skip
     written = io.StringIO()
-    tell_run(Console(file=written, width=200), result, Path("out/result.json"))
+    print_run_result(Console(file=written, width=200), result, Path("out/result.json"))
     text = written.getvalue()
     for said in (
         "partial, unverified, 1.5 s, 72.5 % complete (2 of 3 steps), confidence 0.65",
-        "done (alternative, confidence 0.65)", "skipped, went on without it", "done, by other_path",
-        "done without, or in part: b", "tried (1 replan):", "t.b, authored: failed",
+        "done (alternative, confidence 0.65)", "skipped, continued without it", "done, by other_path",
+        "skipped or partly done: b", "tried (1 replan):", "t.b, authored: failed",
         "t.b item 2, other_path a > b: worked", "name = Gannet", 'got each[1]>u = {"rating": "4"}',
     ):  # fmt: skip
         assert said in text, said

@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from agent.engine import steps
-from agent.engine.engine import Engine
+from agent.execution import step_runner
+from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
-from kb_schema.runs import RunStatus
 from tests.seeds.test_spadeworks_exactly_once import WORKS, Work, _inputs
 from tests.support import warm
 from tests.support.live_spadeworks import ACCOUNT, LONGEST_S, SEED, Controls, visiting
@@ -59,12 +58,12 @@ async def came_out(case: Drawn, live: Controls, stores, browser, healing: HealPo
         before = live.state()["counts"][case.work.count]
         for fault in case.faults:
             live.ask("faults", **fault)
-        result = await Engine(session).run_task(case.work.task_id, _inputs(case.work, live))
+        result = await TaskRunner(session).run_task(case.work.task_id, _inputs(case.work, live))
         counted = live.state()["counts"][case.work.count] - before
     assert counted <= case.work.once, (case, result)
-    if result.status is RunStatus.SUCCESS:
+    if result.complete:
         assert counted == case.work.once, (case, result)
-    return "success" if result.succeeded else f"{result.status}: {result.error} {case}"
+    return "success" if result.complete else f"{result.status}: {result.error} {case}"
 
 
 @pytest.mark.timeout(300)
@@ -72,7 +71,7 @@ async def came_out(case: Drawn, live: Controls, stores, browser, healing: HealPo
 async def test_runs_with_faults_at_random_do_nothing_twice_and_tell_the_truth(
     half, live, hasty_stores, browser, monkeypatch
 ):
-    monkeypatch.setattr(steps, "CONFIRM_S", LONGEST_S)
+    monkeypatch.setattr(step_runner, "CONFIRM_S", LONGEST_S)
     rng = dice(f"{__name__} few {half}")
     outcomes = [await came_out(drawn(rng), live, hasty_stores, browser, HASTY) for _ in range(FEW)]
     assert outcomes.count("success") >= FEW_AT_LEAST, outcomes
@@ -140,7 +139,7 @@ def test_a_campaign_whose_process_is_killed_anywhere_is_launched_once(line, live
         assert campaigns(live, earlier) == []
         third = periplus(*whole)
         code, (out, err) = third.wait(), third.communicate()
-    if code == 2 and "came to its end" in err + out:
+    if code == 2 and "has already ended" in err + out:
         code = 0
     assert code == 0, out + err
     (campaign,) = campaigns(live, earlier)

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from playwright.async_api import Browser, Page
 
-from agent.page.snapshot import take_snapshot
-from kb_schema.pages.folder import list_snapshots, write_snapshot
-from kb_schema.snapshots import PageSnapshot
+from agent.page.snapshot_capture import take_snapshot
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.snapshot_folder import list_snapshots, write_snapshot
 from periplus.cli import main
 from tests.seeds.test_spadeworks_kb import ADDRESSES, NEEDS_ACTING, ROOT, SEED, Site, site  # noqa: F401 - fixture
 

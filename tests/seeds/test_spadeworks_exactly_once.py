@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agent.engine.engine import Engine
-from kb_schema.runs import RunStatus
-from kb_store.runs import open_runs
-from periplus.logbook import Kept
+from agent.execution.task_runner import TaskRunner
+from kb_schema.run_records import RunStatus
+from kb_store.store_factory import open_runs
+from periplus.run_store_adapters import RunStoreKeeping
 from tests.support.live_spadeworks import ACCOUNT, SEED, Controls, visiting
 from tests.support.lives import another_life, cut_off, kept_state
 from tests.support.rotation import rotating
@@ -64,7 +64,7 @@ async def test_nothing_is_done_twice_and_what_was_asked_is_done(case, live, stor
     async with visiting(live, stores, browser) as session:
         before = live.state()["counts"][work.count]
         live.ask("faults", kind=fault, path=work.path, method="POST", times=1, ms=2500)
-        result = await Engine(session).run_task(work.task_id, _inputs(work, live))
+        result = await TaskRunner(session).run_task(work.task_id, _inputs(work, live))
         counted = live.state()["counts"][work.count] - before
         fired = [each["fired"] for each in live.state()["faults"]]
     assert fired == [1]
@@ -78,11 +78,11 @@ async def test_a_campaign_whose_run_was_cut_off_anywhere_is_launched_once(
 ):
     work = WORKS[1]
     async with open_runs(tmp_path) as runs, visiting(live, stores, browser) as session:
-        kept = Kept(runs)
+        kept = RunStoreKeeping(runs)
         await cut_off(session, kept, work.task_id, _inputs(work, live), at)
         state = await kept_state(kept, session)
         async with another_life(session, browser, state) as again:
-            result = await Engine(again, keeping=kept, resume=state).run_task(work.task_id)
+            result = await TaskRunner(again, keeping=kept, resume=state).run_task(work.task_id)
         found = live.state()
     assert result.status is RunStatus.SUCCESS, result.error
     assert found["counts"]["campaigns_created"] == 1
@@ -99,7 +99,7 @@ async def test_a_wrong_password_stays_wrong_and_is_sent_once(live, hasty_stores,
         )
         wrong = {**ACCOUNT, "password": "not-the-password"}
         session.context.global_values.update(wrong)
-        result = await Engine(session).run_task("create_agent", {"agent_name": "Nobody"})
+        result = await TaskRunner(session).run_task("create_agent", {"agent_name": "Nobody"})
     assert result.status is RunStatus.NEEDS_PERSON
     assert "not right" in (result.error or ""), result.error
     assert [urlsplit(url).path for url in sent] == ["/login"]

@@ -16,29 +16,29 @@ import pytest
 import yaml
 from playwright.async_api import Browser, Page, StorageState
 
-from agent.page.locating import Found, fill_selector_parameters, locate
-from agent.page.probing import answer_probes as answer_live
-from agent.page.snapshot import take_snapshot
+from agent.page.condition_probes import answer_probes as answer_live
+from agent.page.live_selectors import SelectorResolution, fill_selector_parameters, resolve_selector
+from agent.page.snapshot_capture import take_snapshot
 from kb_schema import KnowledgeBase
-from kb_schema.answers import Identification
-from kb_schema.engagement import RuleName
+from kb_schema.engagement_rules import RuleName
+from kb_schema.flow_translations import list_untranslated_texts
 from kb_schema.iterators import CollectionIterator
-from kb_schema.marks import read_marks, without_marks
-from kb_schema.pages.stored import answer_probes
-from kb_schema.presentation import DEPTHS, Depth, PresentationFlow, Segment
-from kb_schema.rules.flows import spoken
+from kb_schema.narration_marks import read_marks, without_marks
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.presentation_flows import DEPTHS, Depth, PresentationFlow, Segment
+from kb_schema.rules.flow_consistency import list_spoken_texts
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, ValueStrategy
-from kb_schema.snapshots import PageSnapshot
-from kb_schema.telling import untranslated
-from loaders.files import read_knowledge_folder
-from mcp_server.compiled import View, compile_view
-from mcp_server.identify import identify
-from periplus.seeds import find_seed
-from periplus.sites import running_site
+from kb_schema.tool_answers import Identification
+from loaders.files.folder_reader import read_knowledge_folder
+from mcp_server.identification.screen_identification import identify
+from mcp_server.knowledge.compiled_view import KnowledgeView, compile_view
+from periplus.seed_sites.seed_manifests import find_seed
+from periplus.seed_sites.site_process import start_seed_site
 from seeds.spadeworks.site import sample
 from seeds.spadeworks.site.settings import DEMO_EMAIL, DEMO_PASSWORD
 from tests.support.rotation import rotating
+from web_pages.stored_pages import answer_probes
 
 pytestmark = pytest.mark.sampled(0.25)
 
@@ -174,7 +174,7 @@ def knowledge() -> KnowledgeBase:
 
 
 @pytest.fixture(scope="session")
-def view(knowledge: KnowledgeBase) -> View:
+def view(knowledge: KnowledgeBase) -> KnowledgeView:
     return compile_view(knowledge, "1")
 
 
@@ -216,7 +216,7 @@ def with_tracking(url: str) -> str:
     return urlunsplit(parts._replace(query=added)) if parts.netloc else url
 
 
-async def where(page: Page, view: View, site: Site) -> Identification:
+async def where(page: Page, view: KnowledgeView, site: Site) -> Identification:
     """The screen by our own snapshot; URL and HTML alone, or an accessibility snapshot, must say the same."""
     found = identify(view, await take_snapshot(page), answer_probes, base_url=site.base)
     bare = PageSnapshot(url=page.url, title=await page.title(), html=await page.content())
@@ -374,7 +374,7 @@ async def test_a_copy_of_a_page_on_a_foreign_site_is_not_known(member, site, vie
 
 
 async def test_no_page_of_another_site_is_known_wherever_that_runs(member, site, view):
-    async with running_site(find_seed(str(ROOT / "tests" / "data" / "harbour"))) as harbour:
+    async with start_seed_site(find_seed(str(ROOT / "tests" / "data" / "harbour"))) as harbour:
         for path in ("/quay", "/boats/new", "/fog", "/nowhere"):
             await member.goto(harbour + path)
             seen = await take_snapshot(member)
@@ -451,26 +451,26 @@ async def reveal(page: Page, elements: dict[str, UIElement], element: UIElement)
     await page.wait_for_load_state("load")
 
 
-async def until_found(page: Page, selector: Selector) -> Found:
-    found = await locate(page, selector)
+async def until_found(page: Page, selector: Selector) -> SelectorResolution:
+    found = await resolve_selector(page, selector)
     for _ in range(50):
         if found.resolved:
             break
         await page.evaluate("() => new Promise(requestAnimationFrame)")
-        found = await locate(page, selector)
+        found = await resolve_selector(page, selector)
     return found
 
 
 async def missing_elements(
     page: Page, site: Site, knowledge: KnowledgeBase, screen_id: str
-) -> dict[str, Found]:
+) -> dict[str, SelectorResolution]:
     """Elements that are not exactly one on the live page, by id."""
     await site.show(page, screen_id)
     elements = knowledge.elements(screen_id)
     missing = {}
     for name, element in sorted(elements.items(), key=lambda item: "shown_by" in item[1].metadata):
         selector = filled(element)
-        found = await locate(page, selector)
+        found = await resolve_selector(page, selector)
         revealed = not found.resolved and "shown_by" in element.metadata
         if revealed:
             await reveal(page, elements, element)
@@ -523,10 +523,10 @@ async def test_the_website_knows_who_is_signed_in(member, site, knowledge, brows
     (condition,) = knowledge.website.authenticated_when
     selector = Selector(strategies=(ValueStrategy(type="css", value=str(condition.element)),))
     await site.show(member, "dashboard")
-    assert (await locate(member, selector)).visible == 1
+    assert (await resolve_selector(member, selector)).visible == 1
     stranger = await browser.new_page()
     await site.show(stranger, "login")
-    assert (await locate(stranger, selector)).count == 0
+    assert (await resolve_selector(stranger, selector)).count == 0
     await stranger.close()
 
 
@@ -539,7 +539,7 @@ async def test_overlays_are_seen_and_go_away_by_their_own_control(member, site, 
     for name in ("newsletter_modal", "cookie_banner"):  # the newsletter lies over the banner
         overlay = overlays[name]
         assert await holds(member, overlay.present_when), name
-        found = await locate(member, overlay.dismiss.target)
+        found = await resolve_selector(member, overlay.dismiss.target)
         assert found.resolved, name
         assert found.description is not None
         await member.get_by_role(found.role, name=found.name, exact=True).click()
@@ -575,7 +575,7 @@ def speech_s(text: str) -> float:
 
 
 def segment_speech_s(segment: Segment, depth: Depth | None = None) -> float:
-    told = segment.at(depth or segment.told_at)
+    told = segment.at(depth or segment.authored_depth)
     words = [told.narration_template, *(hook.narration for hook in told.narrative_hooks)]
     return sum(speech_s(without_marks(text)) for text in words)
 
@@ -598,7 +598,7 @@ def test_there_is_time_for_what_is_said(knowledge, flow_id, least, most):
 def test_sentences_are_short_enough_to_be_spoken(knowledge):
     for flow in knowledge.flows.values():
         for segment in flow.segments:
-            words = [without_marks(text) for _, text in spoken(segment)]
+            words = [without_marks(text) for _, text in list_spoken_texts(segment)]
             for sentence in re.split(r"(?<=[.!?:])\s+", " ".join(words)):
                 assert len(sentence.split()) <= 30, sentence
 
@@ -606,7 +606,7 @@ def test_sentences_are_short_enough_to_be_spoken(knowledge):
 def test_the_demo_is_told_in_german_to_the_last_word(knowledge):
     flow: PresentationFlow = knowledge.flows["spadeworks_demo"]
     assert flow.languages == ("en", "de")
-    assert list(untranslated(flow, "de")) == []
+    assert list(list_untranslated_texts(flow, "de")) == []
 
 
 def test_the_demo_shows_every_kind_of_thing_that_a_flow_can_say(knowledge):
@@ -615,7 +615,9 @@ def test_the_demo_shows_every_kind_of_thing_that_a_flow_can_say(knowledge):
     hooks = [hook for segment in segments for hook in segment.narrative_hooks]
     mappings = [rule for segment in segments for rule in segment.input_mapping.values()]
     assert {segment.type for segment in segments} == {"conversational", "explanation", "task_execution"}
-    assert {segment.told_at for segment in segments} | {d for s in segments for d in s.depths} == set(DEPTHS)
+    assert {segment.authored_depth for segment in segments} | {d for s in segments for d in s.depths} == set(
+        DEPTHS
+    )
     assert {s.scrolling.strategy for s in segments if s.scrolling.enabled} == {
         "incremental", "to_bottom", "to_elements"
     }  # fmt: skip

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loaders import read_knowledge_folder
-from mcp_server import demos, here, rendering
-from mcp_server.compiled import compile_view
+from mcp_server.descriptions import answer_text, available_actions, demo_search
+from mcp_server.knowledge.compiled_view import compile_view
 
 FOLDER = Path(__file__).resolve().parents[2] / "seeds" / "spadeworks" / "kb"
 
@@ -39,8 +39,8 @@ def test_the_task_that_is_meant_comes_first(view, query, task):
 
 def test_every_screen_in_summary_is_small(view):
     for screen_id in view.knowledge.screens:
-        answer = here.available_actions(view, screen_id, "summary")
-        said = rendering.actions(answer) + json.dumps(answer.to_json(), separators=(",", ":"))
+        answer = available_actions.available_actions(view, screen_id, "summary")
+        said = answer_text.render_actions(answer) + json.dumps(answer.to_json(), separators=(",", ":"))
         assert len(said) < 900  # about 220 tokens
 
 
@@ -48,6 +48,6 @@ def test_every_screen_in_summary_is_small(view):
     ("about", "task"), [("creating a voice agent", "create_agent"), ("importing contacts", "import_contacts")]
 )
 def test_what_is_to_be_demonstrated_is_found_in_a_demo(view, about, task):
-    shown = demos.showing(view, about)
+    shown = demo_search.find_demo(view, about)
     segments = {each.segment_id: each for each in shown.flow.segments}
     assert task in [segments[each].task_id for each in shown.segments]

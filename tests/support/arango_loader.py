@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from kb_store import load_knowledge, open_stores
-from tests.kb_store.samples import knowledge_of
+from tests.kb_store.sample_knowledge import knowledge_of
 
 
 async def main(data_dir: Path, version: str, url: str) -> None:

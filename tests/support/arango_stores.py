@@ -17,7 +17,7 @@ import pytest
 
 from kb_store import Stores, open_stores
 from kb_store.arangodb import ArangoAddress, ArangoGraphStore
-from kb_store.arangodb.connection import Connection
+from kb_store.arangodb.connection import ArangoConnection
 from tests.support.arango_loopback import loopback
 
 VARIABLE = "PERIPLUS_ARANGODB_URL"
@@ -31,7 +31,7 @@ def real_server() -> Iterator[str]:
     if not url:
         pytest.skip(WHY_SKIPPED)
     name = f"periplus_test_{secrets.token_hex(8)}"
-    system = Connection(ArangoAddress.of(url)).system()
+    system = ArangoConnection(ArangoAddress.of(url)).system()
     try:
         yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
     finally:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.media.joining import join
-from agent.media.mux import Utterance, mux
-from agent.media.recorder import Recording, ScreenRecorder
-from agent.media.tools import FFMPEG, run_tool
+from agent.media.film_assembly import FilmUtterance, join_clips, mux_film
+from agent.media.media_tools import FFMPEG, run_tool
+from agent.media.screen_recorder import ScreenRecorder, ScreenRecording
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -60,7 +59,7 @@ async def clap(page: Page, folder: Path, seconds: float) -> Together:
     await page.set_content("<body style='margin:0;background:black'></body>")
     recorder = ScreenRecorder()
     await recorder.start(page, folder / "1.mp4", size=(320, 180), fps=FPS)
-    claps, clips = list[float](), list[Recording]()
+    claps, clips = list[float](), list[ScreenRecording]()
     await page.wait_for_timeout(500)  # what begins with the film does not rise in it
     while recorder.now() < seconds:
         until = recorder.now() + EVERY_S - TONE_S
@@ -75,8 +74,10 @@ async def clap(page: Page, folder: Path, seconds: float) -> Together:
             clips.append(ended)
     clips.append(await recorder.stop())
     film = folder / "film.mp4"
-    await mux(
-        await join(clips, folder / "joined.mp4"), film, utterances=[Utterance(at, tone) for at in claps]
+    await mux_film(
+        await join_clips(clips, folder / "joined.mp4"),
+        film,
+        utterances=[FilmUtterance(at, tone) for at in claps],
     )
     seen, heard = _rises(await _brightness(film), 1 / FPS), _rises(await _loudness(film), 0.005)
     assert len(seen) == len(heard) == len(claps)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 VARIABLE = "PERIPLUS_TEST_COVERAGE"
 """Where the processes of one run leave what they measured."""
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("agent", "kb_schema", "kb_store", "loaders", "mcp_server", "periplus")
-ELSEWHERE = ("agent/optimizing/probe/*",)
+PACKAGES = ("agent", "kb_schema", "kb_store", "loaders", "mcp_server", "periplus", "web_pages")
+ELSEWHERE = ("agent/optimization/probe/*",)
 """Runs in the processes of other people's suites."""
 AT_LEAST = 80.0
 TOO_LITTLE = 10

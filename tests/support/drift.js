@@ -1,4 +1,4 @@
-// Changes elements of a page, remembering which element each became. Called by tests/agent/healing/cases.py.
+// Changes elements of a page, remembering which element each became. Called by tests/agent/healing/drift_cases.py.
 (() => {
   const targets = [];
   const label = (el) => (el.labels && el.labels[0]) || (el.getAttribute("aria-labelledby")

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kb_schema.mapping import Exploration, Offer, Passage, SeenPage
-from kb_schema.mapping_folder import ExplorationFolder
-from kb_schema.pages.names import is_interactive, label_text, name_of, role_of
-from kb_schema.pages.selecting.choosing import PageSelectors
-from kb_schema.pages.selecting.speaking import is_row
-from kb_schema.pages.stored import StoredPage
-from kb_schema.pages.tree import Element
+from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.explorations import AttemptedTransition, Exploration, ExplorationPage, Offer
+from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.screens import Option
-from kb_schema.snapshots import PageSnapshot
+from web_pages.accessible_names import is_interactive, label_text, name_of, role_of
+from web_pages.element_tree import Element
+from web_pages.selectors.element_terms import is_row
+from web_pages.selectors.selector_generator import PageSelectors
+from web_pages.stored_pages import StoredPage
 
 BASE = "https://quay.example"
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -28,14 +28,14 @@ class Drawing:
     """An exploration that grows page by page."""
 
     folder: ExplorationFolder
-    pages: dict[str, SeenPage] = field(default_factory=dict)
+    pages: dict[str, ExplorationPage] = field(default_factory=dict)
 
-    def page(self, page_id: str, path: str, html: str, title: str = "", **told: Any) -> SeenPage:
+    def page(self, page_id: str, path: str, html: str, title: str = "", **told: Any) -> ExplorationPage:
         """A page that was seen."""
         url = BASE + path
         snapshot = PageSnapshot(url=url, title=title, html=f"<html><body>{html}</body></html>")
         given = {"depth": 0, "signed_in": True, "openable": True, "status": 200, **told}
-        page = SeenPage(
+        page = ExplorationPage(
             page_id=page_id, url=url, title=title, state=page_id, seen_at=WHEN,
             offers=tuple(_offers(StoredPage(snapshot))), **given,
         )  # fmt: skip
@@ -55,7 +55,7 @@ class Drawing:
     ) -> None:
         """Anything was."""
         self.folder.add_passage(
-            Passage.model_validate(
+            AttemptedTransition.model_validate(
                 {
                     "from_page": from_page,
                     "to_page": to_page,

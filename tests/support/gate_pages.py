@@ -11,8 +11,8 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.page.actionability_gate import GatePolicy, pass_gate
 from agent.page.errors import GateFailed
-from agent.page.gate import GatePolicy, pass_gate
 from kb_schema.selectors import css
 from tests.support.pages import SITE
 

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser
 
-from agent.page import library
-from agent.presenting.stage import Stage
+from agent.page import in_page_library
+from agent.presentation.page_overlay import PageOverlay
 from agent.session import Session
 from kb_store import Stores, load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.voyage import open_session
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.session_setup import open_session
 from tests.support.foreign_sites import spadeworks_site
 
 SEED = Path(__file__).parents[2] / "seeds" / "spadeworks"
@@ -89,8 +89,8 @@ async def visiting(live: Controls, stores: Stores, browser: Browser) -> AsyncIte
     live.clear()
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     try:
-        await library.install(context)
-        await Stage.install(context)
+        await in_page_library.install(context)
+        await PageOverlay.install(context)
         async with open_session(stores, context, "spadeworks", base_url=live.base, values=ACCOUNT) as session:
             await session.page.goto(f"{live.base}/login")
             yield session

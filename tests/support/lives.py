@@ -10,25 +10,25 @@ from typing import Any
 
 from playwright.async_api import Browser
 
-from agent.context import Context
-from agent.engine.engine import Engine
-from agent.engine.keeping import KeepingPort
-from agent.engine.state import RunState
 from agent.events import Event, StepEnded, StepStarted
-from agent.healing.memory import ElementMemory
-from agent.page import library
-from agent.presenting.stage import Stage
+from agent.execution.persistence.checkpoint_state import CheckpointState
+from agent.execution.persistence.checkpoints import CheckpointWriterPort
+from agent.execution.task_runner import TaskRunner
+from agent.healing.element_memory import ElementMemory
+from agent.page import in_page_library
+from agent.presentation.page_overlay import PageOverlay
+from agent.run_context import RunContext
 from agent.session import Session
-from kb_schema.runs import RunResult
+from kb_schema.run_records import RunResult
 
 
 async def cut_off(
-    session: Session, kept: KeepingPort, task_id: str, given: Mapping[str, Any], at: int
+    session: Session, kept: CheckpointWriterPort, task_id: str, given: Mapping[str, Any], at: int
 ) -> bool:
     """Run a task until the beginning or end of a step of that number, and end it there; whether it
     came to that.
     """
-    return await ended_at(session, Engine(session, keeping=kept).run_task(task_id, given), at)
+    return await ended_at(session, TaskRunner(session, keeping=kept).run_task(task_id, given), at)
 
 
 async def ended_at(session: Session, work: Coroutine[Any, Any, RunResult], at: int) -> bool:
@@ -54,28 +54,30 @@ async def ended_at(session: Session, work: Coroutine[Any, Any, RunResult], at: i
     return True
 
 
-async def kept_state(kept: KeepingPort, session: Session) -> RunState:
+async def kept_state(kept: CheckpointWriterPort, session: Session) -> CheckpointState:
     """What the last checkpoint says."""
     found = await kept.checkpoint(session.context.run_id)
     assert found is not None
-    return RunState.model_validate(found.state)
+    return CheckpointState.model_validate(found.state)
 
 
 @asynccontextmanager
 async def another_life(
-    session: Session, browser: Browser, state: RunState | None = None
+    session: Session, browser: Browser, state: CheckpointState | None = None
 ) -> AsyncIterator[Session]:
     """The same run in a new browser that knows nothing but what was kept."""
     context = await browser.new_context(
         viewport={"width": 1280, "height": 720}, storage_state=state.storage if state else None
     )
     try:
-        await library.install(context)
-        await Stage.install(context)
+        await in_page_library.install(context)
+        await PageOverlay.install(context)
         yield replace(
             session,
             page=await context.new_page(),
-            context=Context(run_id=session.context.run_id, global_values=dict(session.context.global_values)),
+            context=RunContext(
+                run_id=session.context.run_id, global_values=dict(session.context.global_values)
+            ),
             memory=ElementMemory(session.website.website_id),
             last_known=None,
             current=None,

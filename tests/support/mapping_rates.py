@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import yaml
 
 from kb_schema import KnowledgeBase
-from kb_schema.mapping import SeenPage
-from kb_schema.pages.stored import answer_probes
-from kb_schema.snapshots import PageSnapshot
-from mcp_server.compiled import compile_view
-from mcp_server.identify import identify
+from kb_schema.explorations import ExplorationPage
+from kb_schema.page_snapshots import PageSnapshot
+from mcp_server.identification.screen_identification import identify
+from mcp_server.knowledge.compiled_view import compile_view
+from web_pages.stored_pages import answer_probes
 
 DJANGO = Path(__file__).parents[1] / "data" / "mapping" / "django.yaml"
 
@@ -88,7 +88,7 @@ class DjangoTruth:
             screen for screen in self.patterns if screen.rpartition("_")[2] in told["only_when_allowed"]
         }
 
-    def screens(self, pages: Iterable[SeenPage]) -> dict[str, str]:
+    def screens(self, pages: Iterable[ExplorationPage]) -> dict[str, str]:
         """The screen of each page whose path is one of the list's."""
         found = {}
         for page in pages:

@@ -24,8 +24,8 @@ from typing import Any
 BEFOREHAND = (
     "rich.console", "rich.table", "rich.progress", "typer", "structlog", "uvicorn", "pymongo", "arango", "mcp",
     "mcp.server.mcpserver", "playwright.async_api", "kb_schema", "kb_store", "kb_store.arangodb",
-    "kb_store.mongodb.learned", "kb_store.mongodb.proposals", "kb_store.mongodb.runs", "loaders", "mcp_server.server",
-    "agent.session", "agent.presenting.player", "agent.media.recorder",
+    "kb_store.mongodb.learned_store", "kb_store.mongodb.proposal_store", "kb_store.mongodb.run_store", "loaders", "mcp_server.server",
+    "agent.session", "agent.presentation.flow_player", "agent.media.screen_recorder",
     "langgraph.graph", "langgraph.checkpoint.sqlite.aio", "openpyxl", "jinja2",
 )  # fmt: skip
 LONGEST_ORDER = 200_000
@@ -83,7 +83,7 @@ if __name__ == "__main__":
         with contextlib.suppress(Exception):  # the command that needs it will say it itself
             importlib.import_module(module)
     with contextlib.suppress(Exception):
-        importlib.import_module("kb_schema.export").schemas_with_shared_definitions()
+        importlib.import_module("kb_schema.json_schemas").schemas_with_shared_definitions()
     gc.freeze()  # what is shared is neither looked through nor copied by those that come from here
     asked = serve(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:

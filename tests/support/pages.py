@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.async_api import Error as DriverError
 
-from agent.page import library
+from agent.page import in_page_library
 from kb_schema.selectors import Selector, css
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SITE = "http://app.test"
 async def equipped(browser: Browser) -> AsyncIterator[BrowserContext]:
     """One context per worker that carries the in-page library, as the agent opens them."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
-    await library.install(context)
+    await in_page_library.install(context)
     yield context
     await context.close()
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from playwright.async_api import Browser, Page
 
-from agent.context import Context
-from agent.recording.recorder import Recorder
-from agent.synthesis.lowering import Lowered
-from agent.synthesis.pipeline import PipelineResult
-from periplus.synthesizing import induced, read_traces
+from agent.recording.demonstration_recorder import DemonstrationRecorder
+from agent.run_context import RunContext
+from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
+from periplus.synthesis.workflow_synthesis import induce_workflow, read_traces
 from tests.support.live_spadeworks import ACCOUNT, Controls
 from tests.support.rotation import SEED
 
@@ -73,7 +73,9 @@ async def recorded(
     if not asked:
         await context.add_cookies([{"name": "sw_consent", "value": "accepted", "url": base}])
     try:
-        recorder = Recorder(context, folder, context=Context(), name=person.__name__.replace("_", " "))
+        recorder = DemonstrationRecorder(
+            context, folder, context=RunContext(), name=person.__name__.replace("_", " ")
+        )
         await recorder.start()
         page = await context.new_page()
         await page.goto(f"{base}{start}")
@@ -103,9 +105,9 @@ async def shown(
         )
     for file in folder.rglob("*"):
         assert file.is_dir() or ACCOUNT["password"].encode() not in file.read_bytes(), file
-    return await induced(read_traces([folder]), person.__name__, "")
+    return add_workflow_documents(await induce_workflow(read_traces([folder]), person.__name__, ""))
 
 
-def secrets(lowered: Lowered) -> dict[str, Any]:
+def secrets(lowered: WorkflowDocuments) -> dict[str, Any]:
     """The password for every secret input."""
     return {spec.name: ACCOUNT["password"] for spec in lowered.workflow.io_spec.inputs if spec.secret}

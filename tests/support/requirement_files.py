@@ -11,7 +11,7 @@ from pathlib import Path
 
 from openpyxl import Workbook
 
-from agent.verifying.planning import read_requirements
+from agent.verification.planning import read_requirements
 from kb_schema.verification import Requirement
 
 HEADER = ("Element@Region", "Action", "Value", "Expected Outcome")

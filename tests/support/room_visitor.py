@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from livekit import rtc
 
-from agent.rooms.topics import BUTTONS, CHAT, EVENTS, TRANSCRIPTION
-from periplus.rooms.tickets import Ticket
+from agent.rooms.room_topics import BUTTONS, CHAT, EVENTS, TRANSCRIPTION
+from periplus.rooms.room_tickets import RoomTicket
 
 PATIENCE_S = 90.0
 
@@ -174,7 +174,7 @@ def small(picture: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 @asynccontextmanager
-async def entered(ticket: Ticket) -> AsyncIterator[RoomVisitor]:
+async def entered(ticket: RoomTicket) -> AsyncIterator[RoomVisitor]:
     """A visitor in the room of a ticket."""
     room = rtc.Room()
     visitor = RoomVisitor(room)

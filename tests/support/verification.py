@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,15 +20,26 @@ import yaml
 from langgraph.checkpoint.memory import InMemorySaver
 from playwright.async_api import Browser, StorageState
 
-from agent.engine.stopping import Stop
-from agent.verifying.bench import BenchPolicy
-from agent.verifying.flow import Nodes, report_of, run_graph
-from agent.verifying.flow.state import read
-from agent.verifying.flow.suite import Suite
-from agent.verifying.flow.working import Site, WorkingHands
-from agent.verifying.planning import read_requirements
-from kb_schema.outcomes import parse_outcomes
-from kb_schema.verification import Evidence, Intent, Plan, Requirement, VerdictReport
+from agent.execution.stop_request import StopRequest
+from agent.verification.graph import (
+    PassedPlans,
+    VerificationNodes,
+    VerificationTarget,
+    build_report,
+    open_phase_page,
+    run_graph,
+)
+from agent.verification.graph.verification_state import read_context
+from agent.verification.page_checks import VerificationTimeouts
+from agent.verification.planning import read_requirements
+from kb_schema.expected_outcomes import parse_outcomes
+from kb_schema.verification import (
+    FailureEvidence,
+    Requirement,
+    RequirementStep,
+    VerdictReport,
+    VerificationPlan,
+)
 from tests.support.foreign_sites import spadeworks_site
 from tests.support.live_spadeworks import ACCOUNT, Controls
 
@@ -37,7 +48,7 @@ EXPECTED = HERE / "data" / "verification" / "expected_classes.yaml"
 REQUIREMENTS = HERE.parent / "seeds" / "spadeworks" / "requirements"
 SECRETS: Final = {"SPADEWORKS_PASSWORD": ACCOUNT["password"]}
 REDESIGNED: Final = 2
-HASTY: Final = BenchPolicy(find_s=3.0, gate_s=3.0, outcome_s=3.0)
+HASTY: Final = VerificationTimeouts(find_s=3.0, gate_s=3.0, outcome_s=3.0)
 """The site answers at once, unless it is told not to: what is not there after this does not come."""
 
 
@@ -80,8 +91,8 @@ class Came:
     """How a verification came out."""
 
     report: VerdictReport
-    evidence: Evidence | None
-    plan: Plan | None
+    evidence: FailureEvidence | None
+    plan: VerificationPlan | None
 
     @property
     def cause(self) -> str:
@@ -119,16 +130,16 @@ class Came:
         return "\n".join(lines)
 
 
-class _Plans:
-    """The plans that passed on the healthy site (`agent.verifying.flow.working.Plans`)."""
+class _Plans(PassedPlans):
+    """One plan in memory: the one that passed on the healthy site."""
 
-    def __init__(self, known: Plan | None) -> None:
+    def __init__(self, known: VerificationPlan | None) -> None:
         self.plan = known
 
-    async def known(self, website_id: str, requirement: Requirement) -> Plan | None:
+    async def find(self, website_id: str, requirement: Requirement) -> VerificationPlan | None:
         return self.plan
 
-    async def keep(self, website_id: str, plan: Plan) -> None:
+    async def keep(self, website_id: str, plan: VerificationPlan) -> None:
         self.plan = plan
 
 
@@ -138,10 +149,10 @@ class Laboratory:
     def __init__(self, browser: Browser, site: Controls, wanted: Iterable[Requirement]) -> None:
         self._browser, self.site = browser, site
         self.requirements = {each.req_id: each for each in wanted}
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, VerificationPlan] = {}
         self._one_at_a_time = asyncio.Lock()
 
-    async def plan_of(self, req_id: str) -> Plan:
+    async def plan_of(self, req_id: str) -> VerificationPlan:
         """The plan with which the requirement is green on the healthy site."""
         if req_id not in self._plans:
             await self.recover()
@@ -207,7 +218,7 @@ class Laboratory:
         self,
         requirement: Requirement,
         base: str,
-        plan: Plan | None = None,
+        plan: VerificationPlan | None = None,
         *,
         healing: int = 3,
         storage: StorageState | None = None,
@@ -218,18 +229,15 @@ class Laboratory:
         policy = replace(HASTY, max_heal_rounds=healing)
         plans = _Plans(plan)
         with tempfile.TemporaryDirectory(prefix="periplus-verify-") as out:
-            hands = WorkingHands(
-                requirement, Site(base, "spadeworks", storage), self._alive,
-                Suite(Path(out), base_url=base, requirements=self.requirements), plans, Path(out), SECRETS, policy,
-                tests=False, pictures=False,
+            target = VerificationTarget(base, "spadeworks", storage)
+            open_page = partial(
+                open_phase_page, req_id=requirement.req_id, target=target, get_browser=self._alive, folder=Path(out),
+                secrets=SECRETS, policy=policy, pictures=False,
             )  # fmt: skip
-            async with Nodes(requirement, hands, base_url=base, max_heal_rounds=healing) as nodes:
-                state = await run_graph(
-                    nodes, requirement, run_id="run", checkpointer=InMemorySaver(), stop=Stop(),
-                    max_heal_rounds=healing,
-                )  # fmt: skip
-        report = report_of(state, requirement, run_id="run", base_url=base)
-        return Came(report, read(state).evidence, plans.plan)
+            nodes = VerificationNodes(requirement, target, open_page, plans=plans, max_heal_rounds=healing)
+            state = await run_graph(nodes, run_id="run", checkpointer=InMemorySaver(), stop=StopRequest())
+        report = build_report(state, requirement, run_id="run", base_url=base)
+        return Came(report, read_context(state).evidence, plans.plan)
 
     async def _alive(self) -> Browser:
         return self._browser
@@ -266,7 +274,7 @@ def changed(requirement: Requirement, change: Mapping[str, str]) -> Requirement:
     return requirement.model_copy(update={"steps": tuple(steps)})
 
 
-def _with_value(intent: Intent, value: str) -> Intent:
+def _with_value(intent: RequirementStep, value: str) -> RequirementStep:
     expected = tuple(
         each.model_copy(update={"value": value}) if each.value == intent.value else each
         for each in intent.expected

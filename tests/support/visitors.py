@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from agent.context import Context
-from agent.events import Bus, Event
-from agent.knowledge import Knowledge
-from agent.presenting.floor import Floor, Patience
-from agent.presenting.visitor.conversation import Conversation
-from agent.presenting.visitor.manners import Manners
-from kb_schema.presentation import PresentationFlow
+from agent.events import Event, EventBus
+from agent.knowledge_client import KnowledgeClient
+from agent.presentation.turn_manager import TurnManager, TurnTimeouts
+from agent.presentation.visitor.conversation import Conversation, HostPolicy
+from agent.run_context import RunContext
+from kb_schema.presentation_flows import PresentationFlow
 from kb_store import load_knowledge, open_stores
-from loaders.files import read_knowledge_folder
-from periplus.desk import desk_client
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.knowledge_server import connect_knowledge_client
 
 SEED = Path(__file__).parents[2] / "seeds" / "spadeworks"
-AT_ONCE = Manners(follow_up_s=0.0, question_s=0.0, choice_s=0.0, pause_s=0.0)
+AT_ONCE = HostPolicy(follow_up_s=0.0, question_s=0.0, choice_s=0.0, pause_s=0.0)
 """Nobody is waited for: what is to be heard has been said before."""
 
 
@@ -49,7 +48,7 @@ class NotingNarrator:
     async def finished(self) -> None:
         """Nobody speaks any more."""
 
-    async def hush(self) -> None:
+    async def stop_speaking(self) -> None:
         self.hushed += 1
 
     @property
@@ -63,7 +62,7 @@ class Talk:
 
     session: Any
     narrator: NotingNarrator
-    floor: Floor
+    turns: TurnManager
     host: Conversation
     told: list[Event]
 
@@ -72,10 +71,10 @@ class Talk:
 
 
 @pytest.fixture(scope="session")
-async def shelf(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Knowledge]:
+async def shelf(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[KnowledgeClient]:
     """Spadeworks' knowledge over MCP; what was asked once is remembered for all tests."""
     # The client must be left by the task that entered it, and fixtures are set up and down in different ones.
-    opened: asyncio.Future[Knowledge] = asyncio.get_running_loop().create_future()
+    opened: asyncio.Future[KnowledgeClient] = asyncio.get_running_loop().create_future()
     over = asyncio.Event()
 
     async def hold() -> None:
@@ -83,8 +82,8 @@ async def shelf(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Knowl
             knowledge, _ = read_knowledge_folder(SEED / "kb")
             async with open_stores(tmp_path_factory.mktemp("shelf")) as stores:
                 await load_knowledge(stores.documents, stores.graph, knowledge)
-                async with desk_client(stores, {}) as client:
-                    opened.set_result(Knowledge(client, "spadeworks"))
+                async with connect_knowledge_client(stores, {}) as client:
+                    opened.set_result(KnowledgeClient(client, "spadeworks"))
                     await over.wait()
         except BaseException as exc:
             if opened.done():
@@ -98,10 +97,10 @@ async def shelf(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Knowl
 
 
 @asynccontextmanager
-async def spadeworks(shelf: Knowledge) -> AsyncIterator[Any]:
+async def spadeworks(shelf: KnowledgeClient) -> AsyncIterator[Any]:
     """What a host asks of a session: one of its own, on the knowledge of all."""
-    context, website = Context(), await shelf.website()
-    yield SimpleNamespace(knowledge=shelf, context=context, website=website, bus=Bus(context.redact))
+    context, website = RunContext(), await shelf.website()
+    yield SimpleNamespace(knowledge=shelf, context=context, website=website, bus=EventBus(context.redact))
 
 
 def talk(session: Any, flow: PresentationFlow, **options: Any) -> Talk:
@@ -109,7 +108,9 @@ def talk(session: Any, flow: PresentationFlow, **options: Any) -> Talk:
     told: list[Event] = []
     session.bus.listen(told.append)
     narrator = NotingNarrator()
-    floor = Floor(narrator, lambda: 0.0, session.bus, patience=Patience(words_s=0.01, utterance_s=0.2))
+    turns = TurnManager(
+        narrator, lambda: 0.0, session.bus, patience=TurnTimeouts(words_s=0.01, utterance_s=0.2)
+    )
     options.setdefault("manners", AT_ONCE)
-    floor.host = host = Conversation(session, narrator, floor, flow, **options)
-    return Talk(session, narrator, floor, host, told)
+    turns.host = host = Conversation(session, narrator, turns, flow, **options)
+    return Talk(session, narrator, turns, host, told)

@@ -1,5 +1,5 @@
-// Documents, shadow roots and frames; visibility; text. Everything else stands on these.
-// The stored twin is kb_schema/pages/tree.py: what is defined here is defined there alike.
+// Documents, shadow roots and frames; visibility; text. The other files build on these.
+// web_pages/element_tree.py defines the same for stored pages.
 
 const VISUAL_TAGS = new Set(["img", "svg", "area"]);
 const FIELD_TAGS = new Set(["input", "select", "textarea", "button"]);
@@ -7,7 +7,7 @@ const TEXTLESS_TAGS = new Set([
   "script", "style", "template", "noscript", "textarea", "iframe", "frame", "noembed", "noframes",
   "pp-shadow-root", "pp-frame-document",
 ]);
-// Elements that do not part the words around them; every other element does.
+// Elements that do not separate the words around them; all others do.
 const INLINE_TAGS = new Set([
   "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
   "ins", "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike",
@@ -20,7 +20,7 @@ const elementProto = window.Element.prototype;
 const attr = (el, name) => elementProto.getAttribute.call(el, name);
 const hasAttr = (el, name) => elementProto.hasAttribute.call(el, name);
 const tagOf = (el) => el.localName;
-/** Reads a property as the browser has it: a form lends its properties' names to its fields. */
+/** Reads the browser's own property: in a form, fields can shadow properties by their names. */
 function ownGetter(prototype, name) {
   const { get } = Object.getOwnPropertyDescriptor(prototype, name);
   return (node) => get.call(node);
@@ -55,7 +55,7 @@ function rootsBelow(start, withFrames = true) {
   return found;
 }
 
-/** Parent in the tree that is painted: slots and shadow roots included, frames not. */
+/** Parent in the rendered tree: through slots and shadow roots, not through frames. */
 function flatParent(node) {
   const slot = isElement(node) ? slotOfElement(node) : node.assignedSlot;
   if (slot) return slot;
@@ -81,7 +81,7 @@ function closestFlat(el, test) {
 
 // -- visibility ----------------------------------------------------------------------------------
 
-/** A fresh memory of what was found visible, valid for one synchronous look at the page. */
+/** A new cache of visibility, valid for one synchronous pass over the page. */
 const newLook = () => new Map();
 
 function visible(el, look) {
@@ -105,7 +105,7 @@ function isVisible(el, look) {
   return box.width > 0 && box.height > 0;
 }
 
-/** Something of one look, asked of the browser once per element. */
+/** A value that is computed once per element in one pass. */
 function remembered(look, what, el, ask) {
   const known = look[what] || (look[what] = new Map());
   let answer = known.get(el);
@@ -126,7 +126,7 @@ function optionVisible(el, look) {
   return el.selected;
 }
 
-/** display: contents has no box of its own: its children's count. */
+/** An element with display: contents has no box: its children count. */
 function contentsVisible(el, look) {
   for (const child of el.childNodes) {
     if (isElement(child) && visible(child, look)) return true;
@@ -182,7 +182,7 @@ function pushChildren(node, look, stack, seen = true) {
   }
 }
 
-/** Text right below a shadow host without a slot, or in closed details, is not painted. */
+/** Text directly below a shadow host without a slot, or in closed details, is not rendered. */
 function textRendered(text) {
   const parent = text.parentNode;
   if (tagOf(parent) === "details") return parent.open;
@@ -200,13 +200,13 @@ function gatherAttributes(el, out) {
   out.push(" ");
 }
 
-/** What an input button says; the browser's own words where the page gives none. */
+/** The text of an input button; the browser's default where the page gives none. */
 function buttonText(el) {
   if (hasAttr(el, "value")) return attr(el, "value");
   return { submit: "Submit", reset: "Reset" }[el.type] || "";
 }
 
-/** All text as it stands in the markup, words joined where only tags part them (`:has-text`). */
+/** All text of the markup; words that only tags separate are joined (`:has-text`). */
 function rawText(node) {
   const out = [];
   const stack = [node];
@@ -229,7 +229,7 @@ const editingHost = (el) => {
   return flag !== null && flag.toLowerCase() !== "false";
 };
 
-/** What a field holds now; `true` / `false` for what is ticked; null for what is no field. */
+/** The value of a field; `true` or `false` for a checkbox or radio button; null for other elements. */
 function valueOf(el) {
   const tag = tagOf(el);
   if (isToggle(el)) return String(el.checked);
@@ -241,7 +241,7 @@ function valueOf(el) {
   return null;
 }
 
-/** Why an element cannot be used, or null where it can. */
+/** The reason why an element is disabled, or null. */
 function disabledBy(el) {
   if (FIELD_TAGS.has(tagOf(el)) || tagOf(el) === "option" || tagOf(el) === "optgroup" || tagOf(el) === "fieldset") {
     if (el.matches(":disabled")) {

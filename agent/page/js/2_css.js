@@ -1,5 +1,5 @@
-// CSS, with Playwright's `:has-text("...")` on any compound and, on wish, through shadow roots.
-// A selector without either is the browser's own business. Stored twin: kb_schema/pages/css.py.
+// CSS, with Playwright's `:has-text("...")` on any compound and, optionally, through shadow roots.
+// A selector with neither goes to the browser. Same rules for stored pages: web_pages/css_queries.py.
 
 const CUSTOM = ":has-text(";
 const COMBINATORS = new Set([">", "+", "~"]);
@@ -63,7 +63,7 @@ function hasRelative(el, list, pierce) {
 
 // -- reading -------------------------------------------------------------------------------------
 
-/** Index just behind the string or bracket that begins at `i`. */
+/** Index after the string or bracket that begins at `i`. */
 function skipGroup(text, i) {
   const open = text[i];
   if (open === '"' || open === "'") {

@@ -1,5 +1,5 @@
 // Roles and accessible names: ARIA in HTML, HTML-AAM and accname 1.2, read as Chromium reads them
-// (checked against its accessibility tree); and labels. Stored twin: kb_schema/pages/names.py.
+// (checked against its accessibility tree); and labels. For stored pages: web_pages/accessible_names.py.
 
 const SECTIONING_TAGS = new Set(["article", "aside", "main", "nav", "section"]);
 const TAG_ROLES = {
@@ -45,7 +45,7 @@ const VALUE_ROLES = new Set(["textbox", "searchbox", "combobox", "listbox", "sli
 
 // -- roles ---------------------------------------------------------------------------------------
 
-/** The ARIA role: the first known one given, unless it is taken back; else what HTML says. */
+/** The ARIA role: the first known explicit one, unless it is ignored; else that of HTML. */
 function roleOf(el) {
   const given = givenRole(el);
   return given === null ? nativeRole(el) : given;
@@ -57,7 +57,7 @@ function givenRole(el) {
   for (const token of said.toLowerCase().split(/\s+/)) {
     const role = Object.hasOwn(ROLE_SYNONYMS, token) ? ROLE_SYNONYMS[token] : token;
     if (!ARIA_ROLES.has(role)) continue;
-    // What can be focused, or names itself, is there for everybody.
+    // An element that can be focused or has its own name keeps its role.
     if (role === "presentation" && (isFocusable(el) || hasAttr(el, "aria-label") || hasAttr(el, "aria-labelledby"))) return null;
     return role === "generic" ? null : role;
   }
@@ -119,7 +119,7 @@ function gridAround(el) {
 
 // -- labels --------------------------------------------------------------------------------------
 
-/** The elements an attribute of ids names, in the element's own document or shadow root. */
+/** The elements that an attribute with ids refers to, in the element's own document or shadow root. */
 function namedBy(el, attribute) {
   const value = attr(el, attribute);
   if (!value) return [];
@@ -133,7 +133,7 @@ function labelsOf(el) {
   return el.labels ? [...el.labels] : [];
 }
 
-/** What labels a control, as a person sees it: label elements, `aria-labelledby`, `aria-label`. */
+/** The visible label of a control: label elements, `aria-labelledby`, `aria-label`. */
 function labelText(el, look) {
   const parts = [
     ...namedBy(el, "aria-labelledby").map((node) => referenced(node, look, new Set())),
@@ -151,15 +151,15 @@ function nameOf(el, look) {
     squeeze(alternative(each, look, { seen: new Set(), referred: false, inside: false, hidden: false, depth: 0 })));
 }
 
-/** What an element says where another refers to it; where it is hidden itself, all of it counts. */
+/** The text of an element that another refers to; of a hidden element all of it counts. */
 function referenced(el, look, seen) {
   return squeeze(alternative(el, look, { seen, referred: true, inside: true, hidden: !rendered(el, look), depth: 0 }));
 }
 
 /**
  * The text alternative of one element (accname 1.2, 4.3.2).
- * `seen` is what has been said already; `referred` whether we came by an id or a label, which are
- * followed once; `inside` whether a part of something is asked; `hidden` whether hidden parts count.
+ * `seen` are the elements already used; `referred`: it was reached by an id or a label, which are
+ * followed once; `inside`: it is part of another element; `hidden`: hidden parts count.
  */
 function alternative(el, look, way) {
   if (way.seen.has(el)) return "";
@@ -184,13 +184,13 @@ function alternative(el, look, way) {
   return attr(el, "title") || (isTextField(el) ? attr(el, "placeholder") || attr(el, "aria-placeholder") || "" : "");
 }
 
-/** Rows are named by what they hold where rows are operated: in grids, or when they take the focus. */
+/** Rows are named by their contents if rows are operated: in grids, or if they can be focused. */
 function namedByContent(el, role) {
   if (role === "row") return hasAttr(el, "tabindex") || el.closest("[role=grid], [role=treegrid]") !== null;
   return NAMED_BY_CONTENT.has(role) || (tagOf(el) === "dt" && role === "term");
 }
 
-/** What `role_name` asks for: the accessible name; a row that has none is called by what it holds. */
+/** The name for `role_name`: the accessible name; a row without one is named by its contents. */
 function callingName(el, look) {
   const name = nameOf(el, look);
   if (name || roleOf(el) !== "row") return name;
@@ -199,7 +199,7 @@ function callingName(el, look) {
 
 const isTextField = (el) => tagOf(el) === "input" || tagOf(el) === "textarea" || hasAttr(el, "aria-placeholder");
 
-/** What a field inside a label adds to it: its value. Null where it is no such field. */
+/** The part a field adds to the label around it: its value. Null for other elements. */
 function embeddedValue(el, look, way) {
   const role = roleOf(el);
   if (!VALUE_ROLES.has(role)) return null;
@@ -215,7 +215,7 @@ function embeddedValue(el, look, way) {
   return attr(el, "aria-valuetext") || attr(el, "aria-valuenow") || "";
 }
 
-/** The name HTML itself gives: buttons' values, labels, alternative texts, captions. */
+/** The name by HTML: values of buttons, labels, alternative texts, captions. */
 function nativeName(el, look, way) {
   const tag = tagOf(el);
   if (tag === "input" && INPUT_BUTTONS.has(el.type)) return buttonText(el) || labelled(el, look, way);
@@ -231,7 +231,7 @@ function nativeName(el, look, way) {
   return child === "title" ? naming.textContent : alternative(naming, look, { ...way, inside: true });
 }
 
-/** The browser's own words on a file field that nothing names. */
+/** The browser's default text of a file field without a name. */
 const fileButton = (el) => (hasAttr(el, "title") ? "" : el.multiple ? "Choose Files" : "Choose File");
 
 function labelled(el, look, way) {
@@ -255,7 +255,7 @@ function contentOf(el, look, way) {
   return out.join("");
 }
 
-/** What is painted inside an element: its shadow root, what its slot was given, or its children. */
+/** The rendered contents of an element: its shadow root, the nodes assigned to its slot, or its children. */
 function flatChildren(el) {
   if (el.shadowRoot) return el.shadowRoot.childNodes;
   if (tagOf(el) === "slot") {
@@ -278,21 +278,21 @@ function partOf(child, look, way) {
   return staysInLine(child, tag) ? said : ` ${said} `;
 }
 
-/** `visibility: hidden` hides what an element says, not what its children say. */
+/** `visibility: hidden` hides the text of an element, not that of its children. */
 const mayShowInside = (el) => el.firstElementChild !== null && getComputedStyle(el).display !== "none";
 
 function contentOfHidden(el, look, way) {
   return [...flatChildren(el)].filter(isElement).map((child) => partOf(child, look, way)).join("");
 }
 
-/** Whether its text runs on into its neighbours' without a space. */
+/** Whether its text joins its neighbours' text without a space. */
 function staysInLine(el, tag) {
   if (VISUAL_TAGS.has(tag) || FIELD_TAGS.has(tag)) return false;
   const display = getComputedStyle(el).display;
   return display === "inline" || display === "contents";
 }
 
-/** Painted at all, whatever its size: hidden elements do not name anything. */
+/** Rendered at all, at any size: hidden elements contribute no name. */
 function rendered(el, look) {
   return remembered(look, "rendered", el, (each) => isRendered(each, look));
 }
@@ -310,7 +310,7 @@ function isRendered(el, look) {
 
 // -- generated content ---------------------------------------------------------------------------
 
-/** What `::before` and `::after` say, or null; asked only where some style sheet has any. */
+/** The text of `::before` and `::after`, or null; read only if a style sheet has any. */
 function pseudoTexts(el, look) {
   const sheets = look.sheets || (look.sheets = new Map());
   const root = el.getRootNode();
@@ -332,7 +332,7 @@ function generatesText(root) {
   return generatingRules(root, NO_CONTENT).length > 0;
 }
 
-/** Rules that put something other than `nothing` before or behind elements; null stands for what cannot be read. */
+/** Rules that generate content before or after elements; null for a style sheet that cannot be read. */
 function generatingRules(root, nothing) {
   const found = [];
   for (const sheet of [...(root.styleSheets || []), ...(root.adoptedStyleSheets || [])]) {
@@ -361,9 +361,9 @@ function pseudoText(el, which) {
   return style.display === "inline" && !instead ? text : ` ${text} `;
 }
 
-// -- what can be operated ------------------------------------------------------------------------
+// -- operable elements ---------------------------------------------------------------------------
 
-/** What a person can operate: counted by `dom_index`, preferred by `semantic`. */
+/** Elements a person can operate: counted by `dom_index`, preferred by `semantic`. */
 function isInteractive(el) {
   const tag = tagOf(el);
   if (tag === "input") return el.type !== "hidden";

@@ -1,5 +1,5 @@
-// From a selector to an element: one entry per strategy, tried in the order they come in.
-// Stored twin: kb_schema/pages/resolve.py.
+// Resolves selectors: one entry per strategy, tried in the given order.
+// For stored pages: web_pages/selector_resolution.py.
 
 const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/[\0-\x1f\x7f]/g, (c) => `\\${c.charCodeAt(0).toString(16)} `)}"`;
 const byAttribute = (name) => (s, scope) => inRoots(scope, (root) => queryCss(root, `[${name}=${quoted(s.value)}]`));
@@ -102,7 +102,7 @@ function buttonType(el) {
 
 // -- the whole selector --------------------------------------------------------------------------
 
-/** Where a selector looks: its frame, else the page with its shadow roots (and frames on wish). */
+/** The roots a selector searches: its frame, else the page with its shadow roots (optionally frames). */
 function scopeOf(selector, withFrames, look) {
   if (!selector.frame) return { roots: rootsBelow(document, withFrames), look };
   const frames = rootsBelow(document).flatMap((root) => queryCss(root, selector.frame));
@@ -140,7 +140,7 @@ function resolve(selector, look, withFrames) {
   };
 }
 
-/** Fallbacks last; those only their giver can resolve are left out, unless there is nothing else. */
+/** Fallbacks last; strategies that only their source can resolve are left out, unless there are no others. */
 function inOrder(selector) {
   const order = selector.strategies.map((s, i) => [s, i]);
   order.sort(([a], [b]) => Number(a.fallback || false) - Number(b.fallback || false));

@@ -1,4 +1,4 @@
-// Answers to kb_schema probes. Stored twin: kb_schema/pages/probing.py.
+// Answers to kb_schema probes. For stored pages: web_pages/probe_answers.py.
 
 const nothing = () => ({ present: 0, visible: 0, enabled: null, value: null, text: null, error: null });
 const TEXT_LIMIT = 2000; // characters of an element's text in an answer: evidence, not content
@@ -38,7 +38,7 @@ function answerText(probe, look) {
   return answer;
 }
 
-/** A document in a hidden frame, or below a hidden host, shows nothing. */
+/** A document in a hidden frame or below a hidden host is not visible. */
 function rootVisible(root, look) {
   const frame = root.nodeType === 9 && root.defaultView !== window ? root.defaultView.frameElement : null;
   return frame ? visible(frame, look) : true;

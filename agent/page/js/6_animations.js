@@ -1,10 +1,10 @@
-// An animation anywhere that begins, comes around or ends tells the page so, and whoever listens may move
-// anything then. When that will be is known beforehand: to what is asked here it is a timer by another name.
+// An animation that begins, iterates or ends dispatches an event, and a listener may move
+// elements then. The time is known beforehand, so the gate treats it like a timer.
 
 const ANIMATIONS_KEPT = 50; // a page with more of them under way is a page in motion, which shows by itself
 const ROUND_SHOWS_MS = 60; // what was changed because of it changed by then
 const ours = new WeakSet(); // listeners that are not the page's
-const listening = new Map(); // kind of event -> where in the page somebody listens to it
+const listening = new Map(); // kind of event -> targets with a listener for it
 
 function overhearListeners() {
   overhear(EventTarget.prototype, "addEventListener", () => ({
@@ -25,7 +25,7 @@ function noteRound(event) {
   if (event.isTrusted) noteRun(roundKey(event.type, event.animationName || event.propertyName || ""));
 }
 
-/** The next animation that has something to tell somebody, in words; or null. */
+/** The next animation whose event a listener may receive, in words; or null. */
 function roundComing(doc, when, horizon) {
   const { bursts } = recordOf(doc);
   for (const animation of doc.getAnimations().slice(0, ANIMATIONS_KEPT)) {
@@ -39,7 +39,7 @@ function roundComing(doc, when, horizon) {
   return null;
 }
 
-/** Which event comes next, in how many ms, and after how many ms the like comes again; null where none does. */
+/** The next event, in how many ms it is due, and its period; null if there is none. */
 function nextRound(animation) {
   const { duration, delay, iterations, activeDuration } = animation.effect.getComputedTiming();
   const rate = animation.playbackRate;
@@ -55,7 +55,7 @@ function nextRound(animation) {
   return scripted ? null : told("animationiteration", delay + around * duration, duration);
 }
 
-/** Whether anybody may hear of it. Who waits for an animation of a script to be finished cannot be seen. */
+/** Whether a listener may exist. Promises for the end of a script's animation cannot be detected. */
 function isHeard(animation, kind) {
   if (kind === "finish") return true;
   const nodes = listening.get(kind);
@@ -65,7 +65,7 @@ function isHeard(animation, kind) {
   return (target !== null && hears(target.ownerDocument)) || hears(window);
 }
 
-/** Whether it came more than once and nothing in the document changed with it. */
+/** Whether the event occurred more than once without any change in the document. */
 function neverMattered(key, bursts) {
   const times = expectation.ran.get(key) || [];
   const followed = (at) => bursts.some((burst) => burst.end >= at && burst.start <= at + ROUND_SHOWS_MS);

@@ -1,12 +1,12 @@
-// What the page has asked the browser to do later. An element of a page at rest moves only because of
-// that, so knowing it replaces most of the waiting: nothing due soon means nothing to wait for.
+// Timers, requests and tasks that the page has scheduled. On a page at rest an element moves only because of
+// these, so knowing them replaces most waiting: if nothing is due soon, there is nothing to wait for.
 
 const TIMERS_KEPT = 500; // a page with more under way is treated like one that is not known
 const RUN_SHOWS_MS = 50; // and as many frames as this: what a timer begins (a smooth scroll) shows by then
 const RUN_SHOWS_FRAMES = 4; // measured: a smooth scroll is seen in the second or third, however late they come
 const RUNS_KEPT = 12;
 const FRAME_LOOP = 3; // frames each asked for by the one before: a loop that draws without end
-const RESOURCE_NEAR_MS = 360; // less than the longest look: what was waited for in vain by one is not waited for by the next
+const RESOURCE_NEAR_MS = 360; // less than the longest rest: a wait that timed out is not repeated by the next judgement
 const LONG_POLL_MS = 2000; // an answer that took so long is one that comes when there is news
 const ASKED_BY_SCRIPT = new Set(["fetch", "xmlhttprequest"]);
 const ADDRESS_SHOWN = 60;
@@ -15,14 +15,14 @@ const expectation = {
   timers: new Map(), // id -> {key, due, delay}
   ran: new Map(), // key -> when timers of that kind ran, the last times, newest first
   frames: new Map(), // id -> how many frames in a row led to it
-  requests: new Map(), // what is asked for -> something that stands for this asking
+  requests: new Map(), // address -> a token of the request
   tellers: new Set(), // sockets and workers that have not said anything yet
   told: false, // something outside (a socket, a worker) can change the page without a timer
   depth: 0,
 };
 const resourcesSince = new WeakMap(); // image, style sheet, request, worker -> when it was first seen under way
 
-/** Replace a function of the window by one that looks and behaves the same and also tells us. */
+/** Replace a function of the window by one that behaves the same and also notifies the library. */
 function overhear(owner, name, traps) {
   const native = owner[name];
   if (typeof native !== "function") return;
@@ -35,7 +35,7 @@ function overhear(owner, name, traps) {
 
 const asFunction = Function.prototype.toString;
 
-/** Timers of one place in the page's code: what it did the last time it may do again. */
+/** Timers set by one place in the page's code: their last effect may occur again. */
 function timerKey(handler, delay) {
   return `${delay}|${typeof handler === "function" ? asFunction.call(handler).slice(0, 120) : handler}`;
 }
@@ -58,7 +58,7 @@ function overhearTimer(name, repeats) {
         };
       }
       const id = Reflect.apply(native, self, args);
-      // A text as handler cannot be wrapped: a timer of ours that follows it tells when it ran.
+      // A string handler cannot be wrapped: a timer of the library right after it detects that it ran.
       if (typeof handler !== "function") entry.follower = Reflect.apply(native, self, [ran, given]);
       if (expectation.timers.size < TIMERS_KEPT) expectation.timers.set(id, entry);
       return id;
@@ -136,17 +136,17 @@ function overhearRequests() {
       }
     }).observe({ type: "resource" });
   } catch {
-    // without these entries a request counts as under way until it is no longer near
+    // without these entries a request counts as open until it is no longer recent
   }
 }
 
-/** What speaks from outside counts as about to, until it has said something or was waited for in vain. */
+/** Sockets, workers and event sources count as about to send, until they did or a wait for them timed out. */
 function overhearTeller(name) {
   overhear(window, name, (native) => ({
     construct(_, args, made) {
       expectation.told = true;
       const teller = Reflect.construct(native, args, made);
-      // A socket that is opened anew is as silent as it was before; of workers any may be another one.
+      // A socket that is opened again stays as silent as before; each worker may be a different one.
       addressOf.set(teller, name.endsWith("Worker") ? undefined : absolute(args[0]));
       if (isSlow(addressOf.get(teller))) return teller;
       expectation.tellers.add(teller);
@@ -160,7 +160,7 @@ function overhearTeller(name) {
   }));
 }
 
-/** Addresses whose last answer took as long as only a long poll's does, or that never said anything. */
+/** Addresses whose last answer took as long as a long poll, or that never sent anything. */
 const slow = new Set();
 const addressOf = new WeakMap(); // request, socket -> its address
 const place = (address) => address.split(/[?#]/, 1)[0];
@@ -181,7 +181,7 @@ function absolute(url) {
   }
 }
 
-/** Tasks with a delay are timers by another name; a late one is still to come, unless it was called off. */
+/** Delayed tasks are treated as timers; a late one is still pending unless it was cancelled. */
 function overhearTasks() {
   if (!window.scheduler) return;
   overhear(window.scheduler, "postTask", () => ({
@@ -219,19 +219,19 @@ function overhearPage() {
   overhearListeners();
 }
 
-/** The times a timer of this kind ran since `seen`, and those of them whose effect would show by now. */
+/** The runs of a timer of this kind since `seen`, and those whose effect would be visible by now. */
 function runsOf(key, { seen, now }) {
   const all = (expectation.ran.get(key) || []).filter((at) => at > seen);
   return { all, shown: all.filter((at) => now - at >= RUN_SHOWS_MS && shows(at, RUN_SHOWS_FRAMES, now)) };
 }
 
-/** Whether a timer of this kind ran, and what it did was seen to be nothing that matters here. */
+/** Whether a timer of this kind ran without an effect on the element. */
 function harmless({ delay }, { shown }, changed, horizon) {
-  // Where there is time for it, and for what changes the page, two runs: the first may have led nowhere.
+  // Two runs if time allows and for timers that change the page: the first may have had no effect yet.
   return shown.length > 1 || (shown.length === 1 && !changed && 2 * delay > horizon);
 }
 
-/** Whether a timer is about to run, or just did and what that does would not show yet. */
+/** Whether a timer is about to run, or has just run and its effect may not be visible yet. */
 function stirring(entry, when, horizon) {
   const runs = runsOf(entry.key, when);
   if (runs.all.length && !runs.shown.length) return true;
@@ -239,8 +239,8 @@ function stirring(entry, when, horizon) {
 }
 
 /**
- * What is known to come soon and has not come since `seen`: in words, or null. `changed`: the page did since.
- * `inner`: the element is outside of this document; what loads in it moves nothing out there.
+ * The next event that is due soon and has not occurred since `seen`, in words; or null. `changed`: the page did since.
+ * `inner`: the element is outside this document; loading inside it moves nothing outside.
  */
 function comingSoon(doc, when, horizon) {
   const { now } = when;
@@ -257,7 +257,7 @@ function comingSoon(doc, when, horizon) {
   return when.inner ? null : resourceComing(doc, now);
 }
 
-/** What was waited for in vain is not waited for any more, by nobody. */
+/** An event whose wait timed out is never waited for again. */
 function forgetSilent(now) {
   for (const [asked, asking] of expectation.requests) {
     if (isSlow(asking.address) || !near(asking, now)) expectation.requests.delete(asked);
@@ -269,7 +269,7 @@ function forgetSilent(now) {
   }
 }
 
-/** The end of an address, as much of it as tells a person which one it is. */
+/** The end of an address, long enough for a person to recognise it. */
 function shortly(address) {
   const said = place(address || "somewhere").replace(/^\w+:\/\/[^/]*/, "") || "/";
   return said.length > ADDRESS_SHOWN ? `...${said.slice(-ADDRESS_SHOWN)}` : said;
@@ -293,6 +293,6 @@ function near(resource, now) {
 
 const drawsWithoutEnd = () => [...expectation.frames.values()].some((depth) => depth >= FRAME_LOOP);
 
-/** Whether everything that could move something in a document is overheard. */
+/** Whether everything that could move an element in a document is observed. */
 const wellKnown = () =>
   expectation.whole && !expectation.told && expectation.timers.size < TIMERS_KEPT && !drawsWithoutEnd();

@@ -1,5 +1,5 @@
-// Evidence gathered before it is needed: when anything last happened that could move an element.
-// One record per document; kept by the library of the document's own window where it has one.
+// Records when something last happened that could move an element, before the gate needs to know.
+// One record per document, kept by the library of the document's own window if it has one.
 
 const BURST_GAP_MS = 12; // disturbances closer than this (one frame) are one burst
 const BURSTS_KEPT = 24;
@@ -20,7 +20,7 @@ const nativeTimeout = window.setTimeout.bind(window);
 const nativeClear = window.clearTimeout.bind(window);
 const epoch = () => performance.timeOrigin + nativeNow();
 
-/** Note that something happened now (or at a time the browser tells). */
+/** Record a change now (or at a time that the browser gives). */
 function disturb(record, at = epoch()) {
   const bursts = record.bursts;
   const last = bursts[bursts.length - 1];
@@ -68,7 +68,7 @@ function ownRecord(doc) {
   return record;
 }
 
-/** Hear the document's events; said again before each judgement, since `document.open` takes listeners away. */
+/** Listen to the document's events; repeated before each judgement, because `document.open` removes listeners. */
 function listen(record) {
   for (const kind of NOTED) record.doc.addEventListener(kind, record.note, { capture: true, passive: true });
   for (const kind of ROUNDS) record.doc.addEventListener(kind, noteRound, { capture: true, passive: true });
@@ -109,7 +109,7 @@ function recordsAround(el) {
 
 /**
  * The records of all frames of the page, whose scripts can move what is outside them; null for one that
- * cannot be asked because its origin is another one (it can still send messages).
+ * cannot be read because it has another origin (it can still send messages).
  */
 function recordsOfFrames(view = window) {
   const found = [];
@@ -121,14 +121,14 @@ function recordsOfFrames(view = window) {
       found.push(null);
       continue;
     }
-    // The empty document every frame begins with has no scripts that could do anything.
+    // The empty initial document of a frame has no scripts.
     if (inner.URL !== "about:blank" || inner.scripts.length) found.push(recordOf(inner));
     found.push(...recordsOfFrames(view[i]));
   }
   return found;
 }
 
-/** Everything pending is counted before it is judged. */
+/** Process pending observer records before judging. */
 function flush(record) {
   const pending = record.observer.takeRecords();
   if (!pending.length) return;
@@ -152,7 +152,7 @@ function nextFrame(most = 100) {
   });
 }
 
-/** Callbacks of one and the same frame follow each other at once: they are one. */
+/** Callbacks of the same frame run one after the other: they count as one. */
 function noteFrame(at) {
   if (!drawn.length || at - drawn[drawn.length - 1] > FRAME_APART_MS) drawn.push(at);
   while (at - drawn[0] > FRAMES_KEPT_MS) drawn.shift();
@@ -160,7 +160,7 @@ function noteFrame(at) {
 
 const undrawn = () => (document.visibilityState === "hidden" ? 0 : UNDRAWN_MS);
 
-/** How much of the time since then was seen in frames that were drawn. */
+/** How much of the time since then is covered by rendered frames. */
 function drawnTime(since, now) {
   let seen = 0;
   let last = since;
@@ -172,8 +172,8 @@ function drawnTime(since, now) {
 }
 
 /**
- * Whether what was begun at a time would show by now. A busy computer draws late: what counts is frames,
- * and time only where none were drawn that anybody could have waited for.
+ * Whether the effect of something begun at a time would be visible by now. A busy computer renders late, so
+ * frames count, and time only if no frames were rendered.
  */
 function shows(begun, frames, now) {
   if (now - begun >= undrawn()) return true;
@@ -198,7 +198,7 @@ function nextChange(most) {
 
 const armed = new Map(); // token -> {event, fired, stop}
 
-// Unlike in every other document, so that a token is never taken for one of the document before.
+// Unique per document, so that a token of the previous document is never mistaken for a current one.
 const documentKey = `${Math.round(performance.timeOrigin)}.${Math.random().toString(36).slice(2)}`;
 let tokenCount = 0;
 function newToken() {
@@ -206,7 +206,7 @@ function newToken() {
   return `${documentKey}.${tokenCount}`;
 }
 
-/** Begin to watch for `dom_mutation`, `element_visible` or `element_hidden`; see waiting.py. */
+/** Begin to watch for `dom_mutation`, `element_visible` or `element_hidden`; see armed_triggers.py. */
 function arm(trigger) {
   const token = newToken();
   const problem = trigger.selector ? resolve(trigger.selector, newLook(), true).error : null;
@@ -250,7 +250,7 @@ function triggerHolds(trigger) {
   return trigger.event === "element_visible" ? seen > 0 : seen === 0;
 }
 
-/** Wait for an armed event; true when it came. A token of another document is armed anew. */
+/** Wait for an armed event; true when it occurred. A token of another document is armed again. */
 async function waitFor(token, timeoutMs) {
   const entry = armed.get(token);
   if (!entry) return { known: false, fired: false };

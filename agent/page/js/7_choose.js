@@ -1,9 +1,9 @@
-// Choosing in a list: the options are marked and the page is told, as when a person leaves the opened list.
+// Chooses options of a list and dispatches its events, as when a person closes the opened list.
 
 const OPTIONS_SHOWN = 8;
 
 /**
- * Choose the options that are wanted, by value or by label, as soon as all of them are there.
+ * Choose options by value or label, as soon as all of them are there.
  * @returns {{gone: boolean, problem: string|null}}
  */
 async function choose(el, wanted, timeoutMs) {

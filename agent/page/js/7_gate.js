@@ -7,7 +7,7 @@ const HELD_KEPT = 32;
 const SHOWN = 5; // of the elements that match
 
 /**
- * Judge until everything passes or the time is over, and make ready for the action in the same turn.
+ * Judge until all points hold or the time is over, and prepare the action in the same turn.
  * `policy.intent`: `handle` (keep the element for Python), `press`, `double` and `hover` (the point
  * where the pointer must go), `text` (focus it and select what it holds); all but the first are guarded.
  */
@@ -60,7 +60,7 @@ function readied(report, verdict, policy) {
   const { element, via } = verdict;
   if (tagOf(element) === "input" && element.type === "password") passwords.add(element);
   report.typable = policy.intent === "text" && takesText(element, policy.text);
-  // Nothing is focused before somebody who wants to look at it first has done so.
+  // Nothing is focused before the identity check.
   const intent = policy.intent === "text" && (policy.keep || !report.typable) ? "handle" : policy.intent;
   if (intent === "handle" || policy.keep) {
     report.token = hold(element);
@@ -130,7 +130,7 @@ function uniqueness(selector, result, look) {
   return ["not_unique", `${best.found.length} elements (${best.visible.length} visible) match by ${best.type}: ${list}`];
 }
 
-/** Elements in words; those that would read the same are told by where they are. */
+/** Descriptions of elements; equal ones get their positions appended. */
 function apart(elements, look) {
   const said = elements.map((el) => shown(el, look));
   return said.map((words, i) => {

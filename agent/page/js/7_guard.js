@@ -1,5 +1,5 @@
 // Between the gate and the action lies a moment in which the page can change. The guard stands at the
-// window: what would reach another element than the judged one is stopped before the page hears of it.
+// window: it stops input that would reach another element than the judged one before the page receives it.
 
 const GUARDED = {
   press: ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick"],
@@ -46,21 +46,21 @@ function guardEvent(event) {
   event.preventDefault();
 }
 
-/** All of the action was heard; the page's own listeners are yet to come, so it ends in the next turn. */
+/** All events of the action arrived; the page's own listeners run next, so the guard ends in the next turn. */
 function noteEnd(event, entry) {
   if (event.type === "beforeinput" || event.type === "click") entry.clicks += 1;
   if (entry.clicks >= (ENDINGS[entry.kind] || 1)) nativeTimeout(entry.end, 0);
   else if (event.type === "mouseup") nativeTimeout(() => entry.clicks || entry.end(), RELEASE_SHOWS_MS);
 }
 
-/** The element went away while it was pressed, and the click would fall to what lies beneath it. */
+/** The element was removed while it was pressed, and the click would hit the element beneath it. */
 function ghostly(event, { el, via }) {
   if (via.isConnected && el.isConnected) return false;
   const path = event.composedPath();
   return !path.includes(via) && !path.includes(el) && path[0] !== via.control;
 }
 
-/** How it went, once it has ended; the guard is down after that. `wanted`: the state a box is to come to. */
+/** The outcome, once the action has ended; lowers the guard. `wanted`: the state a checkbox must reach. */
 async function outcome(token, wanted, timeoutMs) {
   const entry = guarded;
   if (!entry || entry.token !== token) return { known: false };
@@ -84,7 +84,7 @@ function lowerGuard(token) {
   guarded = null;
 }
 
-/** Whether real text can be put into it as a whole, as if it were pasted. */
+/** Whether text can be inserted as a whole, as by pasting. */
 function takesText(el, text) {
   const tag = tagOf(el);
   if (!text) return false; // to empty a field is not to type
@@ -93,7 +93,7 @@ function takesText(el, text) {
   return editingHost(el);
 }
 
-/** Make a field that was judged ready to be typed over; null where it is gone. */
+/** Prepare a judged field for typing over its text; null if it is gone. */
 function prepareTyping(token) {
   const el = take(token);
   if (!el || !el.isConnected) return null;
@@ -102,7 +102,7 @@ function prepareTyping(token) {
   return guard;
 }
 
-/** Focus a field and select all it holds: what is typed next replaces it. */
+/** Focus a field and select its text, so that typing replaces it. */
 function selectAll(el) {
   el.focus();
   if (!editingHost(el)) {
@@ -116,13 +116,13 @@ function selectAll(el) {
   selection.addRange(range);
 }
 
-/** A frame hears first what happens in it, and asks the page around it, where the guard stands. */
+/** A frame receives its events first, and asks the outer page, which holds the guard. */
 function guardFrameEvent(event) {
   try {
     const around = window.top[KEY];
     if (around) around.guard(event);
   } catch {
-    // a page of another origin around it does not let itself be asked
+    // an outer page of another origin cannot be asked
   }
 }
 

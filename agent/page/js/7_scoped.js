@@ -1,21 +1,21 @@
-// Scoped: the point that will be hit belongs to the element, in its frame and shadow root.
+// Scoped: the point of the click belongs to the element, in its frame and shadow root.
 
 const CLOSING_WORDS = /^(accept|agree|allow|i agree|ok|okay|got it|understood|close|dismiss|hide|skip|cancel|reject|decline|continue|done|not now|no,? thanks|later|x|\u00d7|\u2715|\u2716)\b|^[x\u00d7\u2715\u2716]$/i;
 const BUTTONS_LOOKED_AT = 50;
 const SAID_SHOWN = 40;
 
-/** Where a click must go: at the element, or at the label that stands for it; or what is in the way. */
+/** The point for a click on the element or its label; or the element that covers it. */
 function scopeOfClick(via, el, look) {
   const first = reach(via, el, look);
   if (!first.problem) return first;
   if (via === el) {
-    // A styled checkbox or file field clips its own box away and lets its label be clicked.
+    // A styled checkbox or file field hides its own box; its label is clicked instead.
     const label = visibleStandIn(el, look);
     if (label) bringIntoView(label);
     const second = label ? reach(label, el, look) : first;
     if (!second.problem) return second;
   }
-  // What sticks to an edge of the view covers only what lies at that edge.
+  // An element that sticks to an edge of the viewport covers only that edge.
   if (first.problem.sticks && centred(via)) return { ...first, moved: true };
   return first;
 }
@@ -28,7 +28,7 @@ function reach(via, el, look) {
   return { via, spot, problem };
 }
 
-/** Middle of the first part of the element that lies in the view (the point that will be clicked). */
+/** Centre of the first part of the element inside the viewport (the click point). */
 function clickPoint(el) {
   for (const rect of el.getClientRects()) {
     const part = outermost(el, rect);
@@ -43,7 +43,7 @@ function clickPoint(el) {
   return null;
 }
 
-/** Scroll only where the click point is out of sight or clipped by something that scrolls. */
+/** Scroll only if the click point is outside the viewport or clipped by a scroll container. */
 function bringIntoView(el) {
   const point = clickPoint(el);
   const rect = el.getClientRects()[0];
@@ -54,7 +54,7 @@ function bringIntoView(el) {
   return centred(el);
 }
 
-/** Scroll it to the middle of everything that scrolls; whether that moved it. */
+/** Scroll it to the centre of all its scroll containers; return whether it moved. */
 function centred(el) {
   const before = pageBox(el);
   el.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
@@ -74,7 +74,7 @@ function clippedByScroller(el, point) {
   return false;
 }
 
-/** What around it does not show the point: its box is elsewhere, and nothing of it is painted beyond that. */
+/** The ancestor that clips the point: the point is outside its box, and it shows no overflow. */
 function cutOffBy(el, { x, y }) {
   return closestFlat(flatParent(el), (node) => {
     const style = getComputedStyle(node);
@@ -110,12 +110,12 @@ function topmostAt(point) {
   }
 }
 
-/** Why a click at the point would not reach the element, or null where it would. */
+/** The reason why a click at the point would not reach the element, or null. */
 function notScoped(via, el, point, look) {
   let hit = topmostAt(point);
   if (!hit) return { evidence: "nothing can be hit at its middle", cover: null };
   if (belongs(hit, via, el)) return null;
-  // What lies in another frame is told by that frame.
+  // Elements in another frame are described by that frame.
   const home = new Set();
   for (let node = via; node; node = frameOf(node)) home.add(node.ownerDocument);
   while (!home.has(hit.ownerDocument) && frameOf(hit)) hit = frameOf(hit);
@@ -141,7 +141,7 @@ function notScoped(via, el, point, look) {
   };
 }
 
-/** Whether what is hit is the element, something in it, or a label that passes clicks on to it. */
+/** Whether the hit element is the target, inside it, or a label that forwards clicks to it. */
 function belongs(hit, via, el) {
   if (closestFlat(hit, (node) => node === via || node === el)) return true;
   return closestFlat(hit, (node) => tagOf(node) === "label" && (node.control === el || node.contains(via))) !== null;
@@ -152,7 +152,7 @@ function isOverlay(node) {
   return ["fixed", "sticky", "absolute"].includes(getComputedStyle(node).position);
 }
 
-/** The control of an overlay that puts it away: by what it says, or the only one there is. */
+/** The control that closes an overlay: by its text, or the only control there is. */
 function dismissedBy(cover, look) {
   const root = frameDocument(cover) || cover;
   const buttons = [...root.querySelectorAll("button, [role=button], a[href], input[type=button], input[type=submit]")]

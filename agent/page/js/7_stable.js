@@ -1,4 +1,4 @@
-// Stable: it stays where it is, as far as can be known from what was observed and what is to come.
+// Stable: the element stays in place, judging by recorded changes and scheduled events.
 
 // element -> {box, since, seen, moves, gap, last, put}: how long it has been where it is; `put`: since when to the hair
 const tracks = new WeakMap();
@@ -10,13 +10,13 @@ const STILL_PROPERTIES = new Set([
   "accentColor", "textDecorationColor", "cursor", "visibility", "willChange", "strokeDashoffset", "strokeDasharray",
   "offset", "computedOffset", "easing", "composite",
 ]);
-// What moves only the animated element itself and what is in it; anything else moves its neighbours too.
+// Properties that move only the animated element and its contents; others also move its neighbours.
 const OWN_PROPERTIES = new Set([
   "transform", "translate", "rotate", "scale", "left", "right", "top", "bottom", "zIndex", "offsetDistance", "clipPath",
   "perspective", "transformOrigin",
 ]);
 
-/** Why it cannot be said that the element stays where it is, or null where it can. */
+/** The reason why the element may not stay in place, or null. */
 function unstable(el, policy, { tracked, scrolled, replaced }) {
   const animation = runningAnimation(el);
   if (animation) return animation;
@@ -30,12 +30,12 @@ function unstable(el, policy, { tracked, scrolled, replaced }) {
   const need = Math.max(habitOf(track, policy, known), lookNeeded(bursts, around, now, policy, known));
   const unrested = restless(track, need, now, policy);
   if (unrested) return unrested + (replaced ? `; it was replaced ${replaced} times by another one like it` : "");
-  // Where an animation turns back or begins, what it pushes moves by less than counts as a move elsewhere.
+  // When an animation reverses or begins, its neighbours move by less than the usual threshold.
   if (now - track.put < policy.young_look_ms && layoutAnimated(around)) return "an animation elsewhere pushes the page about";
   return soon(track, around, beside, now, policy);
 }
 
-/** That it has not rested as long as is asked for, or that too little was drawn meanwhile to say so; or null. */
+/** The reason if it has not rested long enough, or too few frames were rendered to know; or null. */
 function restless(track, need, now, policy) {
   const still = now - track.since;
   if (still < need) {
@@ -43,21 +43,21 @@ function restless(track, need, now, policy) {
     const what = track.moves ? `it ${track.how} ${times} while it was watched, last` : "the page last changed";
     return `${what} ${Math.round(still)} ms ago; ${Math.round(need)} ms of rest are asked for`;
   }
-  // What happened before it was watched is told by the observer; from then on rest is what was drawn.
+  // The observer covers the time before the element was watched; after that, rendered frames count.
   const watched = Math.max(track.since, track.seen);
   const rest = watched - track.since + drawnTime(watched, now);
   if (need <= policy.frame_ms || rest >= need) return null;
   return `the browser draws too slowly: ${Math.round(rest)} ms of rest were seen; ${Math.round(need)} ms are asked for`;
 }
 
-/** Where it is and since when, from what was seen of it and of the page. */
+/** Its box and since when it has been there, from its own record and that of the page. */
 function trackOf(el, around, bursts, now, { tracked, scrolled }) {
   const box = pageBox(el);
   const before = tracks.get(el);
   const same = before && !scrolled && sameBox(before.box, box); // having to scroll to it again is a move of its own
   let track = before;
   if (!before || !tracked) {
-    // Nothing could have moved it since the last disturbance: that time counts as watched.
+    // Nothing could have moved it since the last change: that time counts as watched.
     const quiet = Math.max(...around.map((record) => record.began), ...bursts.map((burst) => burst.end));
     track = { box, since: same ? Math.max(before.since, quiet) : quiet, seen: same ? before.seen : now, moves: 0, gap: 0 };
   } else if (!same) {
@@ -79,29 +79,29 @@ function howMoved(from, to) {
   return grown.length ? `changed its size (${grown.join(", ")})` : `moved (${moved.join(", ") || "and came back"})`;
 }
 
-/** What was seen moving moves again: it must outlast its own habit, whatever the page promises. */
+/** An element that moved may move again: it must rest longer than its own period. */
 function habitOf(track, policy, known) {
   if (!track.moves) return 0;
   const least = known ? policy.young_look_ms : policy.longest_look_ms;
   return Math.max(least, Math.min(track.gap * policy.gap_factor, policy.habit_ms));
 }
 
-/** How long it must have rested: longer where the page keeps moving of its own accord, or is not known. */
+/** The rest it needs: longer if the page keeps moving by itself, or its timers are not all known. */
 function lookNeeded(bursts, around, now, policy, known) {
   const recent = bursts.filter((burst) => now - burst.end < policy.memory_ms);
   const own = recent.filter((burst) => burst.own).sort((a, b) => a.start - b.start);
   const resting = known ? policy.frame_ms : policy.short_look_ms;
   let need = recent.length ? resting : 0;
   const young = around.some((record) => now - record.began < policy.young_ms || record.doc.readyState === "loading");
-  // What is not known and too young to have shown its habits, or stirs unasked, may stir again any time.
+  // A document whose timers are not all known may change again at any time while it is young or changes by itself.
   if (!known && (young || own.length)) need = policy.longest_look_ms;
-  // A habit shows in gaps that come again: the second longest is one that did.
+  // A period shows in gaps that repeat: the second longest gap did repeat.
   const gaps = own.slice(1).map((burst, i) => burst.start - own[i].end).sort((a, b) => b - a);
   if (gaps.length > 1) need = Math.max(need, gaps[1] * policy.gap_factor);
   return Math.min(need, policy.longest_look_ms);
 }
 
-/** What is known to come before a click would be over; after the longest look only what is late already. */
+/** The scheduled event that is due before a click would end; after the longest rest only overdue ones. */
 function soon(track, around, beside, now, policy) {
   const lateOnly = drawnTime(track.seen, now) >= policy.longest_look_ms;
   for (const record of [...around, ...beside]) {
@@ -127,12 +127,12 @@ function runningAnimation(el) {
   return null;
 }
 
-/** Animations bound to scrolling run only while something scrolls, and that is noted. */
+/** Scroll-driven animations run only while something scrolls, which is recorded. */
 const running = (animation) =>
   animation.playState === "running" && animation.effect !== null &&
   (!animation.timeline || animation.timeline instanceof DocumentTimeline || !("source" in animation.timeline));
 
-/** Whether an animation anywhere keeps pushing its neighbours about. */
+/** Whether an animation keeps moving its neighbours. */
 function layoutAnimated(around) {
   return around.some((record) => record.doc.getAnimations().some((animation) =>
     running(animation) && moves(animation.effect, OWN_PROPERTIES)));
@@ -144,14 +144,14 @@ function moves(effect, but = null) {
     Object.keys(frame).some((property) => !STILL_PROPERTIES.has(property) && !(but && but.has(property))));
 }
 
-/** The box as the visitor sees it: in the coordinates of the outermost view. */
+/** The box in the coordinates of the top-level viewport. */
 function pageBox(el) {
   return outermost(el, el.getBoundingClientRect());
 }
 
 const sameBox = (a, b, apart = 1) => ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= apart);
 
-/** A box of an element's own view in the outermost one, through frames that may be scaled. */
+/** A box of a frame's viewport in the top-level viewport; frames may be scaled. */
 function outermost(el, { x, y, width, height }) {
   let box = { x, y, width, height };
   for (let frame = frameOf(el); frame; frame = frameOf(frame)) {
@@ -164,7 +164,7 @@ function outermost(el, { x, y, width, height }) {
   return box;
 }
 
-/** Where the contents of a frame begin, and by how much it is scaled. */
+/** The position of a frame's contents, and its scale. */
 function frameView(frame) {
   const box = frame.getBoundingClientRect();
   const style = getComputedStyle(frame);

@@ -1,10 +1,10 @@
-// Lists that hold only what is in view: scrolled, step by step, until they hold what is looked for.
+// Scrolls lists that render only what is in view, step by step, until they contain the element.
 
 const UNROLLED_CONTAINERS = 4;
 const UNROLL_PART = 0.8; // of a container's height for one step, so that nothing is stepped over
 const UNROLL_MIN_OVERFLOW = 40;
 
-/** Nothing has happened in the page for some time, so what is not there is not about to come. */
+/** The page has been at rest for some time, so a missing element is not about to appear. */
 function atRestFor(ms) {
   const record = recordOf(document);
   flush(record);
@@ -22,7 +22,7 @@ function scrollersOf(selector) {
     .sort((a, b) => b.scrollHeight - a.scrollHeight).slice(0, UNROLLED_CONTAINERS);
 }
 
-/** Goes through what scrolls; only what fills itself while it is scrolled is gone through to its end. */
+/** Scrolls through all containers; to the end only those that load more while being scrolled. */
 function newUnroller(selector, policy) {
   const places = scrollersOf(selector).map((el) => ({ el, from: el.scrollTop }));
   let at = 0;
@@ -34,7 +34,7 @@ function newUnroller(selector, policy) {
     started = false;
   };
   return {
-    /** One step; false where there is nothing left to scroll. */
+    /** Scroll one step; false if nothing is left to scroll. */
     async step(deadline) {
       while (at < places.length && steps < policy.unroll_steps && nativeNow() < deadline) {
         const { el } = places[at];
@@ -56,14 +56,14 @@ function newUnroller(selector, policy) {
       }
       return false;
     },
-    /** Put everything back where the visitor had it. */
+    /** Restore all scroll positions. */
     restore() {
       for (const { el, from } of places) el.scrollTop = from;
     },
   };
 }
 
-/** Whether anything in a container is added or exchanged from now on. */
+/** Observe whether anything in a container is added or replaced from now on. */
 function fills(el) {
   let changed = false;
   const observer = new MutationObserver(() => {

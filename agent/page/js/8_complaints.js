@@ -1,4 +1,4 @@
-// What a page says went wrong: fields that are not accepted with what is said of each, and alerts.
+// Reads the problems a page reports: refused fields with their messages, and alerts.
 
 const TOLD_LIMIT = 500; // characters of one message
 const OPTIONS_TOLD = 200;
@@ -31,21 +31,29 @@ function complaints(elementsJson) {
   return { status: (entry && entry.responseStatus) || 0, fields, alerts };
 }
 
-/** The page marks it, or the browser would not send its form. */
+/** The page marks it as invalid, or the browser would not submit its form. */
 function isRefused(el) {
   if (attr(el, "aria-invalid") === "true") return true;
   return Boolean(el.willValidate && el.form && !el.form.noValidate && !el.validity.valid);
 }
 
-function refusedField(el, look) {
+/** The texts that the field itself refers to; only the alarming ones if there are such. */
+function referredMessages(el, look) {
   const shown = [...namedBy(el, "aria-errormessage"), ...namedBy(el, "aria-describedby")]
     .filter((node) => visible(node, look));
   const alarming = shown.filter((node) => attr(node, "role") === "alert" || hasAttr(node, "aria-live"));
-  const said = (alarming.length ? alarming : shown).map((node) => textOf(node, look)).filter(Boolean);
+  return (alarming.length ? alarming : shown).map((node) => textOf(node, look)).filter(Boolean);
+}
+
+/** The name of a field for people. */
+const fieldLabel = (el, look) => labelText(el, look) || attr(el, "name") || describe(el);
+
+function refusedField(el, look) {
+  const said = referredMessages(el, look);
   const own = el.validationMessage || "";
   const secret = el.type === "password";
   return {
-    label: labelText(el, look) || attr(el, "name") || describe(el),
+    label: fieldLabel(el, look),
     message: squeeze([...new Set([...said, own])].join(" ")).slice(0, TOLD_LIMIT),
     marked: attr(el, "aria-invalid") === "true",
     value: secret ? null : valueOf(el),

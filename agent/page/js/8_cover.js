@@ -1,6 +1,6 @@
-// CSS for fields that are about to be given a secret, so that a film can cover them before that.
+// CSS for fields that will get a secret, so that a film can cover them first.
 
-/** What leads to the elements a selector finds, as CSS for their own root and for every later document. */
+/** CSS for the elements that a selector finds, valid in their root and in later documents. */
 function coverRules(selector) {
   const scope = scopeOf(selector, true, newLook());
   const rules = new Set();

@@ -1,11 +1,11 @@
-// The members of a collection, told apart: what a loop over them has dealt with and what is left.
+// Reads the members of a collection with keys, so that a loop knows which ones it has processed.
 
 const ITEM_TEXT = 300; // characters of one member's text
 const ITEM_MARKS = 8; // addresses and keys of one member
 const ITEMS_TOLD = 2000;
 const MARKED = "[data-id], [href], [action], [value], [name], [id], button, input";
 
-/** The visible elements a selector matches, in order: what each says, and what tells it from the others. */
+/** The visible elements a selector matches, in order: text and distinguishing key of each. */
 function items(selectorJson) {
   const look = newLook();
   const result = resolve(JSON.parse(selectorJson), look, true);

@@ -1,7 +1,7 @@
-// Reads outputs and scraped inputs: one look for a value or a whole table (KS 4.3 extraction).
+// Reads outputs and scraped inputs: a value or a whole table in one pass (KS 4.3 extraction).
 
 /**
- * What a selector leads to says: of the first visible element, or of all of them as rows.
+ * Read the first visible element of a selector, or all of them as rows.
  * @returns {{said: string|null|object[], error: string|null}} null and no error: there is nothing.
  */
 function read({ selector, attribute, columns, most }) {
@@ -26,7 +26,7 @@ function cellOf(row, column) {
   return null;
 }
 
-/** An attribute, else what a field holds, else the text a visitor sees, as it was written. */
+/** An attribute, else a field's value, else the visible text as written. */
 function saidBy(el, attribute, look) {
   if (el === null) return null;
   if (attribute) return attr(el, attribute);

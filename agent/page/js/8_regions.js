@@ -1,5 +1,5 @@
 // Regions: the parts of a page that a person would name, and the words next to an element.
-// Used by the index (9_index.js) while it walks; agent/locating/index.py says what each kind is.
+// Used by the index (9_index.js) while it walks; agent/locators/page_index.py says what each kind is.
 
 const REGION_KINDS = {
   form: "form", dialog: "dialog", alertdialog: "dialog", banner: "landmark", navigation: "landmark",
@@ -20,7 +20,7 @@ const PIECE_LENGTH = 80;
 
 const regionKind = (el, role) => (tagOf(el) === "form" ? "form" : Object.hasOwn(REGION_KINDS, role) ? REGION_KINDS[role] : null);
 
-/** Where what a heading heads ends: the nearest element around it with something to operate behind it. */
+/** The section of a heading: its nearest ancestor with an operable element after the heading. */
 function sectionScope(heading) {
   let at = heading.parentElement;
   while (at && !SECTION_STOPS.has(tagOf(at))) {
@@ -39,13 +39,13 @@ function headingLevel(el) {
   return match ? Number(match[1]) : 2;
 }
 
-/** The text of a region's own naming part: what `details` and `fieldset` begin with. */
+/** The text of a region's own title element: `summary` of `details`, `legend` of `fieldset`. */
 function namingPart(el, look) {
   const part = [...el.children].find((child) => tagOf(child) === "summary" || tagOf(child) === "legend");
   return part ? briefText(part, look, PIECE_LENGTH) : "";
 }
 
-/** The separate texts inside a row or an item, as it could be called by. */
+/** The separate texts inside a row or item that may identify it. */
 function piecesOf(el, look) {
   const pieces = [];
   const walker = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
@@ -59,7 +59,7 @@ function piecesOf(el, look) {
   return pieces;
 }
 
-/** Visible text, at most so many characters; never what a field holds. */
+/** Visible text up to a length; never the value of a field. */
 function briefText(el, look, most) {
   const only = el.firstChild;
   if (only && !only.nextSibling && only.nodeType === 3 && !el.shadowRoot) {
@@ -89,7 +89,7 @@ function gatherBrief(node, look, most, out) {
 
 // -- neighbours ----------------------------------------------------------------------------------
 
-/** The text just before (or behind) an element within its line, cell or field. */
+/** The text just before (or after) an element within its line, cell or field. */
 function besideText(el, look, side) {
   let at = el;
   for (let climbed = 0; climbed < 3; climbed += 1) {
@@ -109,7 +109,7 @@ function besideText(el, look, side) {
   return "";
 }
 
-/** The header of the column a cell stands in. */
+/** The header of a cell's column. */
 function columnHeader(cell, look) {
   const row = cell.parentElement;
   const table = row && row.closest("table, [role=table], [role=grid], [role=treegrid]");

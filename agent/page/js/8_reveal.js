@@ -1,6 +1,6 @@
-// What healing asks of a page: an element within a look at everything, and what scrolling brings up.
+// For healing: an element with a page index that contains it, and scrolling through lists.
 
-/** One element as a look would see it, and the words around it, without a look. */
+/** Role, names, attributes and surrounding words of one element, without a page index. */
 function glance(el) {
   const look = newLook();
   const tag = tagOf(el);
@@ -24,14 +24,14 @@ function wordsAround(el, look) {
   return around.filter(Boolean);
 }
 
-/** A look, and the place of one element in it: -1 where a look does not take it. */
+/** A page index, and the position of one element in it: -1 if the index leaves it out. */
 function lookFrom(el, everything) {
   const said = pageIndex(everything);
   return { ...said, at: looks.get(said.token).indexOf(el) };
 }
 
 /**
- * Scroll everything that scrolls to its n-th part; lists that draw only what is in view then draw it.
+ * Scroll all containers to their n-th part, so that lists that render only what is in view render it.
  * @returns whether anything moved
  */
 async function revealPart(n) {

@@ -1,8 +1,8 @@
-// A word for the state of the page, so that one who knows the page as it was can tell that it still is so.
+// The page's revision: an identifier of its state. An equal revision means an unchanged page.
 //
 // It changes with every mutation of any document or open shadow root of the page, with its address, and with
-// every resource that arrives. What fields hold is not part of it. Where something is being animated that may come to be
-// seen or hidden by it, or the page is still loading, there is none: such a page is to be looked at.
+// every resource that arrives. The contents of fields are not part of it. While an animation may show or hide
+// something, or the page is still loading, there is no revision: such a page must be read again.
 
 const HIDING_PROPERTIES = new Set(["opacity", "visibility", "contentVisibility", "filter", "clip", "clipPath", "mask"]);
 const counted = new WeakMap(); // record -> mutations heard so far
@@ -16,14 +16,14 @@ function changesOf(record) {
   return counted.get(record);
 }
 
-/** Colours may fade while a page stays what it is. */
+/** Animations of colours do not change the state. */
 function mayShowOrHide(effect) {
   if (!effect.getKeyframes) return true;
   return effect.getKeyframes().some((frame) =>
     Object.keys(frame).some((property) => !STILL_PROPERTIES.has(property) || HIDING_PROPERTIES.has(property)));
 }
 
-/** The word, or null where there is none. */
+/** The revision, or null if there is none. */
 function revision() {
   if (document.readyState !== "complete") return null;
   const roots = rootsBelow(document);

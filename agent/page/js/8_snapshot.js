@@ -1,4 +1,4 @@
-// Annotated HTML, as kb_schema/snapshots.py says.
+// Annotated HTML, as kb_schema/page_snapshots.py says.
 //
 // A shadow root or frame document travels in the `srcdoc` attribute of its <pp-...> element: inline it
 // would be torn apart by the HTML parser (a <div> in a <p>, a second <body>).
@@ -6,7 +6,7 @@
 const VOID_TAGS = new Set([
   "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
 ]);
-// Elements whose contents nobody asks about, or that say nothing a visitor can see.
+// Elements whose contents are not needed, or not visible.
 const EMPTIED_TAGS = new Set(["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]);
 const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked", "data-pp-name", "data-pp-at"]);
 const KEPT_ON_SECRETS = new Set(["id", "class", "name", "type", "role", "for", "data-testid", "data-qa", "data-pp-secret"]);
@@ -19,7 +19,7 @@ const escapeAttribute = (text) => text.replace(/[&"<>\u00a0]/g, (c) =>
 
 let places = new Map(); // elements of the look that is being written down -> their places in it
 
-/** @param elements those of a look whose places in it the HTML is to carry. */
+/** @param elements those of a page index whose positions the HTML carries. */
 function snapshotHtml(secretSelectors, elements = []) {
   const look = newLook();
   places = new Map(elements.map((el, at) => [el, at]));
@@ -88,7 +88,7 @@ function openTag(el, look, secret, secrets) {
   if (value !== null && isTicked(el)) {
     if (!hideValue) parts.push(`data-pp-checked="${value}"`);
   } else if (value !== null && (!hideValue || value === "")) {
-    // Of a secret only that it is empty is told.
+    // Of a secret only whether it is empty is stored.
     parts.push(`data-pp-value="${escapeAttribute(value)}"`);
   }
   const name = secret ? null : toldName(el, look, secrets);
@@ -97,7 +97,7 @@ function openTag(el, look, secret, secrets) {
   return `<${parts.join(" ")}>`;
 }
 
-/** The accessible name where plain markup would not tell it, and no secret is in it; else null. */
+/** The accessible name if it cannot be computed from the markup and contains no secret; else null. */
 function toldName(el, look, secrets) {
   const role = roleOf(el);
   if (!isInteractive(el) && (role === null || TEXT_ROLES.has(role))) return null;

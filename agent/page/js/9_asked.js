@@ -1,29 +1,29 @@
-// A look that is taken for one question reads only what could be its answer: the other elements keep
-// their places and say nothing. What is left out surely does not fit; what is read need not fit.
-// The question is written by agent/locating/asking.py, which says what "fits" means.
+// An index for one query reads only elements that could match it: the others keep
+// their positions but are empty. Elements left out certainly do not match; elements read may match.
+// agent/locators/scan_query.py builds the query and defines what matches.
 
 const UNREAD = 0;
-/** Parts that may say something beside the text one sees: then a name is made of both. */
+/** Parts that may contribute to a name besides visible text. */
 const SPEAKING_PARTS = "[aria-label],[aria-labelledby],[title],[alt],[contenteditable],[role],img,svg,input,select,textarea,slot,iframe";
 const FOREIGN = "[^\\x00-\\x7f]"; // other letters may be folded into ours: only Python can tell
-/** Only signs that part words or stand for none: marks, and the pictures of icon fonts. */
+/** Only characters that are no words: punctuation, and glyphs of icon fonts. */
 const WORDLESS_CONTENT = /^(normal|none|(?:"(?:[^"\\A-Za-z0-9\x80-\udfff\uf900-\uffff]|\\["\\])*"\s*)+)$/;
 const FAR_REACHING = /&|::part|:host|::slotted/; // they name elements of other roots, or of rules around them
 const DEFAULT_WORDS = new Set([...INPUT_BUTTONS, "image"]); // the browser's own, where the page has none
 
-/** The question as the walk asks it: a pattern of what may fit, and whether regions are asked for. */
+/** The query for the pass: a pattern of possible matches, and whether regions are wanted. */
 function askedFor({ words, regions }) {
   const spaced = words.map((word) => [...word].join("[\\W_]*"));
   return { pattern: new RegExp([FOREIGN, ...spaced].join("|"), "i"), regions, generating: new Map() };
 }
 
-/** Whether an element could be the answer, or share a name with what is. */
+/** Whether an element could match, or share its name with a match. */
 function mayBeMeant(el, tag, usable, walk) {
   if (!usable && !isControl(el) && !hasAttr(el, "placeholder")) return false;
   return saysAsked(el, tag, walk.asked) || calledAsked(el, tag, walk);
 }
 
-/** Whether its text, an attribute, or a part of it that says more than text could fit. */
+/** Whether its text, an attribute, or a part with its own name could match. */
 function saysAsked(el, tag, asked) {
   const { pattern } = asked;
   for (const name of el.getAttributeNames()) {
@@ -34,7 +34,7 @@ function saysAsked(el, tag, asked) {
   return (el.firstElementChild !== null && el.querySelector(SPEAKING_PARTS) !== null) || generatesWords(el, asked);
 }
 
-/** A control is called by its labels; a field without any by what stands around it, which Python reads. */
+/** A control is named by its labels; a field without labels by its surroundings, which Python reads. */
 function calledAsked(el, tag, walk) {
   const labels = labelsOf(el);
   if (labels.some((label) => saysAsked(label, "label", walk.asked))) return true;
@@ -43,7 +43,7 @@ function calledAsked(el, tag, walk) {
   return !plainly && labelText(el, walk.look) === "";
 }
 
-/** Whether style sheets of its document or shadow root may put words before or behind what it says. */
+/** Whether style sheets of its document or shadow root may generate text before or after its own. */
 function generatesWords(el, asked) {
   const root = el.getRootNode();
   let where = asked.generating.get(root);
@@ -52,7 +52,7 @@ function generatesWords(el, asked) {
   return el.matches(where) || (el.firstElementChild !== null && el.querySelector(where) !== null);
 }
 
-/** CSS of the elements that style sheets put words to: empty for none, null where it cannot be told. */
+/** CSS of the elements with generated text: empty for none, null if unknown. */
 function whereWordsAreGenerated(root) {
   const found = [];
   for (const rule of generatingRules(root, WORDLESS_CONTENT)) {
@@ -69,7 +69,7 @@ function whereWordsAreGenerated(root) {
   return found.join(",");
 }
 
-/** After the walk: the regions around what was read, or all where a region is asked for. */
+/** After the pass: the regions around the elements read, or all if a region is wanted. */
 function readRegionsAround(walk) {
   const { regions, rows } = walk;
   const wanted = new Set(walk.asked.regions ? regions.keys() : []);
@@ -82,7 +82,7 @@ function readRegionsAround(walk) {
   }
 }
 
-/** Its texts, and of its element what it could be written down by. */
+/** Its texts, and the attributes of its element for selectors. */
 function readRegion(region, walk) {
   textsOf(region, walk);
   const [, at, parent] = region;

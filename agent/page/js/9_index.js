@@ -1,5 +1,5 @@
-// One look at everything a person could mean: elements with roles, names, neighbours and regions.
-// Rows and their order are read by agent/locating/looking.py; the models are in agent/locating/index.py.
+// The page index: all elements a person could mean, with roles, names, neighbours and regions, in one pass.
+// Rows and their order are read by agent/locators/page_scan.py; the models are in agent/locators/page_index.py.
 
 const TEXT_LENGTH = 200;
 const MOST_ELEMENTS = 20000;
@@ -21,8 +21,8 @@ const DISABLED_TAGS = new Set([...FIELD_TAGS, "option", "optgroup", "fieldset"])
 const FLAG = { visible: 1, interactive: 2, enabled: 4, required: 8, tickable: 16, ticked: 32, clickable: 64, standIn: 128 };
 
 /**
- * @param everything whether elements nobody could mean are taken, too.
- * @param question what is asked for, where only that is to be read (9_asked.js); null: all is read.
+ * @param everything whether to include elements without meaning for a person.
+ * @param question the query, to read only possible matches (9_asked.js); null: read everything.
  */
 function pageIndex(everything, question = null) {
   const walk = {
@@ -38,7 +38,7 @@ function pageIndex(everything, question = null) {
   return { ...pageFacts(), token, elements: walk.rows, regions: walk.regions, roots: walk.roots, truncated: walk.full };
 }
 
-/** Keep elements as a look that Python can ask about; gives its token. */
+/** Store the elements of an index for later calls from Python; return its token. */
 function remember(elements) {
   const token = newToken();
   looks.set(token, elements);
@@ -97,7 +97,7 @@ function inRoot(record, root, walk) {
   walk.root = outer;
 }
 
-/** The host's own row, which is there because hosts are always wanted. */
+/** The host's own row; hosts are always included. */
 const hostRow = (el, walk) => (walk.elements[walk.parent] === el ? walk.parent : null);
 
 function wanted(el, tag, role, shown, operable, walk) {
@@ -121,7 +121,7 @@ function hasOwnText(el) {
   return false;
 }
 
-/** A label shows one too, but it is its control that is meant. */
+/** A label has the same name, but its control is meant. */
 const showsHand = (el) => !(tagOf(el) === "label" && el.control) && getComputedStyle(el).cursor === "pointer";
 
 function addRow(el, tag, role, shown, operable, walk) {
@@ -163,7 +163,7 @@ function textFor(el, role, seen, look) {
   return briefText(el, look, TEXT_LENGTH) || (isInteractive(el) ? titlesInside(el) : "");
 }
 
-/** What an icon says when the pointer rests on it. */
+/** The tooltip of an icon. */
 function titlesInside(el) {
   const icon = el.querySelector("[title], [alt]");
   return icon ? squeeze(attr(icon, "title") || attr(icon, "alt")).slice(0, TEXT_LENGTH) : "";
@@ -211,13 +211,13 @@ function addRegion(el, kind, at, walk) {
   return walk.regions.push(region) - 1;
 }
 
-/** What else a region could be called, read when it is first asked. */
+/** Other names of a region, read on first use. */
 function textsOf(region, walk) {
   if (region[4] === null) region[4] = piecesOf(walk.elements[region[1]], walk.look);
   return region[4];
 }
 
-/** The innermost region at this point of the walk. */
+/** The innermost region at this point of the pass. */
 function currentRegion(walk) {
   for (let i = walk.path.length - 1; i >= 0; i -= 1) {
     const { sections, region } = walk.path[i];
@@ -255,7 +255,7 @@ function addSection(el, at, walk) {
   frame.sections.push({ level, region });
 }
 
-/** A label without a control names what stands beside it: several fields that make one. */
+/** A label without a control names the fields beside it, which form one value. */
 function addField(el, at, walk) {
   const frame = walk.path.length > 1 ? walk.path[walk.path.length - 2] : null;
   if (!frame || frame.el !== el.parentElement || frame.region >= 0) return;
@@ -274,7 +274,7 @@ function operatedSince(at, walk) {
 
 // -- hosts, and what Python asks later -------------------------------------------------------------
 
-/** A selector of a frame or shadow host that is unique within its own root and, if it can be, in all of some. */
+/** A selector of a frame or shadow host that is unique within its root and, if possible, in all roots. */
 function uniqueCss(el, everywhere = []) {
   const root = el.getRootNode();
   const id = attr(el, "id");
@@ -291,13 +291,13 @@ function uniqueCss(el, everywhere = []) {
   return steps.join(" > ");
 }
 
-/** The element at a place of a look, where the page still remembers it and still has it. */
+/** The element at a position of an index, if the page still stores it and it is still attached. */
 function pick(token, at) {
   const el = (looks.get(token) || [])[at];
   return el && el.isConnected ? el : null;
 }
 
-/** Whether each selector leads to exactly the element at its place of the look, and to no other. */
+/** Whether each selector leads to exactly the element at its position of the index. */
 function leadsTo(token, pairs) {
   const look = newLook();
   const led = new Map(); // one selector may be asked of many elements

@@ -1,4 +1,4 @@
-// What Python may call. Every function takes and returns one JSON string (or a promise of one).
+// The functions that Python calls. Each takes and returns a JSON string (or a promise of one).
 
 const json = (value) => JSON.stringify(value);
 
@@ -59,6 +59,7 @@ const library = Object.freeze({
   revealPart: async (n) => json(await revealPart(n)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   complaints: (elementsJson) => json(complaints(elementsJson)),
+  refusalSigns: () => json(refusalSigns()),
   items: (selectorJson) => json(items(selectorJson)),
   text(selectorJson) {
     const look = newLook();
@@ -83,7 +84,7 @@ const library = Object.freeze({
   },
 });
 
-/** Put the caret behind the last character; false where the field does not let scripts do that. */
+/** Move the caret to the end; false if the field does not allow that to scripts. */
 function caretToEnd(el) {
   el.focus();
   try {
@@ -98,8 +99,8 @@ function caretToEnd(el) {
 }
 
 /**
- * Tell the page now that a text field has changed, which the browser would do when it is left; the
- * browser's own event for the same text is then kept back, so that the page hears of it once.
+ * Dispatch the change event of a text field now, which the browser would do on blur; the
+ * browser's own event for the same text is then suppressed, so that the page gets it once.
  */
 function commit(el) {
   const tag = tagOf(el);
@@ -116,7 +117,7 @@ function commit(el) {
   return json(true);
 }
 
-/** Whether a box came to the wanted state; true as well where the page has replaced it. */
+/** Whether a checkbox reached the wanted state; also true if the page has replaced it. */
 async function ticked(el, wanted, deadline) {
   while (el.isConnected && valueOf(el) !== String(wanted)) {
     if (nativeNow() >= deadline) return false;
@@ -127,7 +128,7 @@ async function ticked(el, wanted, deadline) {
 
 const TEXT_INPUTS = new Set(["text", "search", "url", "tel", "email", "password", "number"]);
 
-/** Scroll an element or the page: `up`, `down` (most of a view), `top`, `bottom`, or pixels. */
+/** Scroll an element or the page: `up`, `down` (most of a screenful), `top`, `bottom`, or pixels. */
 function scroll(el, how) {
   const area = el || document.scrollingElement || document.documentElement;
   const page = area.clientHeight * 0.8;

@@ -1,9 +1,9 @@
-// Moves and enlarges the chart of a site. Without this script it is a drawing with links, and a list beside it.
+// Pans and zooms the map of a site. Without this script the map is a static drawing with links.
 "use strict";
 
-const STEP = 1.35; // how much nearer one press comes
-const NEAR = 3000; // units seen across, below which names are drawn on a large chart
-const SHARE = 0.15; // of what is seen, that one press of an arrow moves
+const STEP = 1.35; // zoom factor of one press
+const NEAR = 3000; // visible width below which names are drawn on a large map
+const SHARE = 0.15; // share of the visible width that one arrow press moves
 
 for (const chart of document.querySelectorAll("[data-chart]")) {
   const svg = chart.querySelector("svg");
@@ -14,7 +14,7 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
 
   const show = (box) => {
     seen = box;
-    svg.classList.toggle("near", box[2] < all[2] * 0.99); // then a finger moves it, instead of the page
+    svg.classList.toggle("near", box[2] < all[2] * 0.99); // then touch pans the map instead of the page
     svg.classList.toggle("far", large && box[2] > NEAR);
     svg.setAttribute("viewBox", box.map((each) => each.toFixed(1)).join(" "));
   };
@@ -32,9 +32,9 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
   const tools = document.createElement("div");
   tools.className = "tools";
   for (const [sign, words, act] of [
-    ["+", "Nearer", () => near(STEP)],
-    ["−", "Farther", () => near(1 / STEP)],
-    ["⤢", "Everything", () => show([...all])],
+    ["+", "Zoom in", () => near(STEP)],
+    ["−", "Zoom out", () => near(1 / STEP)],
+    ["⤢", "Show all", () => show([...all])],
   ]) {
     const button = document.createElement("button");
     button.type = "button";
@@ -64,7 +64,7 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
     }
   });
 
-  // The wheel belongs to the page; with Ctrl, and by pinching on a pad, it belongs to the chart.
+  // The wheel scrolls the page; with Ctrl, or by pinching on a touchpad, it zooms the map.
   svg.addEventListener(
     "wheel",
     (event) => {
@@ -77,7 +77,7 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
     { passive: false },
   );
 
-  // The ways of the screen that is pointed at, or has the focus, stand out from the others.
+  // Highlights the transitions of the screen under the pointer or with the focus.
   const lines = new Map();
   for (const path of svg.querySelectorAll(".lines path")) {
     for (const end of path.dataset.ends.split(" ")) {
@@ -99,7 +99,7 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
     svg.classList.toggle("telling", told.length > 0);
   };
   for (const [begin, end] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
-    // On the chart, not the drawing: one that listens for the focus gets it, too.
+    // On the container, not on the SVG: an SVG with a focus listener becomes focusable.
     chart.addEventListener(begin, (event) => tell(event.target.closest("[data-nr]")));
     chart.addEventListener(end, () => tell(svg.contains(document.activeElement) ? document.activeElement : null));
   }
@@ -134,5 +134,5 @@ for (const chart of document.querySelectorAll("[data-chart]")) {
   window.addEventListener("pointerup", released);
   window.addEventListener("pointercancel", released);
   svg.addEventListener("dragstart", (event) => event.preventDefault());
-  svg.addEventListener("click", (event) => moved > 4 && event.preventDefault(), true); // it was a move, not a click
+  svg.addEventListener("click", (event) => moved > 4 && event.preventDefault(), true); // a drag, not a click
 }

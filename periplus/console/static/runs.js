@@ -1,4 +1,4 @@
-// Copies the link that was just made; without this script it is selected and copied by hand.
+// Copies the new link to the clipboard. Without this script the link is copied by hand.
 for (const button of document.querySelectorAll("[data-copies]")) {
   const field = document.getElementById(button.dataset.copies);
   if (!field || !navigator.clipboard) continue;

@@ -30,11 +30,30 @@ class AgentSeed(NamedTuple):
 
 
 _AGENT_NAMES = (
-    "Amelia Hart", "Ravi Menon", "Lucía Ortega", "Grace Osei", "Daniel Brooks", "Priya Nair",
-    "Mateo Vargas", "Hannah Cole", "Arjun Kapoor", "Sofía Delgado", "Oliver Grant", "Meera Iyer",
-    "Carmen Ruiz", "Ethan Walsh", "Kavya Reddy", "Javier Molina", "Nora Sinclair", "Vikram Shah",
-    "Elena Campos", "Marcus Reed", "Ananya Rao", "Diego Santos", "Ruby Lawson",
-)  # fmt: skip
+    "Amelia Hart",
+    "Ravi Menon",
+    "Lucía Ortega",
+    "Grace Osei",
+    "Daniel Brooks",
+    "Priya Nair",
+    "Mateo Vargas",
+    "Hannah Cole",
+    "Arjun Kapoor",
+    "Sofía Delgado",
+    "Oliver Grant",
+    "Meera Iyer",
+    "Carmen Ruiz",
+    "Ethan Walsh",
+    "Kavya Reddy",
+    "Javier Molina",
+    "Nora Sinclair",
+    "Vikram Shah",
+    "Elena Campos",
+    "Marcus Reed",
+    "Ananya Rao",
+    "Diego Santos",
+    "Ruby Lawson",
+)
 _LANGUAGE_CYCLE = ("en-US", "hi-IN", "es-ES")
 _STATUS_CYCLE = ("Live", "Live", "Live", "Paused", "Live", "Live", "Draft")
 _GREETINGS = {
@@ -64,9 +83,23 @@ def agents_named(count: int) -> Iterator[AgentSeed]:
 
 
 _FIRST = (
-    "Alice", "Ben", "Chloe", "David", "Emma", "Farid", "Gina", "Hugo",
-    "Isla", "Jonas", "Keira", "Liam", "Mona", "Nils", "Olga", "Pablo",
-)  # fmt: skip
+    "Alice",
+    "Ben",
+    "Chloe",
+    "David",
+    "Emma",
+    "Farid",
+    "Gina",
+    "Hugo",
+    "Isla",
+    "Jonas",
+    "Keira",
+    "Liam",
+    "Mona",
+    "Nils",
+    "Olga",
+    "Pablo",
+)
 _LAST = ("Archer", "Bianchi", "Castillo", "Dubois", "Eriksen", "Fischer")
 _DOMAINS = ("brightpath.example", "oakandco.example", "lumenlabs.example")
 
@@ -90,21 +123,39 @@ CAMPAIGNS = (
 
 EMAILS = (
     # sender, subject, preview, received
-    ("Spadeworks Reports", "Your weekly call summary",
-     "12,847 calls handled, 94.2% resolved without a hand-over.", "9:42 AM"),
-    ("Tomás Herrera", "Spanish greeting for the renewals line",
-     "I tried the new wording with three customers and they liked it.", "8:15 AM"),
-    ("Billing", "Invoice 2041 is ready",
-     "Your invoice for this month is ready to download.", "Yesterday"),
-    ("Maya Lindqvist", "Callback requested: Oak & Co",
-     "They would like to hear back before Thursday noon.", "Yesterday"),
-    ("Spadeworks Product", "New: hand over to a person, mid-call",
-     "Agents can now pass a caller on without losing the context.", "Mon"),
-    ("Ravi Menon", "Hindi pronunciation notes",
-     "A few place names came out wrong, list attached.", "Mon"),
-    ("Compliance", "Call recording policy update",
-     "From next month recordings are kept for ninety days.", "Sun"),
-)  # fmt: skip
+    (
+        "Spadeworks Reports",
+        "Your weekly call summary",
+        "12,847 calls handled, 94.2% resolved without a hand-over.",
+        "9:42 AM",
+    ),
+    (
+        "Tomás Herrera",
+        "Spanish greeting for the renewals line",
+        "I tried the new wording with three customers and they liked it.",
+        "8:15 AM",
+    ),
+    ("Billing", "Invoice 2041 is ready", "Your invoice for this month is ready to download.", "Yesterday"),
+    (
+        "Maya Lindqvist",
+        "Callback requested: Oak & Co",
+        "They would like to hear back before Thursday noon.",
+        "Yesterday",
+    ),
+    (
+        "Spadeworks Product",
+        "New: hand over to a person, mid-call",
+        "Agents can now pass a caller on without losing the context.",
+        "Mon",
+    ),
+    ("Ravi Menon", "Hindi pronunciation notes", "A few place names came out wrong, list attached.", "Mon"),
+    (
+        "Compliance",
+        "Call recording policy update",
+        "From next month recordings are kept for ninety days.",
+        "Sun",
+    ),
+)
 
 
 def email(index: int) -> tuple[str, str, str, str]:

@@ -12,7 +12,7 @@ from seeds.spadeworks.site.faults import FaultBoard
 from seeds.spadeworks.site.otp import OneTimeCodes
 from seeds.spadeworks.site.settings import Settings, UiVersion
 from seeds.spadeworks.site.state import Visitor, VisitorStore
-from seeds.spadeworks.site.wording import Ui
+from seeds.spadeworks.site.ui_labels import Ui
 
 HERE = Path(__file__).parent
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agent.events import Event
-from agent.healing.healer import Done, Healer, HealPolicy, Meant
-from agent.page import waiting
-from agent.page.acting import Performed, perform
+from agent.healing.healer import Healer, HealerResult, HealPolicy, IntendedElement
+from agent.page import armed_triggers
+from agent.page.action_requests import ActionRequest
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.selectors import Selector, css
+from kb_schema.selectors import css
 from tests.support.pages import show
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def page(blank_page: Page) -> Page:
 @pytest.fixture(autouse=True)
 def quiet_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here comes over a network: to be idle for a moment is to be idle."""
-    monkeypatch.setattr(waiting, "NETWORK_QUIET_S", 0.03)
+    monkeypatch.setattr(armed_triggers, "NETWORK_QUIET_S", 0.03)
 
 
 class Hands:
@@ -58,23 +57,18 @@ class Hands:
     def _hear(self, event: Event) -> None:
         self.events.append(event)
 
-    def act(self, action: str = "click", value: str | None = None) -> Callable[..., Awaitable[Performed]]:
-        async def do(selector: Selector, inspect: Any, gate_s: float) -> Performed:
-            return await perform(
-                self.page, action, selector=selector, value=value, timeout_s=gate_s, inspect=inspect
-            )
-
-        return do
+    def act(self, action: str = "click", value: str | None = None) -> ActionRequest:
+        return ActionRequest(action, value=value)
 
     async def record(self, where: str) -> Fingerprint:
         """What is known of an element after it was used once."""
-        done = await self.healer().act(Meant("once", css(where)), self.act("hover"))
-        assert done.sighting is not None
-        return done.sighting.fingerprint
+        done = await self.healer().act(IntendedElement("once", css(where)), self.act("hover"))
+        assert done.checked.fingerprint is not None
+        return done.checked.fingerprint
 
-    async def click(self, where: str, known: Fingerprint, *others: Fingerprint, **how: Any) -> Done:
+    async def click(self, where: str, known: Fingerprint, *others: Fingerprint, **how: Any) -> HealerResult:
         healer = self.healer(**{key: how.pop(key) for key in ("decider", "policy", "dismiss") if key in how})
-        return await healer.act(Meant("screen.it", css(where), known, others, **how), self.act())
+        return await healer.act(IntendedElement("screen.it", css(where), known, others, **how), self.act())
 
     async def clicks(self) -> list[str]:
         said: list[str] = await self.page.evaluate("window.clicks")

@@ -11,11 +11,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from agent.page import library
+from agent.page import in_page_library
 from seeds.spadeworks.site.settings import DEMO_EMAIL, DEMO_PASSWORD
-from tests.agent.healing import sites
-from tests.agent.healing.cases import Tally, mutated, opened, released, split
-from tests.agent.locating.targets import VIEWPORT, sign_in_to_spadeworks
+from tests.agent.healing import drift_sites
+from tests.agent.healing.drift_cases import Tally, mutated, opened, released, split
+from tests.agent.locators.target_lists import VIEWPORT, sign_in_to_spadeworks
 from tests.support.drift import Drift, frequencies
 from tests.support.foreign_sites import django_site, sign_in_to_admin, spadeworks_site
 from tests.support.rotation import SEED, dice
@@ -27,7 +27,7 @@ FEWEST_CASES = 600
 async def signed_in(stack: AsyncExitStack, browser, sign_in, url):
     context = await browser.new_context(viewport=VIEWPORT)
     stack.push_async_callback(context.close)
-    await library.install(context)
+    await in_page_library.install(context)
     if sign_in is not None:
         await sign_in(context, url)
     return context
@@ -70,10 +70,10 @@ async def redesign_cases(stack, browser, first, second, paths, signed_out=()):
     if paths:
         old = await signed_in(stack, browser, sign_in_to_spadeworks, first)
         new = await signed_in(stack, browser, sign_in_to_redesign, second)
-        cases += await compared("redesign", old, first, new, second, paths, sites.redesigned)
+        cases += await compared("redesign", old, first, new, second, paths, drift_sites.redesigned)
     if signed_out:
         old, new = [await signed_in(stack, browser, None, url) for url in (first, second)]
-        cases += await compared("redesign", old, first, new, second, signed_out, sites.redesigned)
+        cases += await compared("redesign", old, first, new, second, signed_out, drift_sites.redesigned)
     return cases
 
 
@@ -93,9 +93,9 @@ async def sign_in_to_redesign(context, url):
 
 async def test_after_the_redesign_fields_and_buttons_are_found_again(browser, spadeworks, spadeworks_2):
     async with AsyncExitStack() as stack:
-        paths = dice("redesign").sample(sites.SPADEWORKS, 2)
+        paths = dice("redesign").sample(drift_sites.SPADEWORKS, 2)
         cases = await redesign_cases(
-            stack, browser, spadeworks, spadeworks_2, paths, sites.SPADEWORKS_SIGNED_OUT[:1]
+            stack, browser, spadeworks, spadeworks_2, paths, drift_sites.SPADEWORKS_SIGNED_OUT[:1]
         )
     tally = told("redesign, a sample", cases)
     assert tally.total["wrong"] == 0
@@ -105,7 +105,9 @@ async def test_after_the_redesign_fields_and_buttons_are_found_again(browser, sp
 async def test_on_pages_that_drift_by_measured_frequencies_nothing_wrong_is_taken(browser, spadeworks):
     async with AsyncExitStack() as stack:
         context = await signed_in(stack, browser, sign_in_to_spadeworks, spadeworks)
-        cases = await drifted(context, spadeworks, "spadeworks", dice("drifting").sample(sites.SPADEWORKS, 3))
+        cases = await drifted(
+            context, spadeworks, "spadeworks", dice("drifting").sample(drift_sites.SPADEWORKS, 3)
+        )
     tally = told("drift, a sample", cases)
     assert tally.total["wrong"] <= 1
     assert tally.share("found", "same address") >= 0.8
@@ -117,17 +119,19 @@ async def test_of_everything_95_in_100_are_found_and_under_1_in_200_wrong(browse
     async with AsyncExitStack() as stack:
         site, second = (stack.enter_context(spadeworks_site("--ui-version", v)) for v in ("1", "2"))
         cases += await redesign_cases(
-            stack, browser, site, second, sites.SPADEWORKS, sites.SPADEWORKS_SIGNED_OUT
+            stack, browser, site, second, drift_sites.SPADEWORKS, drift_sites.SPADEWORKS_SIGNED_OUT
         )
         urls = {version: stack.enter_context(django_site(version)) for version in ("3.2", "4.2", "5.2")}
         admins = {v: await signed_in(stack, browser, sign_in_to_admin, url) for v, url in urls.items()}
-        for old, new in sites.RELEASES:
+        for old, new in drift_sites.RELEASES:
             family = f"django {old} -> {new}"
-            cases += await compared(family, admins[old], urls[old], admins[new], urls[new], sites.DJANGO)
+            cases += await compared(
+                family, admins[old], urls[old], admins[new], urls[new], drift_sites.DJANGO
+            )
         context = await signed_in(stack, browser, sign_in_to_spadeworks, site)
         for releases in (1, 2):
-            cases += await drifted(context, site, "spadeworks", sites.SPADEWORKS, releases)
-            cases += await drifted(admins["4.2"], urls["4.2"], "django 4.2", sites.DJANGO, releases)
+            cases += await drifted(context, site, "spadeworks", drift_sites.SPADEWORKS, releases)
+            cases += await drifted(admins["4.2"], urls["4.2"], "django 4.2", drift_sites.DJANGO, releases)
     table, where = frequencies()
     print(f"\n{len(cases)} cases; drift {where}, {sum(table.values())} edits")  # noqa: T201 - likewise
     told("the half that was tuned on", split(cases, 0))

@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 
 from agent.errors import PersonNeeded
-from agent.healing.healer import Meant
+from agent.healing.healer import IntendedElement
 from agent.page.errors import ElementChanged, PageError
 from kb_schema.conditions import UrlContains
-from kb_schema.probes import Facts
+from kb_schema.probes import ProbeFacts
 from kb_schema.selectors import css
 from tests.support.pages import NamedElements
 from tests.support.rotation import rotating
@@ -179,7 +179,9 @@ async def test_of_two_fields_whose_order_changed_each_gets_its_own(hands, names)
     await hands.show(form(*names))
     known = [await hands.record(".f0"), await hands.record(".f1")]
     await hands.show(form(*reversed(names)))
-    await hands.healer().act(Meant("s.f0", css(".f0"), known[0], (known[1],)), hands.act("fill", "mine"))
+    await hands.healer().act(
+        IntendedElement("s.f0", css(".f0"), known[0], (known[1],)), hands.act("fill", "mine")
+    )
     label = await hands.page.evaluate(
         "[...document.querySelectorAll('input')].find(i=>i.value).parentElement.innerText"
     )
@@ -193,6 +195,6 @@ async def test_a_link_of_the_same_words_that_leads_where_the_step_must_not_end_i
     with pytest.raises(REFUSED):
         await hands.click(
             ".go", known, expecting=(UrlContains(type="url_contains", value="/agents"),),
-            facts=Facts(), scope=NamedElements(),
+            facts=ProbeFacts(), scope=NamedElements(),
         )  # fmt: skip
     assert await hands.clicks() == []

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.media import espeak_words, voice
-from agent.media.tools import ESPEAK, MediaToolMissing
-from agent.media.voice import _SENTENCE, EspeakVoice, SilentVoice, VoiceMissing, _timed, find_voice
+from agent.media.media_tools import ESPEAK, MediaToolMissing
+from agent.media.voice import _SENTENCE, EspeakVoice, SilentVoice, VoiceMissing, _time_words, find_voice
 from tests.support.needs import lacking
 
 TEXT = "Hello there. This is the dashboard, where every call shows up! Shall we?"
@@ -80,7 +80,7 @@ async def test_without_its_library_words_are_placed_by_their_length(
 
 def test_words_that_espeak_counts_differently_begin_with_the_first_of_their_own() -> None:
     times = [(0, 0.0), (7, 200.0), (8, 400.0), (10, 600.0), (16, 900.0)]
-    words = _timed("Nearly 13,452 — calls", 10.0, 1.2, times)
+    words = _time_words("Nearly 13,452 — calls", 10.0, 1.2, times)
     assert [(w.text, w.start_s) for w in words if w.text != "—"] == [
         ("Nearly", 10.0), ("13,452", 10.2), ("calls", 10.9),
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_words_that_espeak_counts_differently_begin_with_the_first_of_their_own(
     st.lists(st.tuples(st.integers(-2, 70), st.floats(-50, 3000)), max_size=20),
 )
 def test_whatever_espeak_tells_words_come_one_after_the_other(text: str, times) -> None:
-    words = _timed(" ".join(text.split()), 5.0, 2.0, times)
+    words = _time_words(" ".join(text.split()), 5.0, 2.0, times)
     starts = [word.start_s for word in words]
     assert [word.text for word in words] == text.split()
     assert starts == sorted(starts)

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import TypeAdapter
 
-from agent.page import library
-from agent.page.evaluating import evaluate
-from agent.page.snapshot import take_snapshot
+from agent.page import in_page_library
+from agent.page.condition_probes import evaluate_conditions
+from agent.page.snapshot_capture import take_snapshot
 from kb_schema.conditions import Condition, condition_types
-from kb_schema.pages.evaluating import evaluate as evaluate_stored
-from kb_schema.probes import Facts, Status
-from kb_schema.snapshots import PageSnapshot
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.probes import ProbeFacts, VerdictStatus
 from tests.support.pages import SITE, NamedElements, show
+from web_pages.stored_pages import evaluate as evaluate_stored
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-HELD, NOT, UNKNOWN = Status.HELD, Status.NOT_HELD, Status.UNKNOWN
+HELD, NOT, UNKNOWN = VerdictStatus.HELD, VerdictStatus.NOT_HELD, VerdictStatus.UNKNOWN
 CONDITION: TypeAdapter[Condition] = TypeAdapter(Condition)
 
 AGENTS = """<!doctype html><title>Agents | Desk</title>
@@ -57,7 +57,7 @@ QUIET = "<title>Quiet</title><p>Nothing said</p><div role=status></div>"
 @dataclass(frozen=True)
 class Case:
     condition: dict[str, Any]
-    expected: Status
+    expected: VerdictStatus
     html: str = AGENTS
     path: str = "/"
     facts: dict[str, Any] = field(default_factory=dict)
@@ -68,7 +68,14 @@ class Case:
 
 
 def case(
-    type_: str, status: Status, /, *, html: str = AGENTS, path: str = "/", facts: Any = None, **given: Any
+    type_: str,
+    status: VerdictStatus,
+    /,
+    *,
+    html: str = AGENTS,
+    path: str = "/",
+    facts: Any = None,
+    **given: Any,
 ) -> Case:
     return Case({"type": type_, **given}, status, html, path, facts or {})
 
@@ -222,7 +229,7 @@ SCOPE = NamedElements(
 async def open_page(browser):
     """Opens a page of the table; the same one twice is opened once."""
     context = await browser.new_context()
-    await library.install(context)
+    await in_page_library.install(context)
     opened: dict[tuple[str, str], Page] = {}
 
     async def open_once(html: str, path: str) -> Page:
@@ -239,9 +246,9 @@ async def open_page(browser):
 async def test_live_page_and_its_snapshot_agree_with_the_table(open_page, each: Case):
     page = await open_page(each.html, each.path)
     condition = CONDITION.validate_python(each.condition)
-    facts = Facts(**each.facts)
+    facts = ProbeFacts(**each.facts)
 
-    ([live], _) = await evaluate(page, [condition], SCOPE, facts)
+    ([live], _) = await evaluate_conditions(page, [condition], SCOPE, facts)
     snapshot = await take_snapshot(page)
     [stored] = evaluate_stored(snapshot, [condition], SCOPE, facts)
 
@@ -265,7 +272,7 @@ async def test_all_conditions_of_a_page_cost_one_round_trip(page, monkeypatch):
 
     monkeypatch.setattr(page, "evaluate", counted)
     conditions = [CONDITION.validate_python(each.condition) for each in CASES]
-    verdicts, _ = await evaluate(page, conditions, SCOPE)
+    verdicts, _ = await evaluate_conditions(page, conditions, SCOPE)
     assert len(verdicts) == len(CASES)
     assert len(calls) == 1
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 import agent
-from agent.page.acting import Pace, perform
-from agent.page.errors import ElementChanged, GateFailed, Point
+from agent.page.action_requests import ActionPace
+from agent.page.errors import ElementChanged, GateFailed, GatePoint
+from agent.page.page_actions import perform_action
+from kb_schema.action_types import ACTION_TYPES
 from kb_schema.selectors import css
-from kb_schema.vocabulary import ACTION_TYPES
 from tests.support.pages import show
 from tests.support.rotation import rotating
 
@@ -23,23 +24,23 @@ HEARING = """<script>window.heard=[];for(const kind of ['pointermove','pointerdo
 'keydown','beforeinput','input','change','scroll'])addEventListener(kind,(e)=>{if(e.clientX!==0||e.clientY!==0)heard.push(kind)},true)
 </script>"""
 """A browser without windows tells each page of a pointer in its corner; that is nobody's hand."""
-UNSAFE: dict[str, tuple[str, Point]] = {
-    "not there": ("<p>nothing</p>", Point.NOT_FOUND),
-    "two of them": ("{}{}", Point.NOT_UNIQUE),
-    "hidden": ("<div style='display:none'>{}</div>", Point.NOT_VISIBLE),
-    "without size": ("<style>.go{width:0;height:0;padding:0;border:0;overflow:hidden}</style>{}", Point.NOT_VISIBLE),
-    "inert": ("<div inert>{}</div>", Point.DISABLED),
-    "disabled": ("<fieldset disabled>{}</fieldset>", Point.DISABLED),
+UNSAFE: dict[str, tuple[str, GatePoint]] = {
+    "not there": ("<p>nothing</p>", GatePoint.NOT_FOUND),
+    "two of them": ("{}{}", GatePoint.NOT_UNIQUE),
+    "hidden": ("<div style='display:none'>{}</div>", GatePoint.NOT_VISIBLE),
+    "without size": ("<style>.go{width:0;height:0;padding:0;border:0;overflow:hidden}</style>{}", GatePoint.NOT_VISIBLE),
+    "inert": ("<div inert>{}</div>", GatePoint.DISABLED),
+    "disabled": ("<fieldset disabled>{}</fieldset>", GatePoint.DISABLED),
     "moving": (
         "<style>.go{animation:go 1s infinite alternate}@keyframes go{to{transform:translateX(200px)}}</style>{}",
-        Point.UNSTABLE,
+        GatePoint.UNSTABLE,
     ),
-    "covered": ("{}<div style='position:fixed;inset:0'></div>", Point.NOT_SCOPED),
-    "out of reach": ("<div style='position:absolute;left:-900px'>{}</div>", Point.NOT_SCOPED),
-    "see-through": ("<div style='pointer-events:none'>{}</div>", Point.NOT_SCOPED),
+    "covered": ("{}<div style='position:fixed;inset:0'></div>", GatePoint.NOT_SCOPED),
+    "out of reach": ("<div style='position:absolute;left:-900px'>{}</div>", GatePoint.NOT_SCOPED),
+    "see-through": ("<div style='pointer-events:none'>{}</div>", GatePoint.NOT_SCOPED),
     "in a frame nobody named": (
         "<iframe srcdoc=\"<input class=go style='width:60px'>\"></iframe>",
-        Point.NOT_FOUND,
+        GatePoint.NOT_FOUND,
     ),
 }  # fmt: skip
 FIELD = "<input class=go>"
@@ -53,7 +54,7 @@ async def test_no_kind_of_action_reaches_an_element_that_is_not_safe(page, unsaf
     for number, action in enumerate(ON_ELEMENTS):
         patience = 0.0 if number else 2.0  # a page that has just been drawn is not at rest yet
         with pytest.raises(GateFailed) as caught:
-            await perform(page, action, selector=css(".go"), value="x", timeout_s=patience)
+            await perform_action(page, action, selector=css(".go"), value="x", timeout_s=patience)
         assert caught.value.point is point, action
     assert await page.evaluate("heard") == []
 
@@ -64,27 +65,28 @@ async def test_every_kind_of_action_shows_the_element_first_and_does_nothing_whe
         page, f"{HEARING}<body onscroll=0><input class=go type=checkbox><div style='height:3000px'></div>"
     )
 
-    async def refuse(passed):
-        raise ElementChanged("css .go", "it is another one")
+    class Refusal:
+        async def check(self, passed, selector):
+            raise ElementChanged("css .go", "it is another one")
 
-    for pace in (Pace(), Pace(key_delay_s=0.001)):
+    for pace in (ActionPace(), ActionPace(key_delay_s=0.001)):
         with pytest.raises(ElementChanged):
-            await perform(page, action, selector=css(".go"), value="x", pace=pace, inspect=refuse)
+            await perform_action(page, action, selector=css(".go"), value="x", pace=pace, identity=Refusal())
     assert await page.evaluate("heard") == []
 
 
 HANDS = re.compile(
     r"\.(?:mouse|keyboard|touchscreen)\b"
-    r"|(?<!stage)(?<!stop)\.(?:click|dblclick|tap|fill|hover|press|type|check|uncheck|set_checked|select_option|set_input_files"
+    r"|(?<!overlay)(?<!stop)\.(?:click|dblclick|tap|fill|hover|press|type|check|uncheck|set_checked|select_option|set_input_files"
     r"|dispatch_event|press_sequentially|drag_to|drag_and_drop)\("
 )
 QUOTED = re.compile(r"`[^`]*`")
 """What a docstring shows is done by nobody."""
-# A stage only shows a pointer that presses; a stop is asked whether it was called for.
-MAY_ACT = {"acting.py": "the performers", "guarding.py": "what is judged, under its guard"}
+# An overlay only shows a pointer that presses; a stop is asked whether it was called for.
+MAY_ACT = {"page_actions.py": "the performers", "guarded_input.py": "what is judged, under its guard"}
 SCROLLS_A_SHOW = "await page.mouse.wheel("
 """The one thing done to a page that goes to no element: a demo's film is scrolled."""
-WRITES_TESTS = "generating"
+WRITES_TESTS = "generation"
 """Writes what others' tests do; it never sees a page."""
 
 

@@ -6,15 +6,15 @@ from typing import get_args
 
 import pytest
 
-from agent.page import library
-from agent.page.locating import locate
-from agent.page.probing import answer_probes
-from agent.page.snapshot import take_snapshot
-from kb_schema.pages.names import name_of, role_of
-from kb_schema.pages.stored import StoredPage
+from agent.page import in_page_library
+from agent.page.condition_probes import answer_probes
+from agent.page.live_selectors import resolve_selector
+from agent.page.snapshot_capture import take_snapshot
 from kb_schema.probes import ElementProbe, probe_key
 from kb_schema.selectors import Selector, Strategy
 from tests.support.pages import show
+from web_pages.accessible_names import name_of, role_of
+from web_pages.stored_pages import StoredPage
 
 PAGE = """<!doctype html><title>All</title>
 <style>.gone{display:none}</style>
@@ -85,7 +85,7 @@ CASES = [
 @pytest.fixture(scope="module")
 async def shown(browser):
     context = await browser.new_context()
-    await library.install(context)
+    await in_page_library.install(context)
     page = await context.new_page()
     await show(page, PAGE)
     yield page, StoredPage(await take_snapshot(page))
@@ -96,7 +96,7 @@ async def shown(browser):
 async def test_live_and_stored_resolve_alike(shown, strategy, expected):
     page, stored = shown
     selector = Selector.model_validate(strategy)
-    found, offline = await locate(page, selector), stored.resolve(selector)
+    found, offline = await resolve_selector(page, selector), stored.resolve(selector)
 
     assert (found.description if found.resolved else None) == expected, found
     if expected is not None:
@@ -134,7 +134,7 @@ def test_every_strategy_has_a_case():
 async def test_the_first_strategy_that_finds_one_visible_element_wins(shown, strategies, used):
     page, stored = shown
     selector = Selector.model_validate({"strategies": strategies})
-    found, offline = await locate(page, selector), stored.resolve(selector)
+    found, offline = await resolve_selector(page, selector), stored.resolve(selector)
     assert found.strategy is not None
     assert offline.strategy is not None
     assert found.strategy.type == offline.strategy.type == used
@@ -144,10 +144,10 @@ async def test_the_first_strategy_that_finds_one_visible_element_wins(shown, str
 async def test_a_frame_is_searched_when_named(shown):
     page, stored = shown
     selector = Selector.model_validate({"strategies": [{"type": "id", "value": "deep"}], "frame": "#inner"})
-    assert (await locate(page, selector)).description == "button#deep"
+    assert (await resolve_selector(page, selector)).description == "button#deep"
     element = stored.resolve(selector).element
     assert element is not None
     assert element.get("id") == "deep"
     missing = Selector.model_validate({"strategies": [{"type": "id", "value": "deep"}], "frame": "#nope"})
-    assert not (await locate(page, missing)).resolved
+    assert not (await resolve_selector(page, missing)).resolved
     assert stored.resolve(missing).element is None

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from kb_schema.proposals import ScreenChange
 from kb_schema.screens import Affordance
-from kb_schema.urls import compile_pattern
-from kb_store.changing import changed
+from kb_schema.url_patterns import compile_pattern
+from kb_store.proposals.accepted_changes import apply_change
 from loaders import read_knowledge_folder
-from loaders.bridges.imported import Unreadable
-from loaders.bridges.openapi import as_draft, hinted, read_openapi
-from loaders.bridges.page_objects import page_objects
-from loaders.bridges.playwright_import import read_playwright
-from loaders.bridges.playwright_steps import read_source
-from loaders.bridges.sitemaps import addresses, pattern_of, read_sitemap
-from tests.loaders.bridges.hostile import NASTY
+from loaders.bridges.knowledge_drafts import UnreadableSource
+from loaders.bridges.openapi import apply_hints, draft_from_hints, read_openapi
+from loaders.bridges.page_objects import build_page_objects
+from loaders.bridges.playwright_suites.suite_import import read_playwright
+from loaders.bridges.playwright_suites.suite_steps import read_source
+from loaders.bridges.sitemaps import pattern_of, read_addresses, read_sitemap
+from tests.loaders.bridges.hostile_website import NASTY
 
 SEED = Path(__file__).parents[3] / "seeds/spadeworks/kb"
 FOREIGN = Path(__file__).parents[2] / "foreign_suites/django_admin"
@@ -67,7 +67,7 @@ def test_an_index_is_followed_to_packed_and_plain_files_beside_it_and_nowhere_el
     (home / "link.xml").symlink_to(tmp_path / "secret.xml")
     names = ["/maps/a.xml.gz", "/b.txt", "/../secret.xml", "/link.xml", "/index.xml", "/gone.xml"]
     (home / "index.xml").write_text(sitemap(*names, index=True))
-    assert addresses(home / "index.xml", []) == [f"{SITE}/{each}" for each in "abc"]
+    assert read_addresses(home / "index.xml", []) == [f"{SITE}/{each}" for each in "abc"]
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>'
@@ -79,16 +79,16 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&
         (BOMB.encode(), "entities"),
         (BOMB.encode("utf-16"), "entities"),
         (b"<urlset><url></urlset>", "is not XML"),
-        (b"<html><body/></html>", "is no sitemap"),
+        (b"<html><body/></html>", "is not a sitemap"),
         (sitemap("mailto://x").encode(), "no address of a website"),
-        (gzip.compress(b"x" * 1000, mtime=0)[:-9], "not whole"),
+        (gzip.compress(b"x" * 1000, mtime=0)[:-9], "is incomplete"),
         (gzip.compress(b" " * (33 * 1024 * 1024), mtime=0), "unpacks to more"),
     ],
 )
 def test_what_is_no_sitemap_or_would_blow_up_is_refused(tmp_path, content, reason):
     file = tmp_path / "sitemap.xml"
     file.write_bytes(content)
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableSource, match=reason):
         read_sitemap(file, "shop")
 
 
@@ -105,7 +105,7 @@ def test_what_an_index_names_and_is_not_there_is_told(tmp_path, monkeypatch):
         "<sitemapindex>" + "".join(f"<sitemap><loc>https://x.example/{each}.xml</loc></sitemap>"
                                    for each in ("a", "gone")) + "</sitemapindex>"
     )  # fmt: skip
-    with pytest.raises(Unreadable, match=r"names no address.*beside it: a\.xml, gone\.xml"):
+    with pytest.raises(UnreadableSource, match=r"names no address.*not in its folder: a\.xml, gone\.xml"):
         read_sitemap(index, "x")
     (tmp_path / "a.xml").write_text(
         "<urlset>"
@@ -156,7 +156,7 @@ def api(tmp_path):
 
 
 def test_a_form_of_an_api_is_a_screen_with_what_its_fields_accept(api):
-    made = as_draft(read_openapi(api), "shop")
+    made = draft_from_hints(read_openapi(api), "shop")
     (screen,) = made.knowledge.screens.values()
     fields = {each.label: each for each in screen.ui_elements}
     assert list(fields) == ["Agent name", "Language", "Greeting"]
@@ -236,12 +236,12 @@ def bare(element):
 
 def test_an_api_adds_only_what_known_screens_do_not_say(api):
     knowledge, _ = read_knowledge_folder(SEED)
-    assert hinted(knowledge, read_openapi(api)) == []  # the seed says all of it itself
+    assert apply_hints(knowledge, read_openapi(api)) == []  # the seed says all of it itself
     screen = knowledge.screens["agent_edit"]
     bared = {"agent_name_input", "language_dropdown", "delete_button", "confirm_delete_button"}
     elements = tuple(bare(each) if each.element_id in bared else each for each in screen.ui_elements)
     change = ScreenChange(type="screen", screen=screen.model_copy(update={"ui_elements": elements}))
-    (hint,) = hinted(changed(knowledge, change)[0], read_openapi(api))
+    (hint,) = apply_hints(apply_change(knowledge, change)[0], read_openapi(api))
     found = {each.element_id: each.affordances[0] for each in hint.screen.ui_elements}
     assert (found["agent_name_input"].required, found["agent_name_input"].validation.max_length) == (True, 40)
     assert [each.value for each in found["language_dropdown"].options] == ["en-US", "hi-IN"]
@@ -250,7 +250,8 @@ def test_an_api_adds_only_what_known_screens_do_not_say(api):
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("{}", "no description"), ("{", "not JSON"), ('{"openapi": 3, "paths": []}', None)]
+    ("text", "reason"),
+    [("{}", "not an API description"), ("{", "not JSON"), ('{"openapi": 3, "paths": []}', None)],
 )
 def test_what_is_no_description_of_an_api_is_refused(tmp_path, text, reason):
     file = tmp_path / "api.json"
@@ -258,7 +259,7 @@ def test_what_is_no_description_of_an_api_is_refused(tmp_path, text, reason):
     if reason is None:
         assert read_openapi(file).forms == ()
         return
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableSource, match=reason):
         read_openapi(file)
 
 
@@ -520,13 +521,13 @@ def test_methods_that_call_each_other_very_often_are_read_up_to_a_bound(tmp_path
 
 def test_a_chain_without_end_is_refused(tmp_path):
     (tmp_path / "test_a.py").write_text(f"def test_a(page):\n  page{'.locator(1)' * 1_200}.click()\n")
-    with pytest.raises(Unreadable, match=r"too deeply|no Python that can be read"):
+    with pytest.raises(UnreadableSource, match=r"too deeply|no Python that can be read"):
         read_playwright(tmp_path, "shop")
 
 
 def test_what_was_exported_as_page_objects_comes_back(tmp_path):
     knowledge, _ = read_knowledge_folder(SEED)
-    for name, source in page_objects(knowledge).files.items():
+    for name, source in build_page_objects(knowledge).files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(source)
     back = read_playwright(tmp_path, "spadeworks", knowledge.website.base_url).knowledge
@@ -545,12 +546,12 @@ def test_a_suite_of_strangers_is_read_as_far_as_reading_tells():
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("def f(:", "is not Python"), ("x = 1\0", "no Python|is not Python"), ("x = 1", "neither page objects"),
+    [("def f(:", "is not Python"), ("x = 1\0", "no Python|is not Python"), ("x = 1", "no readable page objects"),
      ("(" * 5_000, "Python")],
 )  # fmt: skip
 def test_what_is_no_suite_is_refused_with_its_place(tmp_path, text, reason):
     (tmp_path / "a.py").write_text(text)
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableSource, match=reason):
         read_playwright(tmp_path, "shop")
 
 

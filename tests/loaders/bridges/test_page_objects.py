@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.verifying.generating.formatting import formatted
-from kb_schema import Sourced, assemble, parse_document
-from kb_schema.playwright_calls import LocatorLink
+from agent.verification.generation.ruff_format import format_source
+from kb_schema import SourcedDocument, assemble, parse_document
+from kb_schema.locator_expressions import LocatorLink
 from kb_schema.selectors import Selector
 from loaders import read_knowledge_folder
-from loaders.bridges.page_objects import page_objects
-from loaders.bridges.playwright_locators import CannotSay, expressions, selector_of
-from tests.agent.verifying.generating.running import run
-from tests.loaders.bridges.hostile import NASTY, website_called
+from loaders.bridges.locator_conversion import UntranslatableLocator, to_locator_expressions, to_selector
+from loaders.bridges.page_objects import build_page_objects
+from tests.agent.verification.generation.plain_pytest import run
+from tests.loaders.bridges.hostile_website import NASTY, website_called
 from tests.support.foreign_sites import plain_python, spadeworks_site
 
 KB = Path(__file__).parents[3] / "seeds/spadeworks/kb"
@@ -60,13 +60,13 @@ def written(made, folder):
     for name, source in made.files.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(formatted(source, file.name))
+        file.write_text(format_source(source, file.name))
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.always
 def test_they_work_on_the_live_site_without_periplus(spadeworks, tmp_path, chromium_path):
-    written(page_objects(spadeworks), tmp_path)
+    written(build_page_objects(spadeworks), tmp_path)
     (tmp_path / "test_agents.py").write_text(TEST)
     with spadeworks_site() as site:
         secrets = {"SPADEWORKS_PASSWORD": "spadeworks-demo"}
@@ -82,8 +82,8 @@ def tool(folder, *command):
 
 
 def test_they_are_the_same_every_time_and_as_ruff_leaves_them(spadeworks, tmp_path):
-    made = page_objects(spadeworks)
-    assert made.files == page_objects(spadeworks).files
+    made = build_page_objects(spadeworks)
+    assert made.files == build_page_objects(spadeworks).files
     written(made, tmp_path)
     tool(tmp_path, "ruff", "check", "--isolated")
     tool(tmp_path, "ruff", "format", "--isolated", "--check")
@@ -91,17 +91,17 @@ def test_they_are_the_same_every_time_and_as_ruff_leaves_them(spadeworks, tmp_pa
 
 @pytest.mark.nightly
 def test_they_are_typed(spadeworks, tmp_path):
-    written(page_objects(spadeworks), tmp_path)
+    written(build_page_objects(spadeworks), tmp_path)
     tool(tmp_path, "mypy", "--strict", "--cache-dir", str(tmp_path / ".cache"))
 
 
 def test_every_screen_is_a_class_and_what_cannot_be_said_is_told(spadeworks):
-    made = page_objects(spadeworks)
+    made = build_page_objects(spadeworks)
     init = made.files["pages/__init__.py"]
     assert len(spadeworks.screens) == init.count("\nfrom .")
     assert made.left_out == (
-        "AgentListPage: the way to agent_detail by click is not a plain click",
-        "CampaignListPage: the way to campaign_detail by click is not a plain click",
+        "AgentListPage: the transition to agent_detail by click is not a plain click",
+        "CampaignListPage: the transition to campaign_detail by click is not a plain click",
     )
 
 
@@ -147,11 +147,11 @@ def awkward():
         *({"type": "transition", "_from": "class", "_to": each,
            "triggered_by": {"action_type": "click", "element_id": "class"}} for each in names[1:]),
     ]  # fmt: skip
-    return assemble([Sourced(parse_document(each)) for each in documents])[0]
+    return assemble([SourcedDocument(parse_document(each)) for each in documents])[0]
 
 
 def test_what_is_called_like_a_word_of_python_can_be_imported(tmp_path):
-    made = page_objects(awkward())
+    made = build_page_objects(awkward())
     written(made, tmp_path)
     asked = "import pages; print(len(pages.__all__), pages.ClassPage.expect_address)"
     done = subprocess.run(
@@ -178,8 +178,8 @@ def test_what_a_learned_screen_is_known_by_is_waited_for():
         {"type": "screen", "screen_id": "goods", "name": "Goods",
          "state_signature": {"required_indicators": [either, beside]}},
     ]  # fmt: skip
-    made = page_objects(assemble([Sourced(parse_document(each)) for each in documents])[0])
-    source = " ".join(formatted(made.files["pages/goods.py"], "goods.py").split())
+    made = build_page_objects(assemble([SourcedDocument(parse_document(each)) for each in documents])[0])
+    source = " ".join(format_source(made.files["pages/goods.py"], "goods.py").split())
     assert source.count("expect(") == 1, "what may hold by the address alone cannot be waited for"
     for told in (
         'self.page.locator("h1") .filter(has_text="Goods")',
@@ -191,7 +191,7 @@ def test_what_a_learned_screen_is_known_by_is_waited_for():
 
 @pytest.mark.nightly
 def test_what_is_called_like_a_word_of_python_is_typed(tmp_path):
-    written(page_objects(awkward()), tmp_path)
+    written(build_page_objects(awkward()), tmp_path)
     tool(tmp_path, "mypy", "--strict", "--cache-dir", str(tmp_path / ".cache"))
 
 
@@ -206,7 +206,7 @@ def names_called(source):
     st.sampled_from(NASTY) | st.text(max_size=40) | st.text(alphabet="\"'\\\n\r\t{}()#ab\u2028", max_size=30)
 )
 def test_whatever_things_are_called_is_a_literal_and_nothing_more(name):
-    made = page_objects(website_called(name))
+    made = build_page_objects(website_called(name))
     called = set().union(*(names_called(made.files[f"pages/{each}.py"]) for each in ("one", "two")))
     assert called <= {
         "get_by_role", "locator", "filter", "expect", "not_to_have_count", "goto", "click", "expect_here",
@@ -227,9 +227,9 @@ def test_whatever_things_are_called_is_a_literal_and_nothing_more(name):
     ],
 )  # fmt: skip
 def test_a_locator_is_a_selector_and_the_selector_is_that_locator_again(link, strategy):
-    selector = selector_of((link,))
+    selector = to_selector((link,))
     assert selector == Selector.model_validate({"strategies": [strategy]})
-    assert expressions(selector) == ((link,),)
+    assert to_locator_expressions(selector) == ((link,),)
 
 
 def test_what_depends_on_the_rest_of_the_page_is_no_selector():
@@ -239,7 +239,7 @@ def test_what_depends_on_the_rest_of_the_page_is_no_selector():
         LocatorLink(method="filter", keywords={"has_text": "x"}),
         LocatorLink(method="get_by_role", arguments=("row",), keywords={"name": {"regex": "x|y"}}),
     ):
-        with pytest.raises(CannotSay):
-            selector_of((rows, link))
+        with pytest.raises(UntranslatableLocator):
+            to_selector((rows, link))
     css = [LocatorLink(method="locator", arguments=(each,)) for each in ("form", "css=input")]
-    assert selector_of(tuple(css)) == Selector.model_validate("form input")
+    assert to_selector(tuple(css)) == Selector.model_validate("form input")

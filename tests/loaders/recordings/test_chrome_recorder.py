@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loaders.recordings.formats import read_recording
-from loaders.recordings.imported import LEFT_OUT, RecordingUnreadable
+from loaders.recordings.imported_traces import LEFT_OUT, UnreadableRecording
 
 URL = "https://shop.test/login"
 FLOW: dict[str, Any] = {
@@ -91,11 +91,11 @@ def test_steps_that_cannot_be_read_are_told_with_their_place(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [("{", "line 1"), ("[]", "not one object"), ("{}", "none of the formats"), ('{"title": "", "steps": 3}', "steps"),
+    [("{", "line 1"), ("[]", "not one object"), ("{}", "not in a supported format"), ('{"title": "", "steps": 3}', "steps"),
      ("PK\x03\x04 but no zip", "broken zip")],
 )  # fmt: skip
 def test_a_file_that_is_no_recording_is_refused(tmp_path, text, place):
     file = tmp_path / "recording"
     file.write_text(text)
-    with pytest.raises(RecordingUnreadable, match=place):
+    with pytest.raises(UnreadableRecording, match=place):
         read_recording(file)

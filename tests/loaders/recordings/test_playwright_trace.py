@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.async_api import Error as PlaywrightError
 
-from kb_schema.pages.stored import StoredPage
+from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.selectors import Selector
-from kb_schema.snapshots import PageSnapshot
 from loaders.recordings.formats import read_recording
-from loaders.recordings.imported import LEFT_OUT, RecordingUnreadable
+from loaders.recordings.imported_traces import LEFT_OUT, UnreadableRecording
 from tests.support.pages import SITE, show
+from web_pages.stored_pages import StoredPage
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
@@ -109,7 +109,7 @@ def test_an_older_trace_without_pages_keeps_what_playwrights_selectors_say(tmp_p
 
 
 def test_a_zip_without_a_trace_is_refused(tmp_path):
-    with pytest.raises(RecordingUnreadable, match="holds no trace"):
+    with pytest.raises(UnreadableRecording, match="contains no Playwright trace"):
         read_recording(_zip(tmp_path, []))
 
 

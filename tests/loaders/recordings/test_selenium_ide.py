@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loaders.recordings.formats import read_recording
-from loaders.recordings.imported import LEFT_OUT, RecordingUnreadable
+from loaders.recordings.imported_traces import LEFT_OUT, UnreadableRecording
 
 
 def _command(
@@ -88,8 +88,8 @@ def test_a_test_with_control_flow_is_refused_and_the_others_are_read(tmp_path):
     (imported,) = read_recording(file)
     assert imported.trace.trace_id == "shop-plain"
     (told,) = imported.trace.metadata["problems"]
-    assert told.startswith("tests[0] 'loops' branches or repeats (commands[0]: while)")
-    with pytest.raises(RecordingUnreadable, match="no one trace"):
+    assert told.startswith("tests[0] 'loops' has control flow (commands[0]: while)")
+    with pytest.raises(UnreadableRecording, match="not a single trace"):
         read_recording(_project(tmp_path, ("loops", [_command("if", "x"), *plain])))
 
 

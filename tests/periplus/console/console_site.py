@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kb_schema.knowledge import KnowledgeBase
-from kb_schema.runs import EvidenceLevel, RunEnding, RunStatus, StoredRun
+from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.run_records import EvidenceLevel, RunEnding, RunStatus, StoredRun
 from kb_store import load_knowledge, open_stores
-from kb_store.runs import RunStore, open_runs
-from loaders.files import read_knowledge_folder
-from periplus.seeds import find_seed
-from tests.periplus.service.support import Served, served
+from kb_store.runs.run_store import RunStore
+from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
+from periplus.seed_sites.seed_manifests import find_seed
+from tests.periplus.service.service_support import Served, served
 
 SITE = "spadeworks"
 YESTERDAY = timedelta(hours=20)

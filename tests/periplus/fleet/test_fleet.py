@@ -11,10 +11,10 @@ import pytest
 from distributed import LocalCluster
 
 from periplus.errors import UserError
-from periplus.fleet.opening import open_fleet
-from periplus.fleet.ports import Job, JobFailed
-from periplus.fleet.remote import Sealed, settled
-from periplus.fleet.workers import Workers, read_workers
+from periplus.fleet.dask_worker import SealedJson, parse_message
+from periplus.fleet.fleet_setup import open_fleet
+from periplus.fleet.jobs import Job, JobFailed
+from periplus.fleet.workers_option import WorkerSelection, parse_workers
 
 
 @pytest.fixture(
@@ -31,7 +31,7 @@ async def fleet(request):
                 )
             )  # fmt: skip
             text = cluster.scheduler_address
-        yield await stack.enter_async_context(open_fleet(read_workers(text)))
+        yield await stack.enter_async_context(open_fleet(parse_workers(text)))
 
 
 def job(kind="run", **body):
@@ -64,7 +64,7 @@ async def test_many_jobs_are_asked_for_at_once_and_each_has_its_own_end(fleet):
 
 @pytest.mark.parametrize("workers", ["1", pytest.param("processes:1", marks=pytest.mark.nightly)])
 async def test_once_it_is_stopped_nothing_begins(workers):
-    async with open_fleet(read_workers(workers)) as opened:
+    async with open_fleet(parse_workers(workers)) as opened:
         await opened.stop("enough")
         with pytest.raises(JobFailed, match="enough") as told:
             await opened.do(job("dance"))
@@ -73,28 +73,28 @@ async def test_once_it_is_stopped_nothing_begins(workers):
 
 @pytest.mark.nightly
 async def test_ctrl_c_in_the_terminal_is_for_the_command_and_not_for_its_workers():
-    async with open_fleet(read_workers("processes:1")) as opened:
+    async with open_fleet(parse_workers("processes:1")) as opened:
         (session,) = (await opened._client.run(os.getsid, 0)).values()
     assert session != os.getsid(0)
 
 
 async def test_a_scheduler_that_is_not_there_is_told_with_what_to_start(monkeypatch):
-    monkeypatch.setattr("periplus.fleet.cluster.CONNECT_S", 0.5)
+    monkeypatch.setattr("periplus.fleet.cluster_fleet.CONNECT_S", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(UserError, match="no scheduler answers") as told:
-            async with open_fleet(Workers("cluster", address=address)):
+        with pytest.raises(UserError, match="no Dask scheduler answers") as told:
+            async with open_fleet(WorkerSelection("cluster", address=address)):
                 pass
     assert "dask scheduler" in (told.value.fix or "")
 
 
 def test_what_a_job_is_given_is_shown_nowhere_on_its_way():
-    assert "hidden-word" not in repr(Sealed.of(job(password="hidden-word")))
+    assert "hidden-word" not in repr(SealedJson.of(job(password="hidden-word")))
 
 
 @pytest.mark.parametrize(
     "message", [None, "x", {}, {"job": 1}, {"job": "k", "said": object()}, ["job", "said"]]
 )
 def test_what_comes_over_the_wire_and_is_not_ours_is_not_heard(message):
-    assert settled(message) is None
+    assert parse_message(message) is None

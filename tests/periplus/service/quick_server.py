@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 
 from kb_store import open_stores
-from kb_store.runs import open_runs
-from periplus.listening import listening
-from periplus.logs import to_stderr
+from kb_store.store_factory import open_runs
+from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import McpSettings
-from periplus.service.opening import Wanted, open_service
-from periplus.service.queue import QueueLimits
-from periplus.service.serving import serve
-from periplus.service.settings import ServeSettings
-from tests.periplus.service.support import Quick, no_browser_needed
+from periplus.server_sockets import open_listening_socket
+from periplus.service.run_queue import RunQueueLimits
+from periplus.service.service_settings import ServeSettings
+from periplus.web_server.service_setup import ServiceOptions, open_service
+from periplus.web_server.uvicorn_server import serve_until_signal
+from tests.periplus.service.service_support import Quick, no_browser_needed
 
 
 class HeldByFiles(Quick):
@@ -32,19 +32,19 @@ class HeldByFiles(Quick):
 
 async def main(data_dir: Path, grace_s: float) -> None:
     quick = HeldByFiles(folder=data_dir / "runs")
-    wanted = Wanted(
+    wanted = ServiceOptions(
         "127.0.0.1", ServeSettings(), McpSettings(tokens=data_dir / "none.json"), data_dir / "runs", data_dir / "files",
-        QueueLimits(grace_s=grace_s, stop_s=5),
+        RunQueueLimits(grace_s=grace_s, stop_s=5),
     )  # fmt: skip
     async with open_stores(data_dir) as stores, open_runs(data_dir) as runs:
         opened = open_service(wanted, stores, runs, quick.opened, browser=no_browser_needed)
         async with opened as (service, queue):
-            with listening("127.0.0.1", 0) as listener:
+            with open_listening_socket("127.0.0.1", 0) as listener:
                 sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}\n")
                 sys.stdout.flush()
-                await serve(service, queue, listener)
+                await serve_until_signal(service, queue, listener)
 
 
 if __name__ == "__main__":
-    to_stderr()
+    log_to_stderr()
     asyncio.run(main(Path(sys.argv[1]), float(sys.argv[2])))

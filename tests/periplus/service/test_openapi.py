@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from periplus.service.visiting.book import Visits
-from periplus.service.visiting.settings import VisitSettings
-from tests.periplus.service.support import KEY, served
-from tests.periplus.service.visiting.support import Puppets
+from periplus.service.visits.visit_registry import VisitRegistry
+from periplus.service.visits.visit_settings import VisitSettings
+from tests.periplus.service.service_support import KEY, served
+from tests.periplus.service.visits.visit_support import Puppets
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
 async def service(tmp_path_factory):
-    links = Visits(Puppets(browser=None), VisitSettings())
+    links = VisitRegistry(Puppets(browser=None), VisitSettings())
     async with served(tmp_path_factory.mktemp("openapi"), visits=links) as one:
         yield one
 
@@ -49,7 +49,7 @@ async def test_every_operation_has_a_summary_examples_and_its_errors(document):
                     assert response["content"][media]["example"]["status"] == int(status), place
     for name in (
         "RunRequest",
-        "Accepted",
+        "AcceptedRun",
         "RunView",
         "StepList",
         "ArtifactList",

@@ -395,7 +395,12 @@ def _weighted_ways(attribute: str) -> Meaning:
 
 for _text in (aql.FEWEST_PATHS, aql.FASTEST_PATHS, aql.RELIABLE_PATHS, aql.BALANCED_PATHS):
     _means(_text)(_k_shortest(_attribute(_text)))
-for _text in (aql.FEWEST_WAYS, aql.FASTEST_WAYS, aql.RELIABLE_WAYS, aql.BALANCED_WAYS):
+for _text in (
+    aql.FEWEST_FILTERED_PATHS,
+    aql.FASTEST_FILTERED_PATHS,
+    aql.RELIABLE_FILTERED_PATHS,
+    aql.BALANCED_FILTERED_PATHS,
+):
     _means(_text)(_weighted_ways(_attribute(_text)))
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import launch
-from agent.mapping import events
-from agent.mapping.exploring import explore
-from kb_schema.mapping import Exploration, MapLimits
+from agent.exploration import exploration_events
+from agent.exploration.website_exploration import explore
+from kb_schema.explorations import Exploration, MapLimits
 
 
 def wanted(url: str, starts: list[str], **limits: float) -> Exploration:
@@ -32,8 +32,8 @@ def wanted(url: str, starts: list[str], **limits: float) -> Exploration:
     )
 
 
-def _tell(event: events.MapEvent) -> None:
-    words = {events.PageFound: "page", events.PassageTried: "passage"}
+def _tell(event: exploration_events.MapEvent) -> None:
+    words = {exploration_events.PageFound: "page", exploration_events.TransitionAttempted: "passage"}
     if type(event) in words:
         sys.stdout.write(f"{words[type(event)]}\n")
         sys.stdout.flush()

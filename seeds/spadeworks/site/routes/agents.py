@@ -10,7 +10,7 @@ from starlette.routing import Route
 from seeds.spadeworks.site import sample
 from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.forms import MAX_NAME, read_agent
-from seeds.spadeworks.site.paging import last_page, page_of
+from seeds.spadeworks.site.pagination import last_page, page_of
 from seeds.spadeworks.site.site import visitor_of
 from seeds.spadeworks.site.state import Agent, AgentDetails, WorkspaceFullError
 from seeds.spadeworks.site.web import Errors, has_bug, read_form, render, see_other, signed_in

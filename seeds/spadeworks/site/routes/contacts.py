@@ -6,7 +6,7 @@ from starlette.routing import Route
 
 from seeds.spadeworks.site.bugs import Bug
 from seeds.spadeworks.site.forms import read_contacts
-from seeds.spadeworks.site.paging import page_of
+from seeds.spadeworks.site.pagination import page_of
 from seeds.spadeworks.site.site import visitor_of
 from seeds.spadeworks.site.state import WorkspaceFullError
 from seeds.spadeworks.site.web import has_bug, read_form, render, render_text, see_other, signed_in

@@ -1,0 +1,48 @@
+"""Reads the storage state of a browser context: cookies, and the local storage of the open page.
+
+The format is that of Playwright's `new_context(storage_state=...)`. Playwright's own
+`context.storage_state()` opens a page for every origin, which would take longer than a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page
+
+_LOCAL_STORAGE = """() => ({
+  origin: location.origin,
+  localStorage: Object.keys(localStorage).map((name) => ({ name, value: localStorage.getItem(name) })),
+})"""
+
+
+async def read_storage_state(page: Page) -> dict[str, Any]:
+    """Return the `storage_state` of the page's context, without the parts that cannot be read."""
+    origins: list[dict[str, Any]] = []
+    cookies: list[Any] = []
+    try:
+        cookies = [dict(cookie) for cookie in await page.context.cookies()]
+        if page.url.startswith(("http://", "https://")):
+            origin = await page.evaluate(_LOCAL_STORAGE)
+            if origin["localStorage"]:
+                origins.append(origin)
+    except PlaywrightError:
+        pass  # the page is closing or navigating; the next step reads the state again
+    return {"cookies": cookies, "origins": origins}
+
+
+def remove_secret_from_storage(storage: dict[str, Any], redact: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return the `storage_state` without cookies and entries that contain a secret.
+
+    They are removed as a whole: a partly redacted cookie is useless to the website.
+    """
+    origins = [
+        {**origin, "localStorage": [each for each in origin["localStorage"] if redact(each) == each]}
+        for origin in storage["origins"]
+    ]
+    return {
+        "cookies": [each for each in storage["cookies"] if redact(each) == each],
+        "origins": [origin for origin in origins if origin["localStorage"]],
+    }

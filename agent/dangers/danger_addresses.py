@@ -1,0 +1,134 @@
+"""Recognises dangerous addresses by the words in their path, query and client-side path.
+
+HTTP defines GET as safe, but some websites delete by GET, so the words of an address count.
+`danger_words` judges names of controls; `danger_rules` decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from agent.dangers.danger_words import DangerPhrases, load_danger_words, normalize_text
+from kb_schema.explorations import Danger
+from kb_schema.text_similarity import words
+
+MOST_PARTS = 60
+MOST_DECODING = 3
+"""How often an address is decoded: some servers read `%2564elete` as `delete`."""
+_LONGEST_NAME = 3
+"""Maximum number of words in a part that names an action; a longer part is the title of an article."""
+_KEY = re.compile(
+    r"\A(?:\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{13,27}|(?=[^/]*\d)[\w~=-]{6,}|[a-z]{1,12}[-_:]\d+)\Z",
+    re.IGNORECASE,
+)
+_PROGRAMS = re.compile(
+    r"\.(?:php\d?|aspx?|jspx?|do|action|cgi|pl|py|rb|cfm|html?|json|xml|ashx|svc)\Z", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=50_000)
+def find_danger_in_address(address: str) -> tuple[Danger, str] | None:
+    """Return the danger of opening an address and the part that shows it; None if there is none."""
+    try:
+        parts = urlsplit(normalize_text(address))
+    except ValueError:
+        return "unknown_method", "an invalid address"
+    said = _in_path(parts.path) or _in_query(parts.query)
+    if said is None and parts.fragment.startswith(("/", "!/")):
+        path, _, query = parts.fragment.removeprefix("!").partition("?")
+        said = _in_path(path) or _in_query(query)
+    return said
+
+
+def _decoded(text: str) -> str:
+    for _ in range(MOST_DECODING):
+        further = unquote(text)
+        if further == text:
+            break
+        text = further
+    return text
+
+
+def _in_path(path: str) -> tuple[Danger, str] | None:
+    parts = [part for part in re.split(r"[/;]", _decoded(path)) if part][:MOST_PARTS]
+    if parts and parts[-1].rpartition(".")[2].casefold() in _files():
+        return None
+    named = [_PROGRAMS.sub("", part) for part in parts]
+    for at, part in enumerate(named):
+        deed = _deed(part, "anywhere")
+        if deed is None and at >= len(named) - 2 and any(map(_is_key, named[:at])):
+            deed = _deed(part, "behind_a_key")
+        if deed is None and at == len(named) - 2 and _is_key(named[at + 1]):
+            deed = _deed(part, "before_a_key")
+        if deed is not None:
+            return deed, f"/{parts[at]}"
+    return None
+
+
+def _in_query(query: str) -> tuple[Danger, str] | None:
+    addresses = load_danger_words().addresses
+    for key, value in _parameters(query):
+        if key in addresses.anti_forgery:
+            return "unknown_method", f"?{key}= (a CSRF token)"
+        for danger, keys in addresses.keys_that_do.items():
+            if key in keys:
+                return danger, f"?{key}={value}"
+        if key in addresses.keys_that_say:
+            for where in ("anywhere", "behind_a_key", "before_a_key"):
+                deed = _deed(value, where)
+                if deed is not None:
+                    return deed, f"?{key}={value}"
+            if key == "_method" and value.casefold() not in {"get", "head"}:
+                return "unknown_method", f"?{key}={value}"
+    return None
+
+
+def _parameters(query: str) -> Iterator[tuple[str, str]]:
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_PARTS)
+    except ValueError:
+        return
+    for key, value in pairs:
+        yield _decoded(key).casefold(), _decoded(value)[:200]
+
+
+def _is_key(part: str) -> bool:
+    return _KEY.match(part) is not None
+
+
+def _deed(part: str, where: str) -> Danger | None:
+    """Return the action that a part names: by its first word, the whole part, or its last word (`do_delete`)."""
+    said = words(part)
+    if not said or len(said) > _LONGEST_NAME:
+        return None
+    known = _deeds(where)
+    for candidate in (part.casefold(), said[0], "".join(said)):
+        if candidate in known:
+            return known[candidate]
+    return known.get(said[-1]) if said[0] in {"do", "ajax", "api", "confirm", "really"} else None
+
+
+@cache
+def _deeds(where: str) -> dict[str, Danger]:
+    phrases: DangerPhrases = getattr(load_danger_words().addresses, where)
+    return {word.casefold(): danger for danger, each in phrases.items() for word in each}
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(load_danger_words().addresses.files)
+
+
+def read_url_path(address: str) -> str:
+    """Return the path of an address; "" if the address is invalid."""
+    return _split(address).path
+
+
+def _split(address: str) -> SplitResult:
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return SplitResult("", "", "", "", "")

@@ -1,0 +1,215 @@
+"""Compares the names of controls with the words of `dangers.yaml`.
+
+`danger_addresses` judges addresses; `danger_rules` decides.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import get_args
+
+import yaml
+from pydantic import Field
+
+from kb_schema.base import Model
+from kb_schema.explorations import Danger
+from kb_schema.text_similarity import words
+
+FILE = Path(__file__).with_name("dangers.yaml")
+MOST_WORDS = 40
+"""Number of words at the beginning and end of a long name that are compared."""
+_CATEGORIES = frozenset(get_args(Danger))
+
+DangerPhrases = dict[Danger, tuple[str, ...]]
+
+
+class LanguageWords(Model):
+    """The phrases of one language."""
+
+    always: DangerPhrases = Field(default_factory=dict)
+    pressed: DangerPhrases = Field(default_factory=dict)
+    harmless: tuple[str, ...] = ()
+
+
+class AddressWords(Model):
+    """Words in addresses; see `dangers.yaml`."""
+
+    anywhere: DangerPhrases
+    behind_a_key: DangerPhrases
+    before_a_key: DangerPhrases
+    keys_that_say: tuple[str, ...]
+    keys_that_do: DangerPhrases
+    anti_forgery: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class LinkShape(Model):
+    """A link, described by its class and a pattern for its path."""
+
+    css_class: str
+    path: str
+
+
+class LinkConvention(Model):
+    """A link that asks for confirmation first, by a documented framework convention."""
+
+    name: str
+    link: LinkShape
+    beside: LinkShape
+    because: str
+
+
+class DangerWords(Model):
+    """The content of `dangers.yaml`."""
+
+    symbols: DangerPhrases
+    languages: dict[str, LanguageWords]
+    addresses: AddressWords
+    conventions: tuple[LinkConvention, ...]
+
+
+@cache
+def load_danger_words() -> DangerWords:
+    """Load the words of this package."""
+    return DangerWords.model_validate(yaml.safe_load(FILE.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True, slots=True)
+class DangerPhrase:
+    """A sequence of words; `first` and `last` bind it to the beginning or end of a name."""
+
+    words: tuple[str, ...]
+    first: bool
+    last: bool
+    said: str
+
+    @classmethod
+    def of(cls, written: str) -> DangerPhrase:
+        """Return the phrase of its notation in `dangers.yaml`."""
+        bare = written.removeprefix("^").removesuffix("$")
+        return cls(tuple(_plain_words(bare)), written.startswith("^"), written.endswith("$"), bare)
+
+    def find(self, said: tuple[str, ...]) -> int | None:
+        """Return the index at which it begins in a name, or None."""
+        length = len(self.words)
+        last = len(said) - length
+        places = range(last + 1)
+        if self.first:
+            places = range(min(1, last + 1))
+        if self.last:
+            places = range(max(last, 0), last + 1) if not self.first or last == 0 else range(0)
+        return next((at for at in places if said[at : at + length] == self.words), None)
+
+
+@dataclass(frozen=True, slots=True)
+class DangerLexicon:
+    """The phrases of all languages."""
+
+    always: tuple[tuple[Danger, DangerPhrase], ...]
+    pressed: tuple[tuple[Danger, DangerPhrase], ...]
+    harmless: tuple[DangerPhrase, ...]
+    symbols: tuple[tuple[Danger, str], ...]
+
+
+@cache
+def _lexicon() -> DangerLexicon:
+    book = load_danger_words()
+    spoken = book.languages.values()
+
+    def pairs(each: DangerPhrases) -> list[tuple[Danger, DangerPhrase]]:
+        return [(danger, DangerPhrase.of(said)) for danger, phrases in each.items() for said in phrases]
+
+    return DangerLexicon(
+        tuple(pair for language in spoken for pair in pairs(language.always)),
+        tuple(pair for language in spoken for pair in pairs(language.pressed)),
+        tuple(DangerPhrase.of(said) for language in spoken for said in language.harmless),
+        tuple((danger, sign) for danger, signs in book.symbols.items() for sign in signs),
+    )
+
+
+def normalize_text(text: str) -> str:
+    """Return a text with Unicode compatibility forms normalised and invisible characters removed."""
+    composed = unicodedata.normalize("NFKC", text)
+    return "".join(each for each in composed if unicodedata.category(each) != "Cf")
+
+
+def _plain_words(text: str) -> tuple[str, ...]:
+    return words(normalize_text(text))
+
+
+@lru_cache(maxsize=20_000)
+def find_danger_in_words(name: str, *, pressed: bool) -> tuple[Danger, str] | None:
+    """Return the danger of a control with this name and the words that show it; None if there is none.
+
+    `pressed` is True for buttons. For links, fewer words count, since most links open a page first.
+    """
+    lexicon = _lexicon()
+    for danger, sign in lexicon.symbols:
+        if pressed and sign in name:
+            return danger, sign
+    said = _plain_words(name)
+    if len(said) > MOST_WORDS:
+        said = (*said[: MOST_WORDS // 2], *said[-MOST_WORDS // 2 :])
+    said = _without_harmless(said, lexicon.harmless)
+    for danger, phrase in (*lexicon.always, *(lexicon.pressed if pressed else ())):
+        if phrase.find(said) is not None:
+            return danger, phrase.said
+    return None
+
+
+def _without_harmless(said: tuple[str, ...], harmless: tuple[DangerPhrase, ...]) -> tuple[str, ...]:
+    """Replace harmless phrases by a gap, so that the words around them form no new phrase."""
+    for phrase in harmless:
+        at = phrase.find(said)
+        if at is not None:
+            said = (*said[:at], "", *said[at + len(phrase.words) :])
+    return said
+
+
+_CALL = re.compile(r"([A-Za-z_$][\w$]{0,80})\s*\(")
+_DOM_CALLS = frozenset(
+    {
+        "remove",
+        "removeclass",
+        "removeattribute",
+        "removechild",
+        "removeeventlistener",
+        "removeattr",
+        "removeprop",
+        "removeitem",
+        "removeproperty",
+        "submithandler",
+    }
+)
+_DEEDS: dict[str, Danger] = {
+    "delete": "deletes",
+    "destroy": "deletes",
+    "remove": "deletes",
+    "erase": "deletes",
+    "purge": "deletes",
+    "logout": "signs_out",
+    "signout": "signs_out",
+    "pay": "pays",
+    "purchase": "pays",
+    "buy": "pays",
+    "submit": "submits",
+    "save": "submits",
+    "publish": "sends",
+    "confirm": "submits",
+    "post": "sends",
+}
+MOST_CODE = 2_000
+
+
+@lru_cache(maxsize=5_000)
+def find_danger_in_code(code: str) -> tuple[Danger, str] | None:
+    """Return the danger in the names of functions that a handler calls; `confirm()` counts as one."""
+    for name in _CALL.findall(code[:MOST_CODE]):
+        said = words(name)
+        if said and name.casefold() not in _DOM_CALLS and said[0] in _DEEDS:
+            return _DEEDS[said[0]], f"{name}()"
+    return None

@@ -1,1 +1,0 @@
-"""The one executor: runs tasks of the knowledge base on a page (DESIGN 6)."""

@@ -1,0 +1,1 @@
+"""Executes tasks and workflows: inputs, steps, recoveries, replanning, loops, effects, checkpoints, results."""

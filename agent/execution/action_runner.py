@@ -1,0 +1,450 @@
+"""Performs single action calls: the steps of an action document, or one action of the vocabulary.
+
+Actions on the page go through `_act_on_page` to the healer (`agent.healing.healer`) and the page layer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from agent import retry_limits
+from agent.errors import PersonNeeded, StepFailed, touched_the_page
+from agent.events import ActionDone
+from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_call, fill_conditions
+from agent.execution.effects.side_effects import SideEffects
+from agent.execution.element_uses import find_element_use
+from agent.execution.run_observer import RunObserver
+from agent.healing.element_memory import build_selector_key
+from agent.healing.healed_conditions import find_stored_element, list_css_references
+from agent.healing.healer import Healer, IntendedElement
+from agent.page.action_requests import ActionRequest
+from agent.page.armed_triggers import ArmedTrigger, arm_trigger
+from agent.page.errors import GateFailed, GatePoint, PageError
+from agent.page.live_selectors import (
+    fill_selector_parameters,
+    resolve_selector,
+    summarize_selector,
+)
+from agent.page.page_actions import act_on_page
+from agent.session import Session, elements_named
+from kb_schema import action_types
+from kb_schema.action_calls import ActionCall, ExecutionStep
+from kb_schema.action_documents import Action
+from kb_schema.conditions import BaseCondition
+from kb_schema.execution_traces import ELEMENT_ID
+from kb_schema.probes import VerdictStatus
+from kb_schema.screens import UIElement
+from kb_schema.selectors import Selector, css, looks_like_css
+from kb_schema.templates import as_text, fill_value
+from kb_schema.url_patterns import resolve
+from kb_schema.wait_triggers import ObservabilityTrigger
+
+if TYPE_CHECKING:
+    from agent.execution.execution_ports import TaskExecution
+
+MUST_HAPPEN = frozenset({"element_visible", "element_hidden", "url_change"})
+"""Events whose absence is a failure. The absence of the other events is not: the postconditions decide."""
+
+
+class ActionRunner:
+    """Performs calls on the session's page for one task runner."""
+
+    def __init__(self, session: Session, engine: TaskExecution, observer: RunObserver) -> None:
+        self._session, self._engine, self._observer = session, engine, observer
+        self._expecting: tuple[BaseCondition, ...] = ()
+        self._asides = SideEffects(session)
+
+    def expect(self, conditions: tuple[BaseCondition, ...]) -> None:
+        """Begin a step: `conditions` are its postconditions."""
+        self._expecting = conditions
+        self._session.memory.begin()
+
+    async def settle(self, held: bool | None) -> None:
+        """End the step. `held`: whether its postconditions held, None if it has none; decides what is stored of elements."""
+        self._expecting = ()
+        await self._session.memory.settle(held, self._session.bus.tell)
+        await self._asides.settle(unseen=held is None)
+
+    async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        """Perform the call; if it fails without touching the page, its fallback actions in order.
+
+        Raises `StepFailed`, `PersonNeeded`, or a `PageError`.
+        """
+        candidates = (call, *call.fallback_actions)
+        for number, candidate in enumerate(candidates, start=1):
+            try:
+                await self._perform_one(candidate, values)
+            except (PageError, StepFailed) as exc:
+                if number == len(candidates) or touched_the_page(exc):
+                    raise
+            else:
+                return
+
+    async def _perform_one(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        filled = fill_call(call, values)
+        document = await self._session.knowledge.action(filled.action_type)
+        if filled.canonical_type not in COMPOSITE_ACTIONS:
+            self._asides.expect(filled)
+        try:
+            async with self._watching(filled.observability_trigger, values):
+                if document is not None and document.execution_steps:
+                    await self._perform_document(document, filled, call, values)
+                else:
+                    await self._perform_primitive(filled, values)
+        except (PageError, StepFailed):
+            await self._asides.settle()  # a refused dialog or tab explains more than the error
+            raise
+        got: dict[str, Any] = {}
+        await self._asides.follow(filled, got)
+        await self._asides.settle()
+        if isinstance(values, dict):
+            values.update(got)
+
+    @asynccontextmanager
+    async def _watching(
+        self, trigger: ObservabilityTrigger | None, values: Mapping[str, Any]
+    ) -> AsyncIterator[None]:
+        """Arm a trigger before the body and wait for it afterwards; disarm it if the body fails."""
+        armed = await self._arm(trigger, values)
+        try:
+            yield
+        except BaseException:
+            if armed is not None:
+                with suppress(PageError, PlaywrightError):
+                    await armed.disarm()
+            raise
+        await _await_trigger(armed, trigger)
+
+    async def _perform_document(
+        self, document: Action, call: ActionCall, authored: ActionCall, values: Mapping[str, Any]
+    ) -> None:
+        """Perform an action document's steps (KS 4.2). Each wait is armed before the step that causes its event."""
+        bound = {**values, **call.parameters, **bind_call(document, call, authored)}
+        for name, parameter in document.parameters.items():
+            if parameter.secret:
+                self._session.context.keep_secret(bound.get(name))
+        await self._require(document.preconditions, bound, f"action {document.action_id!r}")
+        steps = sorted(document.execution_steps, key=lambda step: step.step)
+        touched = False
+        index = 0
+        while index < len(steps):
+            step = fill_call(steps[index], bound)
+            following = steps[index + 1] if index + 1 < len(steps) else None
+            index += 1
+            if not await self._is_applicable(steps[index - 1], bound):
+                continue
+            if step.canonical_type == "wait_for":
+                await _await_trigger(
+                    await self._arm(step.observability_trigger, bound), step.observability_trigger
+                )
+                continue
+            waits = None
+            if following is not None and following.canonical_type == "wait_for":
+                waits = fill_call(following, bound).observability_trigger
+                index += 1
+            try:
+                async with self._watching(waits, bound), self._watching(step.observability_trigger, bound):
+                    await self._perform_primitive(step, bound)
+            except (PageError, StepFailed) as exc:
+                if touched and not touched_the_page(exc):
+                    raise StepFailed(
+                        f"action {document.action_id!r}, step {step.step}: {exc}",
+                        error=getattr(exc, "error", "step_failed"),
+                        acted=True,
+                    ) from exc
+                raise
+            touched = True
+        conditions = fill_conditions(document.postconditions, bound)
+        verdicts = await self._session.judge_until_held(conditions, bound)
+        for condition, verdict in zip(conditions, verdicts, strict=True):
+            if not verdict.held:
+                raise StepFailed(
+                    f"action {document.action_id!r}: {condition.type}: {verdict.evidence}",
+                    error="postcondition",
+                    acted=True,
+                )
+
+    async def _require(
+        self, conditions: tuple[BaseCondition, ...], values: Mapping[str, Any], what: str
+    ) -> None:
+        filled = fill_conditions(conditions, values)
+        patience = 3.0  # an action's preconditions are often about elements that are still appearing
+        verdicts = await self._session.judge_until_held(filled, values, timeout_s=patience)
+        if not all(verdict.held for verdict in verdicts) and await self.find_again(filled):
+            verdicts = await self._session.judge(filled, values)
+        for condition, verdict in zip(filled, verdicts, strict=True):
+            if not verdict.held and not condition.hard_dependency and condition.auto_remediate:
+                await self._engine.steps.remedy(condition, values, self._engine.depth)
+            if not verdict.held and condition.hard_dependency:
+                raise StepFailed(
+                    f"{what}: precondition {condition.type}: {verdict.evidence}", error=condition.type
+                )
+
+    async def find_again(self, conditions: Sequence[BaseCondition]) -> bool:
+        """Search for elements of conditions whose selectors no longer match; return whether any was found.
+
+        Conditions are then evaluated on the element that was found.
+        """
+        session, found = self._session, False
+        names = frozenset[str]().union(*map(elements_named, conditions))
+        elements = await session.elements()
+        for name in sorted(names & elements.keys()):
+            if elements[name].selector.parameterized:
+                continue
+            if (await resolve_selector(session.page, elements[name].selector)).resolved:
+                continue
+            selector = await self._locate_again(name, elements)
+            if selector is not None:
+                session.memory.stands_for((session.screen_id or "", name), selector)
+                found = True
+        for text in sorted(list_css_references(conditions)):
+            found = await self._find_css_again(text, elements) or found
+        return found
+
+    async def _locate_again(self, name: str, elements: Mapping[str, UIElement]) -> Selector | None:
+        """Return the current selector of an element of the screen; None if that is not certain."""
+        memory, screen_id = self._session.memory, self._session.screen_id or ""
+        known = memory.known(screen_id, elements[name])
+        if known is None:
+            return None
+        others = memory.others(screen_id, elements, name)
+        return await self._healer().locate(
+            IntendedElement(f"{screen_id}.{name}", elements[name].selector, known, others)
+        )
+
+    async def _find_css_again(self, text: str, elements: Mapping[str, UIElement]) -> bool:
+        """Find the element that a condition names by CSS, if a fingerprint of it exists; return whether it was found."""
+        session, written = self._session, css(text)
+        key = build_selector_key(written, session.page.url)
+        if key is None or (await resolve_selector(session.page, written)).count:
+            return False
+        screen_id, known = session.screen_id or "", session.memory.known_unlisted(key)
+        prints = {each: session.memory.known(screen_id, elements[each]) for each in elements}
+        name, selector = find_stored_element(text, elements, prints), None
+        if name is not None:
+            selector = session.memory.healed((screen_id, name))
+            selector = selector or await self._locate_again(name, elements)
+        elif known is not None:
+            selector = await self._healer().locate(
+                IntendedElement(summarize_selector(written), written, known)
+            )
+        if selector is None:
+            return False
+        session.memory.stands_for(key, selector)
+        return True
+
+    def _healer(self) -> Healer:
+        session = self._session
+        policy = session.healing.while_dismissing if self._engine.dismissing else session.healing
+        return Healer(
+            session.page,
+            session.bus.tell,
+            policy=policy,
+            decider=session.decider,
+            dismiss=self._engine.dismiss_overlays,
+        )
+
+    async def _is_applicable(self, step: ExecutionStep, values: Mapping[str, Any]) -> bool:
+        if step.condition is None:
+            return True
+        if isinstance(step.condition, str):
+            value = fill_value(step.condition, {**values})
+            return value not in (None, "", False, "false", "False", 0)
+        (condition,) = fill_conditions((step.condition,), values)
+        (verdict,) = await self._session.judge([condition], values)
+        if verdict.status is VerdictStatus.UNKNOWN:
+            raise StepFailed(
+                f"whether step {step.step} applies could not be evaluated: {verdict.evidence}",
+                error="condition_unknown",
+            )
+        return verdict.held
+
+    # -- one action of the vocabulary --------------------------------------------------------------
+
+    async def _perform_primitive(self, call: ActionCall, values: Mapping[str, Any]) -> None:
+        match call.canonical_type:
+            case "navigate" if call.target_screen is not None:
+                await self._engine.guide.go_to(call.target_screen, method=call.method, url=call.url)
+            case "wait":
+                await self._wait(call)
+            case "wait_for" if call.observability_trigger is not None:
+                await _await_trigger(
+                    await self._arm(call.observability_trigger, values), call.observability_trigger
+                )
+            case "run_task" if call.task_id is not None:
+                await self._engine.sub_task(call.task_id, call.inputs, self._engine.depth)
+            case "close_tab":
+                await self._asides.close_tab()
+            case "no_op" | "wait_for":
+                return
+            case name if action_types.canonical(name) is None:
+                raise StepFailed(f"no action {call.action_type!r}", error="unknown_action")
+            case name:
+                await self._act_on_page(name, call, values)
+
+    async def _wait(self, call: ActionCall) -> None:
+        """Make an authored pause, or wait for a person (MA `wait(True)`)."""
+        if call.duration is None and isinstance(call.value, int | float) and call.value is not True:
+            await asyncio.sleep(min(float(call.value), 60.0))
+        elif call.duration is not None:
+            await asyncio.sleep(call.duration)
+        else:
+            raise PersonNeeded("the task waits for a person here", hint=call.narration)
+
+    async def _act_on_page(self, name: str, call: ActionCall, values: Mapping[str, Any]) -> None:
+        """Act on the page; once more after an overlay that the website's knowledge lists was closed."""
+        selector = await self._selector(call, values)
+        await self._observer.before_action(call, selector)
+        await self._cover_secret(call, selector)
+        async with self._reported(name, call, selector):
+            request = self._request(name, call)
+            for attempt in range(1, retry_limits.OVERLAY_ATTEMPTS + 1):
+                try:
+                    if selector is None:
+                        await act_on_page(self._session.page, request)
+                        return
+                    use = await find_element_use(self._session, name, call, selector, self._expecting)
+                    done = await self._healer().act(use.meant, request)
+                except GateFailed as exc:
+                    last = attempt == retry_limits.OVERLAY_ATTEMPTS
+                    if last or exc.point is not GatePoint.NOT_SCOPED:
+                        raise
+                    if not await self._engine.dismiss_overlays():
+                        raise
+                else:
+                    if use.key is not None:
+                        self._session.memory.used(
+                            use.key,
+                            done,
+                            use.url,
+                            parameterized=use.parameterized,
+                            values=call.parameters,
+                            cached=use.cached,
+                            written=use.written,
+                        )
+                    return
+
+    async def _cover_secret(self, call: ActionCall, selector: Selector | None) -> None:
+        """Note the field that gets a secret, and cover it in screenshots and video."""
+        session = self._session
+        secret = call.value is not None and session.context.redact(call.value) != call.value
+        if secret and selector is not None:
+            session.secret_fields.append(selector)
+        if session.veil is not None:
+            await session.veil.draw(selector if secret else None)
+
+    @asynccontextmanager
+    async def _reported(self, name: str, call: ActionCall, selector: Selector | None) -> AsyncIterator[None]:
+        """Report the action in the body as an `ActionDone` event, whether it succeeds or fails."""
+        session = self._session
+        url_before = session.page.url
+        html_before = (await session.snapshot()).html if session.bus.pages else None
+        started, error = time.monotonic(), None
+        try:
+            yield
+        except BaseException as exc:
+            error = str(exc) or type(exc).__name__
+            raise
+        finally:
+            session.touched(screen=action_types.ACTION_TYPES[name].may_lead_on)
+            redact = session.context.redact
+            session.bus.tell(
+                ActionDone(
+                    action_type=name,
+                    target=redact(selector.to_json() if selector else call.url),
+                    args=redact({} if call.value is None else {"value": call.value}),
+                    url_before=redact(url_before),
+                    url_after=redact(session.page.url),
+                    html_before=html_before,
+                    html_after=None,
+                    duration_ms=(time.monotonic() - started) * 1000,
+                    error=redact(error),
+                    metadata={ELEMENT_ID: call.target} if isinstance(call.target, str) else {},
+                )
+            )
+
+    def _request(self, name: str, call: ActionCall) -> ActionRequest:
+        """Build the request to the page layer; the healer adds the selector and the identity check."""
+        session, url = self._session, None
+        if call.url is not None:
+            url = resolve(call.url, authored_base=session.website.base_url, base=session.base_url)
+        return ActionRequest(
+            name,
+            value=self._value(name, call),
+            url=url,
+            pace=self._observer.pace(call, session.pace),
+            timeout_s=session.healing.gate_s,
+            allowed_origins=session.allowed_origins,
+        )
+
+    def _value(self, name: str, call: ActionCall) -> str | list[str] | None:
+        """Return the value for the page. A file name without a folder is one of the sample
+        files (`files` in the global context), where there are any.
+        """
+        value = _typed(call.value)
+        if name != "upload_file" or value is None:
+            return value
+        names, samples = [value] if isinstance(value, str) else value, self._samples()
+        if samples is not None:
+            names = [str(samples / each) if Path(each).name == each else each for each in names]
+        return self._asides.files(names)
+
+    def _samples(self) -> Path | None:
+        folder = self._session.context.global_values.get("files")
+        return Path(folder) if isinstance(folder, str) else None
+
+    async def _selector(self, call: ActionCall, values: Mapping[str, Any]) -> Selector | None:
+        """Return the target as a selector with its parameters filled. Raises `StepFailed`."""
+        if call.target is None:
+            return None
+        selector = call.target if isinstance(call.target, Selector) else await self._element(call.target)
+        if not selector.parameterized and not any(s.type == "dom_index" for s in selector.strategies):
+            return selector
+        return fill_selector_parameters(selector, {**values, **call.parameters})
+
+    async def _element(self, target: str) -> Selector:
+        session = self._session
+        elements = await session.elements()
+        if target not in elements and not looks_like_css(target):
+            await session.look()
+            elements = await session.elements()
+        if target in elements:
+            return elements[target].selector
+        if looks_like_css(target):
+            return css(target)
+        raise StepFailed(
+            f"no element {target!r} on {session.screen_id or 'this unknown screen'}",
+            error="element_not_found",
+        )
+
+    async def _arm(
+        self, trigger: ObservabilityTrigger | None, values: Mapping[str, Any]
+    ) -> ArmedTrigger | None:
+        if trigger is None:
+            return None
+        scope = await self._session.scope(values)
+        return await arm_trigger(self._session.page, trigger, scope.element)
+
+
+async def _await_trigger(armed: ArmedTrigger | None, trigger: ObservabilityTrigger | None) -> None:
+    if armed is None or trigger is None:
+        return
+    outcome = await armed.wait()
+    if not outcome.fired and not outcome.fell_back and trigger.event in MUST_HAPPEN:
+        raise StepFailed(
+            f"{trigger.event} did not happen within {trigger.timeout:g} s", error="timeout", acted=True
+        )
+
+
+def _typed(value: Any) -> str | list[str] | None:
+    """Return a value as text, or as several texts for a list of choices."""
+    if value is None:
+        return None
+    return [as_text(item) for item in value] if isinstance(value, list | tuple) else as_text(value)

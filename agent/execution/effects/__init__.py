@@ -1,0 +1,1 @@
+"""Effects of actions: dialogs, downloads and tabs, effect checks, and undo."""

@@ -1,0 +1,139 @@
+"""Watches whether the page refuses what a step sends (`agent.page.page_refusals`).
+
+Only for steps that are not idempotent. A refused write, or a form that the browser did not send, ends the step at once.
+Marked fields and messages only count if nothing that the step states holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+from agent.errors import StepRefused
+from agent.page import in_page_library
+from agent.page.errors import PageError
+from agent.page.page_changes import wait_for_change
+from agent.page.page_refusals import PageRefusal, RefusalSigns, find_refusal, read_refusal_signs
+from agent.page.page_writes import PageWrites, watch_writes
+from kb_schema.probes import Verdict
+from kb_schema.tasks import TaskStep
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+    from agent.execution.execution_ports import TaskExecution
+    from agent.execution.task_run import TaskRun
+
+ANSWER_S = 5.0
+"""Seconds the writes of a step may take to be answered, together."""
+LOADED_S = 5.0
+"""Seconds the page that answers a write may take to have a document."""
+MESSAGE_S = 1.0
+"""Seconds the page may take to show a message, and marks must stay to count."""
+
+
+class RefusalWatch:
+    """Watches one attempt at a step, from before its action."""
+
+    def __init__(self, engine: TaskExecution, run: TaskRun, step: TaskStep) -> None:
+        self._engine, self._run, self._step = engine, run, step
+        self._page: Page = engine.session.page
+        self._before: RefusalSigns | None = None
+        self._writes: PageWrites = watch_writes(self._page)
+        self._patience_s = ANSWER_S
+
+    async def begin(self) -> Self:
+        """Note the page as it is; the action follows."""
+        self._before = await self._read()
+        self._writes.begin()
+        return self
+
+    def end(self) -> None:
+        """The attempt is over."""
+        self._writes.end()
+
+    async def raise_refusal(self) -> None:
+        """Wait for the answers to what the action sent. Raises `StepRefused`."""
+        await self._answered()
+        if any(write.document for write in self._writes.writes):
+            await self._loaded()
+        refusal = await self._find()
+        if refusal is not None and refusal.sure:
+            raise self._error(await self._quoted(refusal))
+        if refusal is not None and await self._lasts():
+            await self._raise_if_refused()
+
+    async def raise_late_refusal(self, verdicts: Sequence[Verdict]) -> None:
+        """Look once more after the step's own conditions were judged; none held if it failed. Raises `StepRefused`."""
+        await self._answered()
+        refusal = await self._find()
+        if refusal is not None and (refusal.sure or not any(verdict.held for verdict in verdicts)):
+            raise self._error(refusal)
+
+    async def _answered(self) -> None:
+        began = time.monotonic()
+        await self._writes.answered(self._patience_s)
+        self._patience_s = max(0.0, self._patience_s - (time.monotonic() - began))
+
+    async def _raise_if_refused(self) -> None:
+        refusal = await self._find()
+        if refusal is not None:
+            raise self._error(refusal)
+
+    async def _lasts(self) -> bool:
+        """Whether nothing that the step states comes to hold for a moment."""
+        until = time.monotonic() + MESSAGE_S
+        while (left := until - time.monotonic()) > 0:
+            if await self._holds():
+                return False
+            await self._changes(left)
+        return True
+
+    async def _holds(self) -> bool:
+        """Whether the step states more than its screen, and all of it holds."""
+        if all(condition.type == "on_screen" for condition in self._step.postconditions):
+            return False
+        return bool(await self._engine.steps.holds_by_now(self._run, self._step))
+
+    async def _quoted(self, refusal: PageRefusal) -> PageRefusal:
+        """Return the refusal with the page's own words, for which the page gets a moment."""
+        until, found = time.monotonic() + MESSAGE_S, refusal
+        while not self._is_quoted(found) and (left := until - time.monotonic()) > 0:
+            await self._changes(left)
+            found = await self._find() or found
+        return found
+
+    def _is_quoted(self, refusal: PageRefusal) -> bool:
+        """Whether the quote is the page's; an answer's own message is the second choice."""
+        return bool(refusal.quote) and refusal.quote not in {write.message for write in self._writes.writes}
+
+    async def _find(self) -> PageRefusal | None:
+        return find_refusal(self._before, await self._read(), self._writes.writes)
+
+    async def _read(self) -> RefusalSigns | None:
+        try:
+            return await read_refusal_signs(self._page)
+        except PageError:
+            return None
+
+    async def _loaded(self) -> None:
+        try:
+            await in_page_library.document_ready(self._page, LOADED_S)
+        except PageError:
+            return  # the page is closed: the answers alone decide
+
+    async def _changes(self, timeout_s: float) -> None:
+        try:
+            await wait_for_change(self._page, timeout_s)
+        except PageError:
+            return
+
+    def _error(self, refusal: PageRefusal) -> StepRefused:
+        reason = f"the application refused step {self._step.step_id!r} ({refusal})"
+        return StepRefused(
+            reason,
+            did_not_happen=refusal.did_not_happen,
+            status=refusal.status,
+            server_error=refusal.server_error,
+        )

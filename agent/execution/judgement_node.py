@@ -1,0 +1,79 @@
+"""Runs an agent node of a workflow: actions that an inferencer suggests, each through the gate, limited in
+number.
+
+Without an inferencer a person is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import PersonNeeded, StepFailed
+from agent.execution.call_templates import fill_conditions
+from agent.execution.replanning.strategies.inferencer_suggestions import FORBIDDEN_ACTIONS
+from agent.inferencer import ReplanContext
+from kb_schema import action_types
+
+if TYPE_CHECKING:
+    from agent.execution.execution_ports import TaskExecution
+    from kb_schema.workflows import AgentNode
+
+REACHED_S = 1.0
+"""Seconds a page may take to show that the goal is reached, after each action."""
+
+
+async def run_judgement_node(
+    engine: TaskExecution, node: AgentNode, values: Mapping[str, Any], done: Sequence[str] = ()
+) -> None:
+    """Run the node until its condition holds or, without one, until nothing more is suggested.
+
+    Raises `PersonNeeded` without an inferencer, `StepFailed` if the limit of actions is reached first.
+    """
+    session = engine.session
+    until = () if node.until is None else fill_conditions((node.until,), values)
+    if until and await _reached(engine, until, values):
+        return
+    if session.inferencer is None:
+        raise PersonNeeded(node.goal, hint="do this by hand, or configure an inferencer")
+    tried: list[str] = []
+    for attempt in range(1, node.max_steps + 1):
+        redact = session.context.redact
+        context = ReplanContext(
+            original_goal=redact(node.goal),
+            completed_steps=tuple(done),
+            failed_step={"type": "agent", "goal": redact(node.goal)},
+            failure_reason="it is left to judgement",
+            current_screen=session.screen_id,
+            current_url=redact(session.page.url),
+            elements=tuple(await session.elements()),
+            accumulated_data=redact(dict(values)),
+            failed_approaches=tuple(tried),
+            attempt_number=attempt,
+        )
+        suggested = await session.inferencer.suggest(context)
+        call = next((each for each in suggested if _is_allowed_action(each.action_type)), None)
+        if call is None:
+            if until or attempt == 1:
+                raise PersonNeeded(
+                    node.goal, hint="the inferencer suggested no permitted action: do this by hand"
+                )
+            return
+        await engine.actions.perform(call, values)
+        tried.append(f"{call.canonical_type} {call.target or call.url or ''}".strip())
+        if until and await _reached(engine, until, values):
+            return
+    if until:
+        raise StepFailed(
+            f"goal not reached in {node.max_steps} actions: {node.goal}", error="agent_bound", acted=True
+        )
+
+
+async def _reached(engine: TaskExecution, until: Any, values: Mapping[str, Any]) -> bool:
+    verdicts = await engine.session.judge_until_held(until, values, timeout_s=REACHED_S)
+    return all(verdict.held for verdict in verdicts)
+
+
+def _is_allowed_action(name: str) -> bool:
+    kind = action_types.action_type(name)
+    return kind is not None and kind.name not in FORBIDDEN_ACTIONS

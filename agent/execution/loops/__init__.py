@@ -1,0 +1,1 @@
+"""Loops of a task: collections, iterators, and the work on one item."""

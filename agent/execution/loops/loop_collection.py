@@ -1,0 +1,109 @@
+"""The collection of a loop: its members now, those that are gone, and those not to be tried again."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from agent.errors import AgentError, IteratorStopped, StepFailed
+from agent.page.errors import PageError
+from agent.page.live_selectors import CollectionMember, CollectionMembers, read_collection_members
+from agent.page.page_changes import wait_for_change
+from kb_schema.read_backs import ReadBackStatus
+
+if TYPE_CHECKING:
+    from agent.execution.execution_ports import TaskExecution
+    from agent.execution.task_run import TaskRun
+
+
+class LoopCollection:
+    """The elements that a loop's selector finds, on the screen where the loop began."""
+
+    def __init__(
+        self,
+        engine: TaskExecution,
+        run: TaskRun,
+        reference: str,
+        values: Mapping[str, Any],
+        screen: str | None,
+    ) -> None:
+        self._engine, self._run, self._values = engine, run, values
+        self._screen, self._url = screen, engine.session.page.url
+        self._failed: Counter[str] = Counter()
+        self.name = reference
+
+    async def look(self) -> CollectionMembers:
+        """Return the members now. Raises `StepFailed` if the collection cannot be found."""
+        session = self._engine.session
+        selector = (await session.scope(self._values)).element(self.name)
+        if selector is None:
+            raise StepFailed(f"no collection {self.name!r} on this screen", error="element_not_found")
+        found = await read_collection_members(session.page, selector)
+        if found.error:
+            raise StepFailed(f"{self.name}: {found.error}", error="bad_selector")
+        return found
+
+    def not_failed(self, found: CollectionMembers) -> list[tuple[int, CollectionMember]]:
+        """Return the members that did not fail before, with their positions on the page."""
+        passed_over, left = Counter[str](), []
+        for position, member in enumerate(found.items):
+            if passed_over[member.key] < self._failed[member.key]:
+                passed_over[member.key] += 1
+            else:
+                left.append((position, member))
+        return left
+
+    def note_failed(self, member: CollectionMember) -> None:
+        """Pass over this member from now on."""
+        self._failed[member.key] += 1
+
+    async def lost_any(self, before: CollectionMembers, patience_s: float) -> bool:
+        """Return whether a member disappeared in time. New members do not count."""
+        deadline = time.monotonic() + patience_s
+        earlier = Counter(member.key for member in before.items)
+        while True:
+            if earlier - Counter(member.key for member in (await self.look()).items):
+                return True
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return False
+            await wait_for_change(self._engine.session.page, remaining)
+
+    async def still_there(self, done: int) -> None:
+        """Check that the page is the one the loop began on: another page is not an empty collection.
+
+        Raises `IteratorStopped`.
+        """
+        found = await self._engine.session.look_for([self._screen] if self._screen else None)
+        if self._screen is not None and found.screen_id != self._screen:
+            raise IteratorStopped(
+                f"on {found.screen_id or 'an unknown screen'} instead of {self._screen} after {done} items",
+                error="lost_the_collection",
+                done=done,
+            )
+
+    async def has_gone(self, mark: str, times: int) -> ReadBackStatus:
+        """Return whether one of `times` equal members with that mark is gone, after loading the page again."""
+        engine = self._engine
+        try:
+            for _ in range(2):
+                await engine.guide.open(self._url)
+                found = await engine.session.look_for([self._screen] if self._screen else None)
+                if self._screen is None or found.screen_id == self._screen:
+                    now = sum(compute_member_mark(member) == mark for member in (await self.look()).items)
+                    return ReadBackStatus.HAPPENED if now < times else ReadBackStatus.DID_NOT_HAPPEN
+                if not await engine.resumption.sign_in(self._run):
+                    break
+        except (AgentError, PageError, PlaywrightError):
+            pass
+        return ReadBackStatus.UNCLEAR
+
+
+def compute_member_mark(member: CollectionMember) -> str:
+    """Return a hash that identifies a member in the journal, which must not hold the member's text."""
+    return hashlib.sha256(member.key.encode()).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""Checkpoints and journal of a run, from which it is resumed."""

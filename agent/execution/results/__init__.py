@@ -1,0 +1,1 @@
+"""The result of a task's run: outcome checks, completion, status, metrics."""

@@ -1,0 +1,564 @@
+"""Runs one step of a task: preconditions, action, postconditions, and recoveries if it fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from agent import retry_limits
+from agent.errors import (
+    AgentError,
+    InputMissing,
+    JournalWriteRefused,
+    KnowledgeUnavailable,
+    PersonNeeded,
+    SiteUnreachable,
+    StepFailed,
+    StepRefused,
+    UnknownToKnowledge,
+    ValueRefused,
+    touched_the_page,
+)
+from agent.events import StepEnded, StepStarted
+from agent.execution.call_templates import COMPOSITE_ACTIONS, fill_call, fill_conditions, is_idempotent
+from agent.execution.effects.refusal_watch import RefusalWatch
+from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
+from agent.execution.effects.undo import read_former_value
+from agent.execution.loops.iterators import run_iterator
+from agent.execution.recovery.precondition_remedies import PreconditionRemedies
+from agent.execution.recovery.recovery_registry import RecoveryOutcome
+from agent.execution.recovery.recovery_rules import Remedy
+from agent.execution.recovery.recovery_runner import StepRecoveries
+from agent.execution.task_run import TaskRun
+from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
+from agent.page.errors import PageError, PageGone
+from agent.page.page_writes import watch_writes
+from agent.telemetry import span
+from kb_schema import action_types
+from kb_schema.action_calls import ActionCall
+from kb_schema.condition_evaluation import has_passed
+from kb_schema.conditions import BaseCondition
+from kb_schema.probes import Verdict, VerdictStatus
+from kb_schema.read_backs import ReadBackStatus
+from kb_schema.run_records import StepRecord, StepStatus
+from kb_schema.screens import Affordance
+from kb_schema.tasks import TaskStep
+
+if TYPE_CHECKING:
+    from agent.execution.execution_ports import TaskExecution
+
+PRECONDITION_S = 1.5
+"""Seconds a hard precondition may take to hold: the page may still be loading."""
+CONFIRM_S = 10.0
+"""Seconds postconditions may take to hold after an action."""
+FINAL = (
+    InputMissing,
+    PersonNeeded,
+    PageGone,
+    UnknownToKnowledge,
+    SiteUnreachable,
+    KnowledgeUnavailable,
+    JournalWriteRefused,
+)
+"""Errors that retrying cannot fix."""
+
+
+class _StepSkipped(Exception):
+    """A rule of the knowledge base says to go on without the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PageBeforeStep:
+    """The page before a step, from one look."""
+
+    skip: list[Verdict]
+    needed: list[tuple[BaseCondition, Verdict]]
+    covered: bool
+    """An overlay that the website knows how to close lies over the page."""
+
+
+class StepRunner:
+    """Runs steps for one task runner."""
+
+    def __init__(self, engine: TaskExecution) -> None:
+        self._engine = engine
+        self._session = engine.session
+        self._uncertain = UncertainEffects(engine)
+        watch_writes(self._session.page)  # what the page sends on its own is known before the first press
+        self.under_way: list[str] = []
+        """Tasks that run now, outermost first: none of them is used as a remedy within itself."""
+        self.refused: ValueRefused | None = None
+        """The last value that a field refused: a loop with `on_error: skip` passes over the item it belongs
+        to.
+        """
+        self._remedies = PreconditionRemedies(engine)
+        self._recoveries: WeakKeyDictionary[TaskRun, dict[str, StepRecoveries]] = WeakKeyDictionary()
+        """Recoveries tried for steps that are not done yet, also after going back to an earlier step."""
+
+    async def run(self, run: TaskRun, index: int) -> None:
+        """Run the step of that index to its end. Raises what makes the task fail, and `EarlierStepsNeeded`."""
+        step = run.steps[index]
+        attributes = {
+            "task_id": run.task.task_id,
+            "step_id": step.step_id,
+            "action": step.action.canonical_type,
+        }
+        with span("step", **attributes):
+            await self._run(run, index)
+
+    async def _run(self, run: TaskRun, index: int) -> None:
+        session, step, started = self._session, run.steps[index], time.monotonic()
+        action_type = step.action.canonical_type
+        if index == 0:
+            await self._check_values(run)
+        session.bus.tell(
+            StepStarted(
+                run.task.task_id,
+                step.step_id,
+                index + 1,
+                len(run.steps),
+                action_type,
+                session.context.redact(step.action.narration),
+                run.depth,
+            )
+        )
+        status, error = StepStatus.DONE, None
+        verdicts: list[Verdict] = []
+        repeatable = await self.repeatable(step)
+        self._engine.place = run.key(step)
+        self.under_way.append(run.task.task_id)
+        try:
+            came_out = await self._run_unless_skipped(run, index, repeatable=repeatable)
+            if came_out is None:
+                status = StepStatus.SKIPPED
+            else:
+                verdicts = came_out
+                await self._engine.read_outputs(run, after=step.step_id)
+                await self._engine.observer.after_step(run.task, step, run.values)
+        except EarlierStepsNeeded as again:
+            status, error = StepStatus.FAILED, session.context.redact(again.reason)
+            raise
+        except _StepSkipped as left:
+            status, error = StepStatus.SKIPPED, session.context.redact(str(left))
+        except (AgentError, PageError) as exc:
+            error = session.context.redact(str(exc))
+            self.refused = exc if isinstance(exc, ValueRefused) else self.refused
+            if step.required and not step.can_skip:
+                status = StepStatus.FAILED
+                raise
+            status = StepStatus.SKIPPED
+        except BaseException as exc:
+            status, error = StepStatus.FAILED, f"cut off ({type(exc).__name__})"
+            raise
+        finally:
+            self.under_way.pop()
+            duration_ms = (time.monotonic() - started) * 1000
+            if error is not None and status is StepStatus.DONE:
+                status = StepStatus.FAILED
+            run.note(
+                StepRecord(
+                    task_id=run.task.task_id,
+                    step_id=step.step_id,
+                    action_type=action_type,
+                    status=status,
+                    duration_ms=duration_ms,
+                    screen_id=session.screen_id,
+                    evidence=tuple(session.context.redact(v.evidence) for v in verdicts),
+                    error=error,
+                ),
+                session.page.url,
+                repeatable=repeatable,
+            )
+            session.bus.tell(StepEnded(run.task.task_id, step.step_id, status, duration_ms, error))
+        key = run.key(step)
+        if key is not None:
+            self._engine.checkpoints.state.forget(key)
+            await self._engine.keep(run)
+
+    async def _check_values(self, run: TaskRun) -> None:
+        try:
+            await check_task_values(self._session, run)
+        except ValueRefused as exc:
+            self.refused = exc
+            raise
+
+    async def repeatable(self, step: TaskStep) -> bool:
+        """Whether doing the step once more is the same as doing it once: as the step says, or its
+        element's affordance, or its action.
+        """
+        if step.repeatable is not None:
+            return step.repeatable
+        return await self.harmless(step.action)
+
+    async def harmless(self, call: ActionCall) -> bool:
+        """Whether doing that once more is the same as doing it once, as its element's affordance says, or
+        its action.
+        """
+        document = await self._session.knowledge.action(call.action_type)
+        if is_idempotent(call, document):
+            return True
+        if not isinstance(call.target, str) or self._session.screen_id is None:
+            return False
+        element = (await self._session.elements()).get(call.target)
+        affordances = () if element is None else element.affordances
+        return any(
+            affordance.idempotent
+            for affordance in affordances
+            if action_types.canonical(affordance.action_type) == call.canonical_type
+        )
+
+    # -- attempts --------------------------------------------------------------------------------
+
+    async def _run_unless_skipped(
+        self, run: TaskRun, index: int, *, repeatable: bool
+    ) -> list[Verdict] | None:
+        """Run the step unless one of its `skip_when` holds; return None then.
+
+        The conditions are judged in the same look as the preconditions.
+        """
+        step = run.steps[index]
+        if is_certainly_skipped(step, run.values):
+            return None
+        skip = fill_conditions(step.skip_when, run.values)
+        before = await self._judge_before(run, step, skip)
+        if any(verdict.held for verdict in before.skip):
+            return None
+        return await self._attempts(run, index, before, repeatable=repeatable)
+
+    async def _attempts(
+        self, run: TaskRun, index: int, before: _PageBeforeStep, *, repeatable: bool
+    ) -> list[Verdict]:
+        """Run the step, again if that is safe and its rules allow (KS 9.7)."""
+        step, tried_recoveries = run.steps[index], self._recoveries.setdefault(run, {})
+        recoveries = tried_recoveries.setdefault(step.step_id, StepRecoveries(self._engine, run, index))
+        if (
+            repeatable
+            and run.again.get(step.step_id)
+            and (verdicts := await self._uncertain.holds_by_now(run, step))
+        ):
+            return verdicts
+        first: _PageBeforeStep | None = before
+        while True:
+            run.contradicted = False  # left over from a failed attempt
+            try:
+                verdicts = await self._attempt(run, step, first, repeatable=repeatable)
+            except FINAL:
+                raise
+            except (AgentError, PageError) as exc:
+                verdicts_now = await self._recover(recoveries, run, index, exc, repeatable=repeatable)
+                if verdicts_now is not None:
+                    run.contradicted = False
+                    run.proven = run.proven or any(verdict.held for verdict in verdicts_now)
+                    tried_recoveries.pop(step.step_id, None)
+                    return verdicts_now
+            else:
+                tried_recoveries.pop(step.step_id, None)
+                return verdicts
+            first = None
+
+    async def _recover(
+        self,
+        recoveries: StepRecoveries,
+        run: TaskRun,
+        index: int,
+        error: AgentError | PageError,
+        *,
+        repeatable: bool,
+    ) -> list[Verdict] | None:
+        """Handle a failure: apply the knowledge base's recoveries, else allow one more attempt if that is
+        safe.
+
+        Returns the verdicts if the step took effect after all, None if it is to be tried again. Raises the
+        error if nothing is left to try, `EarlierStepsNeeded`, `_StepSkipped`, and `PersonNeeded` if the step
+        may have happened and nothing can tell.
+        """
+        step, touched = run.steps[index], touched_the_page(error)
+        composite, refused = step.action.canonical_type in COMPOSITE_ACTIONS, False
+        if touched and not repeatable and not composite:
+            happened = await self._uncertain.settled(run, step, error)
+            if happened is not None:
+                return happened
+            refused = True
+        within = composite and touched
+        if within and run.path is None:
+            raise error  # there is no record of what it did, so nothing is repeated
+        outcome, remedy = await recoveries.recover(error, own_only=within)
+        match outcome:
+            case RecoveryOutcome.NO_HELP if (
+                refused or within or recoveries.attempts > retry_limits.STEP_ATTEMPTS
+            ):
+                raise recoveries.add_page_messages(error) from error
+            case RecoveryOutcome.STOP if refused and remedy is not None:
+                raise PersonNeeded(
+                    str(recoveries.add_page_messages(error)), hint="give other input values"
+                ) from error
+            case RecoveryOutcome.STOP:
+                raise recoveries.add_page_messages(error) from error
+            case RecoveryOutcome.SKIP:
+                raise _StepSkipped(str(error))
+            case RecoveryOutcome.DONE:
+                return await self._uncertain.holds_by_now(run, step)
+            case RecoveryOutcome.BACK:
+                raise EarlierStepsNeeded(str(error)) from error
+        if remedy is not None and remedy.retry_step is not None:
+            await self._from_step(run, index, remedy, error)
+        reopened = await self._repair_or_fail(recoveries, step, error)
+        if touched and (verdicts := await self._uncertain.holds_by_now(run, step)):
+            return verdicts
+        self._require_place(run, index, error, reopened=reopened)
+        return None
+
+    def _require_place(
+        self, run: TaskRun, index: int, error: AgentError | PageError, *, reopened: bool
+    ) -> None:
+        """Raise `EarlierStepsNeeded` if the page is not as the earlier steps left it."""
+        _, screen_id = run.place(index)
+        if screen_id is not None and self._session.screen_id != screen_id:
+            raise EarlierStepsNeeded(f"{error}; the page is not {screen_id} any more") from error
+        if reopened and index > 0 and screen_id is not None:
+            raise EarlierStepsNeeded(f"{error}; {screen_id} was opened again") from error
+
+    async def _from_step(
+        self, run: TaskRun, index: int, remedy: Remedy, error: AgentError | PageError
+    ) -> None:
+        """Go back to the earlier step that a rule names.
+
+        Steps since then that must not be repeated are only repeated if the website shows that they did not
+        happen.
+        """
+        ids = [step.step_id for step in run.steps]
+        start = ids.index(remedy.retry_step) if remedy.retry_step in ids else index
+        if start >= index:
+            return
+        since = [run.frame.done.get(step_id) for step_id in ids[start:index]]
+        if any(d is not None and not d.repeatable and d.record.status is StepStatus.DONE for d in since):
+            effect = await self._engine.effects.happened(run, lambda: self._engine.resumption.sign_in(run))
+            if effect.status is not ReadBackStatus.DID_NOT_HAPPEN:
+                raise error
+        run.back_to(start)
+        raise EarlierStepsNeeded(str(error), index=start) from error
+
+    async def _repair_or_fail(
+        self, recoveries: StepRecoveries, step: TaskStep, error: AgentError | PageError
+    ) -> bool:
+        """Repair the page; raise the step's own error if that fails: a failed recovery is not its reason."""
+        try:
+            return await self._repair(step)
+        except FINAL:
+            raise
+        except (AgentError, PageError) as exc:
+            raise recoveries.add_page_messages(error) from exc
+
+    async def _repair(self, step: TaskStep) -> bool:
+        """Between two attempts: close overlays, return to a known screen and to the screen of the step. Return
+        whether that screen was opened again: what earlier steps filled in there is lost.
+        """
+        session, engine = self._session, self._engine
+        await engine.dismiss_overlays()
+        found = await session.look_for(timeout_s=1.0)
+        if found.screen_id is None:
+            await engine.guide.recover()
+        wanted = next((c.screen_id for c in step.preconditions if c.type == "on_screen"), None)
+        if wanted is None or session.screen_id == wanted:
+            return False
+        await engine.guide.go_to(wanted)
+        return True
+
+    async def _attempt(
+        self, run: TaskRun, step: TaskStep, before: _PageBeforeStep | None, *, repeatable: bool
+    ) -> list[Verdict]:
+        engine = self._engine
+        before = before or await self._judge_before(run, step)
+        if await self._ensure(run, before) or before.covered:
+            await engine.dismiss_overlays()
+        step = await self._add_promised_postconditions(step)
+        conditions = step.postconditions + ((step.validation,) if step.validation else ())
+        engine.actions.expect(fill_conditions(conditions, run.values))
+        if isinstance(step.action.target, str) and step.action.value is not None:
+            check_step_value(step, (await self._session.elements()).get(step.action.target), run.values)
+        await engine.observer.before_step(run.task, step, run.values)
+        await read_former_value(engine, run, step)
+        entry = None
+        if not repeatable:
+            run.proven = False  # earlier evidence says nothing about this attempt
+            if step.action.canonical_type not in COMPOSITE_ACTIONS:
+                entry = await self._begin_journal_entry(run, step)
+        await engine.refresh(run, step)
+        watch = (
+            None
+            if repeatable or step.action.canonical_type in COMPOSITE_ACTIONS
+            else RefusalWatch(engine, run, step)
+        )
+        try:
+            verdicts = await self._act_and_judge(run, step, watch)
+        finally:
+            if watch is not None:
+                watch.end()
+        if entry is not None:
+            await engine.checkpoints.conclude(entry, "happened")
+        return verdicts
+
+    async def _act_and_judge(self, run: TaskRun, step: TaskStep, watch: RefusalWatch | None) -> list[Verdict]:
+        """Perform the action and judge what it brought about. Raises `StepRefused` if the page refuses it."""
+        engine = self._engine
+        if watch is not None:
+            await watch.begin()
+        if step.action.canonical_type == "execute_iterator":
+            await run_iterator(engine, run, step.step_id)
+        elif step.action.canonical_type == "run_task" and step.action.task_id:
+            await self._call_task(run, step)
+        else:
+            await engine.actions.perform(step.action, run.values)
+        try:
+            if watch is not None:
+                await watch.raise_refusal()
+            verdicts = await engine.outcomes.step(run, step, engine.resilience.policy(run))
+        except StepFailed as exc:
+            await engine.actions.settle(held=False)
+            if watch is not None and not isinstance(exc, StepRefused):
+                await watch.raise_late_refusal(())
+            raise
+        await engine.actions.settle(held=True if verdicts else None)
+        if watch is not None:
+            await watch.raise_late_refusal(verdicts)
+        return verdicts
+
+    async def _begin_journal_entry(self, run: TaskRun, step: TaskStep) -> str | None:
+        """Write the journal entry of the step, with a baseline that tells later whether it happened. Raises
+        `JournalWriteRefused`.
+        """
+        await self._engine.effects.look_before(run)
+        key = run.key(step)
+        if key is None:
+            return None
+        await self._engine.keep(run)
+        return await self._engine.checkpoints.begin(key, step.action.canonical_type, {"step": step.step_id})
+
+    async def _call_task(self, run: TaskRun, step: TaskStep) -> None:
+        inputs = fill_call(step.action, run.values).inputs
+        task_id = step.action.task_id or ""
+        result = await self._engine.sub_task(task_id, inputs, run.depth)
+        run.note_part(result.evidence)
+        declared = {spec.name for spec in run.task.io_spec.inputs}
+        outputs = self._session.context.outputs.get(task_id, {})
+        run.values.update({name: value for name, value in outputs.items() if name not in declared})
+
+    # -- conditions ------------------------------------------------------------------------------
+
+    async def _judge_before(
+        self, run: TaskRun, step: TaskStep, skip: tuple[BaseCondition, ...] = ()
+    ) -> _PageBeforeStep:
+        """Judge everything needed before a step in one look: `skip_when`, preconditions of the step and of
+        its element's affordance, and overlays.
+        """
+        values, session = run.values, self._session
+        needed = fill_conditions(step.preconditions + await self._list_afforded_preconditions(step), values)
+        overlays = tuple(overlay.present_when for overlay in session.website.overlays)
+        verdicts = iter(await session.judge([*skip, *needed, *overlays], values))
+        skipped = [next(verdicts) for _ in skip]
+        return _PageBeforeStep(skipped, [(c, next(verdicts)) for c in needed], any(v.held for v in verdicts))
+
+    async def _affordances(self, step: TaskStep) -> tuple[Affordance, ...]:
+        """The element's affordances for this action (KS 4.1); none for elements whose parameters are not
+        filled yet.
+        """
+        session = self._session
+        if not isinstance(step.action.target, str) or session.screen_id is None:
+            return ()
+        element = (await session.elements()).get(step.action.target)
+        if element is None or element.selector.parameterized:
+            return ()
+        return tuple(
+            affordance
+            for affordance in element.affordances
+            if action_types.canonical(affordance.action_type) == step.action.canonical_type
+        )
+
+    async def _list_afforded_preconditions(self, step: TaskStep) -> tuple[BaseCondition, ...]:
+        """The affordance's preconditions, except types that the step states itself."""
+        stated = {condition.type for condition in step.preconditions}
+        return tuple(
+            condition
+            for affordance in await self._affordances(step)
+            for condition in affordance.preconditions
+            if condition.type not in stated
+        )
+
+    async def _add_promised_postconditions(self, step: TaskStep) -> TaskStep:
+        """The step with its affordance's postconditions, if it states none of its own."""
+        if step.postconditions or step.validation or step.acceptable_outcomes:
+            return step
+        promised = [
+            each for affordance in await self._affordances(step) for each in affordance.postconditions
+        ]
+        return step.model_copy(update={"postconditions": tuple(promised)})
+
+    async def _ensure(self, run: TaskRun, before: _PageBeforeStep) -> bool:
+        """Check preconditions; apply the remedies of soft ones that fail (KS 9.11). Return whether a remedy
+        was applied.
+
+        Raises `StepFailed` with the type of a condition that does not hold or cannot be judged.
+        """
+        done = False
+        for condition, first in before.needed:
+            if first.held:
+                continue
+            if condition.hard_dependency:
+                (verdict,) = await self._session.judge_until_held(
+                    [condition], run.values, timeout_s=PRECONDITION_S
+                )
+            elif condition.auto_remediate:
+                verdict = await self.remediate(run, condition)
+                done = True
+            else:
+                continue  # soft and without a remedy: the step may be tried (KS 9.11)
+            if not verdict.held and await self._engine.actions.find_again([condition]):
+                (verdict,) = await self._session.judge([condition], run.values)
+            if not verdict.held:
+                word = (
+                    "could not be evaluated" if verdict.status is VerdictStatus.UNKNOWN else "does not hold"
+                )
+                raise StepFailed(
+                    f"precondition {condition.type} {word}: {verdict.evidence}", error=condition.type
+                )
+        return done
+
+    async def remediate(self, run: TaskRun, condition: BaseCondition) -> Verdict:
+        """Apply a soft condition's remedy and return its new verdict. Raises `StepFailed`."""
+        return await self.remedy(condition, run.values, run.depth)
+
+    async def remedy(self, condition: BaseCondition, values: Mapping[str, Any], depth: int) -> Verdict:
+        """Run a soft precondition's own task or action and judge the condition again. Raises `StepFailed`."""
+        return await self._remedies.remedy(condition, values, depth)
+
+    async def holds_by_now(self, run: TaskRun, step: TaskStep) -> list[Verdict]:
+        """The verdicts of the step's postconditions if all of them hold now, else an empty list."""
+        return await self._uncertain.holds_by_now(run, step)
+
+    async def confirm(self, run: TaskRun, conditions: Sequence[BaseCondition], what: str) -> list[Verdict]:
+        """Wait until all conditions hold; return the verdicts. Raises `StepFailed` if they do not hold in
+        time.
+        """
+        filled = fill_conditions(tuple(conditions), run.values)
+        if not filled:
+            return []
+        verdicts = await self._session.judge_until_held(filled, run.values, timeout_s=CONFIRM_S)
+        failed_conditions = [
+            each for each, verdict in zip(filled, verdicts, strict=True) if not has_passed(each, verdict)
+        ]
+        if failed_conditions and await self._engine.actions.find_again(failed_conditions):
+            verdicts = await self._session.judge(filled, run.values)
+        for condition, verdict in zip(filled, verdicts, strict=True):
+            if not has_passed(condition, verdict):
+                run.contradicted = run.contradicted or verdict.status is not VerdictStatus.UNKNOWN
+                word = {VerdictStatus.UNKNOWN: "could not be evaluated", VerdictStatus.HELD: "holds"}.get(
+                    verdict.status, "does not hold"
+                )
+                raise StepFailed(
+                    f"{what} {condition.type} {word}: {verdict.evidence}", error="postcondition", acted=True
+                )
+        run.proven = run.proven or any(verdict.held for verdict in verdicts)
+        return verdicts

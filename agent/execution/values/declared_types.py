@@ -1,0 +1,87 @@
+"""Converts text to the types that inputs and outputs declare: typed values and page content are always text."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from agent.errors import PersonNeeded
+from kb_schema.io_specs import InputSpec, OutputSpec
+
+
+def parse_typed_value(spec: InputSpec, value: Any) -> Any:
+    """Return a text as the type its input declares. Raises `PersonNeeded` if the text is not such a value."""
+    if not isinstance(value, str) or spec.type not in _FROM_TEXT:
+        return value
+    try:
+        return _FROM_TEXT[spec.type](value.strip())
+    except (ValueError, KeyError) as exc:
+        raise PersonNeeded(
+            f"input {spec.name!r}: expected type {spec.type}, found {value!r}", hint=_EXAMPLES[spec.type]
+        ) from exc
+
+
+def convert_to_declared_type(spec: OutputSpec, value: Any) -> Any:
+    """Return a text read from a page as the type its output declares, or unchanged if it is not such a
+    value.
+
+    Data that was found is never dropped.
+    """
+    if not isinstance(value, str) or spec.type not in _FROM_TEXT:
+        return value
+    try:
+        return _FROM_TEXT[spec.type](value.strip())
+    except (ValueError, KeyError):
+        return value
+
+
+def _json_of(kind: type) -> Callable[[str], Any]:
+    def parse(text: str) -> Any:
+        value = json.loads(text)
+        if not isinstance(value, kind):
+            raise ValueError(text)  # noqa: TRY004 - the caller tells it from a bug
+        return value
+
+    return parse
+
+
+def _list(text: str) -> list[Any]:
+    """Parse a JSON list, or names separated by commas."""
+    if text.startswith("["):
+        return list(_json_of(list)(text))
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return int(number) if number == int(number) else number
+
+
+_TRUTH = {
+    "true": True,
+    "yes": True,
+    "1": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "0": False,
+    "off": False,
+}
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {
+    "number": _number,
+    "integer": int,
+    "boolean": lambda text: _TRUTH[text.lower()],
+    "array": _list,
+    "object": _json_of(dict),
+}
+_EXAMPLES = {
+    "number": "give a number, e.g. 12.5",
+    "integer": "give a whole number, e.g. 12",
+    "boolean": "give true or false",
+    "array": "give values separated by commas, or a JSON list",
+    "object": 'give a JSON object, e.g. {"key": "value"}',
+}

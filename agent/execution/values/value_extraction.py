@@ -1,0 +1,151 @@
+"""Reads outputs and scraped inputs from the page (KS 4.3 extraction), with fallbacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from playwright.async_api import Page
+from pydantic import TypeAdapter
+
+from agent.execution.call_templates import fill_templates
+from agent.execution.values.input_resolution import MISSING
+from agent.page import in_page_library
+from agent.page.condition_probes import PARSED_WITHIN_S
+from agent.page.live_selectors import fill_selector_parameters
+from agent.run_context import is_meaningful
+from kb_schema.io_specs import (
+    ContextExtraction,
+    DomExtraction,
+    Extraction,
+    TableColumn,
+    TableExtraction,
+    UrlExtraction,
+)
+from kb_schema.selectors import Selector, ValueStrategy, css
+from kb_schema.templates import strings, variables
+from kb_schema.url_patterns import compile_pattern
+
+_RULE: TypeAdapter[Extraction] = TypeAdapter(Extraction)
+_CELL = {"selector", "attribute"}
+MAX_ROWS = 1_000
+"""Rows of a table that are read; use pagination for longer tables."""
+
+
+async def extract_value(
+    rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
+) -> Any:
+    """Return the value, or `MISSING` if neither the rule nor its fallbacks find one.
+
+    A fallback is also tried if the value found is empty. `values`: inputs and outputs so far, which fill the
+    rule's `{x}`. `elements`: selectors of the current screen. Raises `StepFailed` for a variable without a
+    value.
+    """
+    current: Extraction | None = _filled(rule, values)
+    empty = MISSING
+    while current is not None:
+        found = await _apply_rule(current, page, values, elements)
+        if found is not MISSING and is_meaningful(found):
+            return found
+        empty = found if empty is MISSING else empty
+        current = current.fallback
+    return empty
+
+
+def list_extraction_selectors(rule: Extraction, elements: Mapping[str, Selector]) -> list[Selector]:
+    """Return the selectors that a rule and its fallbacks read; for a secret, snapshots leave these places
+    out.
+    """
+    found: list[Selector] = []
+    current: Extraction | None = rule
+    while current is not None:
+        if isinstance(current, DomExtraction | TableExtraction):
+            found.append(elements.get(current.selector) or css(current.selector))
+        current = current.fallback
+    return found
+
+
+def _filled(rule: Extraction, values: Mapping[str, Any]) -> Extraction:
+    data = rule.to_json()
+    if not any(variables(text) for _, text in strings(data)):
+        return rule
+    return _RULE.validate_python(fill_templates(data, values))
+
+
+async def _apply_rule(
+    rule: Extraction, page: Page, values: Mapping[str, Any], elements: Mapping[str, Selector]
+) -> Any:
+    match rule:
+        case UrlExtraction(pattern=pattern):
+            return _by_pattern(pattern, page.url)
+        case ContextExtraction(source=source):
+            name = source.removeprefix("inputs.").removeprefix("outputs.").removeprefix("context.")
+            return values.get(name, MISSING)
+        case DomExtraction():
+            text = await _read(page, _selector(rule.selector, values, elements), attribute=rule.attribute)
+            if text is None or rule.pattern is None:
+                return MISSING if text is None else text
+            return _by_pattern(rule.pattern, text)
+        case TableExtraction(columns=columns):
+            asked = {name: column.model_dump(include=_CELL) for name, column in columns.items()}
+            rows = await _read(page, _selector(rule.selector, values, elements), columns=asked)
+            return [{name: _cell(row[name], columns[name]) for name in columns} for row in rows or ()]
+
+
+def _selector(target: str, values: Mapping[str, Any], elements: Mapping[str, Selector]) -> Selector:
+    """The selector of an element of the current screen, with its parameters filled, else CSS."""
+    selector = elements.get(target)
+    if selector is None:
+        return css(target)
+    return fill_selector_parameters(selector, values) if selector.parameterized else selector
+
+
+async def _read(
+    page: Page, selector: Selector, *, attribute: str | None = None, columns: Mapping[str, Any] | None = None
+) -> Any:
+    """Return what the page has there, in one round trip; None if there is nothing."""
+    asked = json.dumps(
+        {
+            "selector": selector.model_dump(mode="json"),
+            "attribute": attribute,
+            "columns": columns,
+            "most": MAX_ROWS,
+        }
+    )
+    answer = await in_page_library.call(page, "read", asked)
+    if answer["ready_state"] == "loading":  # the table may be incomplete
+        await in_page_library.document_ready(page, PARSED_WITHIN_S)
+        answer = await in_page_library.call(page, "read", asked)
+    return answer["said"]
+
+
+def _cell(text: str | None, column: TableColumn) -> str | None:
+    """Return the value of one column of a row."""
+    if text is None or column.pattern is None:
+        return text
+    found = _by_pattern(column.pattern, text)
+    return None if found is MISSING else str(found)
+
+
+def convert_to_css(strategy: object) -> str:
+    """Return a strategy as CSS, or None if CSS cannot express it."""
+    if not isinstance(strategy, ValueStrategy):
+        return ""
+    quoted = strategy.value.replace("\\", "\\\\").replace('"', '\\"')
+    match strategy.type:
+        case "css" | "fallback_css" | "relational_css" | "shadow_pierce":
+            return strategy.value
+        case "id" | "data-testid" | "data-qa":
+            return f'[{strategy.type}="{quoted}"]'
+        case "aria":
+            return f'[aria-label="{quoted}"]'
+    return ""
+
+
+def _by_pattern(pattern: str, text: str) -> Any:
+    compiled = compile_pattern(pattern)
+    match = compiled.search(text)
+    if match is None:
+        return MISSING
+    return match.group(min(compiled.groups, 1))

@@ -1,0 +1,427 @@
+"""Runs a published workflow: nodes in order, branches judged once, loops, waits.
+
+The task runner runs the tasks of its nodes; this module only decides what comes next. A node that fails ends
+the workflow unless it may be skipped. A resumed workflow goes on with the node at which it was interrupted
+(`workflow_progress`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from agent.errors import AgentError, PersonNeeded, StepFailed, UnknownToKnowledge
+from agent.events import InputResolved, TaskEnded, TaskStarted
+from agent.execution.call_templates import fill_conditions
+from agent.execution.judgement_node import run_judgement_node
+from agent.execution.loops.loop_items import read_item_fields
+from agent.execution.persistence.checkpoint_state import CompletedStep
+from agent.execution.task_runner import FATAL_ERRORS, TaskRunner
+from agent.execution.values.input_resolution import NOWHERE, map_inputs, resolve_inputs
+from agent.execution.workflow_progress import WorkflowProgress
+from agent.knowledge_client import KnowledgeClient
+from agent.page.errors import PageError
+from agent.run_context import TimestampedValues
+from kb_schema.action_calls import ActionCall
+from kb_schema.conditions import BaseCondition
+from kb_schema.io_specs import InputSpec, IoSpec, ValueType
+from kb_schema.iterators import NoIterator
+from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
+from kb_schema.tasks import Task, TaskStep
+from kb_schema.workflow_versions import compute_workflow_version, list_task_ids
+from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
+
+FORK_S = 2.0
+"""Seconds a page may take to show which branch to take, or whether an optional node applies."""
+_ITEM = ("item", "item_index", "item_position")
+
+
+async def run_workflow(engine: TaskRunner, workflow: Workflow, given: Mapping[str, Any]) -> RunResult:
+    """Run a workflow to its end and return its result.
+
+    Raises what `TaskRunner.run_task` raises if nothing was done yet; otherwise the error is in the result.
+    """
+    return await _WorkflowRun(engine, workflow).run(given)
+
+
+async def find_workflow(knowledge: KnowledgeClient, name: str) -> Workflow | None:
+    """Return the published workflow of that name; None if the name is a task or unknown."""
+    try:
+        await knowledge.task(name)
+    except UnknownToKnowledge:
+        with suppress(UnknownToKnowledge):
+            return await knowledge.workflow(name)
+    return None
+
+
+async def run_task_or_workflow(engine: TaskRunner, name: str, given: Mapping[str, Any]) -> RunResult:
+    """Run the task or workflow of that name. Raises what `TaskRunner.run_task` raises."""
+    workflow = await find_workflow(engine.session.knowledge, name)
+    if workflow is None:
+        return await engine.run_task(name, given)
+    return await run_workflow(engine, workflow, given)
+
+
+class _NodeFailed(Exception):
+    """A node's task failed."""
+
+    def __init__(self, result: RunResult) -> None:
+        super().__init__(result.error or result.status)
+        self.result = result
+
+
+class _WorkflowRun:
+    """One run of one workflow."""
+
+    def __init__(self, engine: TaskRunner, workflow: Workflow) -> None:
+        self._engine, self._session, self._workflow = engine, engine.session, workflow
+        self._values: dict[str, Any] = {}
+        """Inputs, built-ins, and the item of the present loop."""
+        self._records: list[StepRecord] = []
+        self._results: list[RunResult] = []
+        self._depth = 0
+        self._version: str | None = None
+        self._group_loops: set[str] = set()
+        """The ids of loops over groups: their evidence is that of the tasks inside."""
+        self._progress: WorkflowProgress
+        self._ended_at: CompletedStep | None = None
+        """Where the task of a node ended that was done before a resume."""
+
+    async def run(self, given: Mapping[str, Any]) -> RunResult:
+        started_at, started = datetime.now(UTC), time.monotonic()
+        workflow, bus = self._workflow, self._session.bus
+        bus.tell(TaskStarted(workflow.workflow_id, workflow.name, 0))
+        status, error, hint = RunStatus.SUCCESS, None, None
+        proven = False
+        try:
+            await self._engine.begin(workflow.workflow_id, given)
+            await self._fix_version()
+            self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
+            await self._engine.guide.arrive()
+            await self._begin(given)
+            await self._nodes(workflow.nodes)
+            proven = await self._close()
+        except PersonNeeded as exc:
+            status, error, hint = RunStatus.NEEDS_PERSON, str(exc), exc.hint
+        except _NodeFailed as exc:
+            ended = exc.result
+            person = ended.status is RunStatus.NEEDS_PERSON
+            status, error, hint = (
+                (RunStatus.NEEDS_PERSON if person else RunStatus.FAILURE),
+                ended.error,
+                ended.hint,
+            )
+        except (AgentError, PageError) as exc:
+            if isinstance(exc, FATAL_ERRORS) and not self._records:
+                bus.tell(TaskEnded(workflow.workflow_id, RunStatus.FAILURE, 0))
+                raise
+            status, error, hint = RunStatus.FAILURE, str(exc), getattr(exc, "hint", None)
+        result = self._result(status, error, hint, started_at, started, proven=proven)
+        bus.tell(TaskEnded(workflow.workflow_id, result.status, 0))
+        return result
+
+    def _result(
+        self,
+        status: RunStatus,
+        error: str | None,
+        hint: str | None,
+        started_at: datetime,
+        started: float,
+        *,
+        proven: bool,
+    ) -> RunResult:
+        redact = self._session.context.redact
+        done = sum(record.status is StepStatus.DONE for record in self._records)
+        failed = sum(record.status is StepStatus.FAILED for record in self._records)
+        evidence = self._evidence(status, proven=proven)
+        whole = status is RunStatus.SUCCESS
+        outputs = {name: value for result in self._results for name, value in result.outputs.items()}
+        return RunResult(
+            run_id=self._session.context.run_id,
+            website_id=self._session.website.website_id,
+            task_id=self._workflow.workflow_id,
+            workflow_version=self._version,
+            status=status.with_evidence(evidence),
+            evidence=evidence,
+            started_at=started_at,
+            duration_ms=(time.monotonic() - started) * 1000,
+            steps=tuple(self._records),
+            outputs=redact(outputs),
+            error=redact(error),
+            hint=redact(hint),
+            completed_steps=done,
+            total_steps=done if whole else max(done + failed, 1),
+            completion_percentage=100.0 if whole else 0.0,
+            confidence_score=min((result.confidence_score for result in self._results), default=0.0)
+            if whole
+            else 0.0,
+        )
+
+    async def _fix_version(self) -> None:
+        """Read all tasks before the first node, so that an edit does not change a run that is under way.
+
+        Raises `StepFailed` if a resumed run began with another version.
+        """
+        knowledge, state = self._session.knowledge, self._engine.checkpoints.state
+        tasks = [await knowledge.task(task_id) for task_id in list_task_ids(self._workflow)]
+        self._version = compute_workflow_version(self._workflow, tasks)
+        if state.workflow_version not in (None, self._version):
+            name = self._workflow.workflow_id
+            raise StepFailed(
+                f"workflow {name!r} was changed while the run was interrupted: it began with version"
+                f" {state.workflow_version}, and the knowledge base has version {self._version} now; start a new"
+                f" run, or restore it with `periplus workflows rollback {name} --to {state.workflow_version}`",
+                error="other_version",
+            )
+        state.workflow_version = self._version
+
+    def _evidence(self, status: RunStatus, *, proven: bool) -> EvidenceLevel:
+        """Return the evidence for the whole: its criteria, or that of every task."""
+        levels = {result.evidence for result in self._results if result.task_id not in self._group_loops}
+        if EvidenceLevel.CONTRADICTED in levels and status is not RunStatus.SUCCESS:
+            return EvidenceLevel.CONTRADICTED
+        by_tasks = levels == {EvidenceLevel.VERIFIED} and not self._workflow.unverified
+        return EvidenceLevel.VERIFIED if proven or by_tasks else EvidenceLevel.UNVERIFIED
+
+    async def _begin(self, given: Mapping[str, Any]) -> None:
+        """Resolve the workflow's own inputs before the first node (KS 10.2), except those that only some
+        branches need.
+        """
+        engine, session, workflow = self._engine, self._session, self._workflow
+        for spec in workflow.io_spec.inputs:
+            if spec.secret and spec.name in given:
+                session.context.keep_secret(given[spec.name])
+        built_ins = session.context.built_ins(
+            website_id=session.website.website_id,
+            base_url=session.base_url,
+            screen_id=session.screen_id,
+            url=session.page.url,
+        )
+        nothing = TaskStep(step_id="nothing", order=1, action=ActionCall(action_type="no_op"))
+        holder = Task(task_id=workflow.workflow_id, io_spec=workflow.io_spec, steps=(nothing,))
+        unset: set[str] = set()
+
+        def tell(name: str, source: str) -> None:
+            session.bus.tell(InputResolved(workflow.workflow_id, name, source))
+            if source == NOWHERE:
+                unset.add(name)
+
+        values = await resolve_inputs(
+            holder,
+            given,
+            session.context,
+            scrape=engine.scrape,
+            built_ins=built_ins,
+            tell=tell,
+            known=self._progress.frame.values,
+        )
+        known = {name: value for name, value in values.items() if name not in unset}
+        # The task that needs a missing input asks for it.
+        self._values = {**self._progress.frame.values, **built_ins, **known}
+        await self._progress.keep(self._values)
+
+    async def _close(self) -> bool:
+        """Check the workflow's success criteria; return whether there are any. Raises `StepFailed` if one
+        does not hold.
+        """
+        frame = self._progress.frame
+        if frame.over:
+            return frame.proven
+        await self._progress.come_back()
+        criteria = fill_conditions(self._workflow.success_criteria, self._values)
+        verdicts = await self._session.judge_until_held(criteria, self._values)
+        for condition, verdict in zip(criteria, verdicts, strict=True):
+            if not verdict.held:
+                raise StepFailed(
+                    f"success criterion {condition.type} of the workflow does not hold: {verdict.evidence}",
+                    error="postcondition",
+                    acted=True,
+                )
+        frame.over, frame.proven = True, bool(criteria)
+        await self._progress.keep(self._values)
+        return bool(criteria)
+
+    # -- nodes
+
+    async def _nodes(self, nodes: Sequence[AnyNode]) -> None:
+        for node in nodes:
+            self._engine.stop.check()
+            over = self._progress.done(node)
+            if over is not None:
+                self._records.append(over)
+                continue
+            if not await self._decided(node, "when", node.when):
+                await self._nodes(node.else_nodes)
+                continue
+            unless = () if node.skip_unless is None else (node.skip_unless,)
+            if not await self._decided(node, "skip_unless", unless):
+                await self._over(node, StepStatus.SKIPPED)
+                continue
+            started = time.monotonic()
+            try:
+                await self._node(node)
+            except (_NodeFailed, StepFailed, PageError) as exc:
+                person = isinstance(exc, _NodeFailed) and exc.result.status is RunStatus.NEEDS_PERSON
+                if not node.can_skip or person:
+                    raise
+                await self._over(node, StepStatus.SKIPPED, error=str(exc))
+            else:
+                await self._over(node, StepStatus.DONE, (time.monotonic() - started) * 1000)
+
+    async def _decided(self, node: AnyNode, about: str, conditions: tuple[BaseCondition, ...]) -> bool:
+        """Whether the conditions hold, or held when that was decided."""
+        if not conditions:
+            return True
+        return await self._progress.chosen(f"{node.node_id} {about}", lambda: self._hold(conditions))
+
+    async def _hold(self, conditions: tuple[BaseCondition, ...]) -> bool:
+        filled = fill_conditions(conditions, self._values)
+        verdicts = await self._session.judge_until_held(filled, self._values, timeout_s=FORK_S)
+        return all(verdict.held for verdict in verdicts)
+
+    async def _node(self, node: AnyNode) -> None:
+        match node:
+            case TaskNode() if isinstance(node.iterator_spec, NoIterator):
+                await self._task(node, node.task_id, await self._inputs(node))
+            case TaskNode():
+                await self._loop(node, await self._inputs(node))
+            case GroupNode() if isinstance(node.iterator_spec, NoIterator):
+                await self._nodes(node.nodes)
+            case GroupNode():
+                await self._loop(node, {})
+            case WaitNode():
+                await self._wait(node)
+            case AgentNode():
+                await self._judge(node)
+
+    async def _inputs(self, node: TaskNode) -> dict[str, Any]:
+        """A node's inputs as they are when it begins; the workflow's own values come first."""
+        context, name = self._session.context, self._workflow.workflow_id
+        context.outputs.pop(name, None)
+        context.outputs[name] = TimestampedValues(self._values)
+        try:
+            return await map_inputs(node.inputs, context, scrape=self._engine.scrape, built_ins=self._values)
+        finally:
+            del context.outputs[name]
+
+    async def _task(self, node: AnyNode, task_id: str, inputs: Mapping[str, Any]) -> RunResult:
+        """Run a node's task. Inside a loop it is part of the loop's task."""
+        engine, progress, path = self._engine, self._progress, self._progress.path(node)
+        begun = progress.begun(path, task_id)
+        over = begun is not None and begun.over
+        if begun is None:
+            await progress.come_back(await engine.session.knowledge.task(task_id))
+        place, engine.place = engine.place, path
+        try:
+            result = await engine.run_task(task_id, inputs, depth=self._depth)
+        finally:
+            engine.place = place
+        if not over:
+            progress.came_back()
+        self._ended_at = begun.ends_at if over and begun is not None else None
+        self._records += result.steps
+        self._results.append(result)
+        if not result.complete:
+            raise _NodeFailed(result)
+        return result
+
+    async def _loop(self, node: TaskNode | GroupNode, inputs: Mapping[str, Any]) -> None:
+        """Run a node's iterator as a generated task, so that the task runner executes all loops."""
+        engine = self._engine
+        names = {**self._values, **inputs}
+        task_id = f"{self._workflow.workflow_id}.{node.node_id}"
+        engine.session.knowledge.know(_build_loop_task(task_id, node, names))
+        if isinstance(node, GroupNode):
+            self._group_loops.add(task_id)
+            engine.groups[task_id] = lambda values: self._round(node, values)
+        try:
+            await self._task(node, task_id, names)
+        finally:
+            engine.groups.pop(task_id, None)
+
+    async def _round(self, node: GroupNode, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the nodes of a group once, for one item."""
+        engine = self._engine
+        place = None if engine.place is None else f"{engine.place}>{node.node_id}"
+        outer, depth, progress = self._values, self._depth, self._progress
+        self._progress = WorkflowProgress(engine, place, node.node_id)
+        self._progress.begin(engine.session)
+        own = {name: values[name] for name in _ITEM if name in values}
+        self._values = {**outer, **own, **read_item_fields(values.get("item"))}
+        self._depth = self._engine.depth + 1
+        try:
+            await self._nodes(node.nodes)
+        except _NodeFailed as exc:
+            if exc.result.status is RunStatus.NEEDS_PERSON:
+                raise PersonNeeded(exc.result.error or "a node needs a person", hint=exc.result.hint) from exc
+            raise StepFailed(str(exc), error="node_failed", acted=True) from exc
+        finally:
+            self._values, self._depth, self._progress = outer, depth, progress
+        return {}
+
+    async def _wait(self, node: WaitNode) -> None:
+        await self._progress.come_back()
+        asker = self._session.context.asker
+        if asker is None:
+            raise PersonNeeded(node.prompt, hint="run it in a terminal, where you can answer")
+        for name in node.outputs or ("continue",):
+            answer = await asker.ask(name, node.prompt, secret=False)
+            if answer is None:
+                raise PersonNeeded(node.prompt, hint="there was no answer: run it again and answer")
+            if node.outputs:
+                self._values[name] = answer
+
+    async def _judge(self, node: AgentNode) -> None:
+        await self._progress.come_back()
+        await run_judgement_node(
+            self._engine, node, self._values, [record.step_id for record in self._records]
+        )
+
+    async def _over(
+        self, node: AnyNode, status: StepStatus, duration_ms: float = 0.0, *, error: str | None = None
+    ) -> None:
+        """Record that a node is over. The steps of its task or group are in the records already."""
+        session, ended = self._session, self._ended_at
+        self._ended_at = None
+        record = StepRecord(
+            task_id=self._workflow.workflow_id,
+            step_id=node.node_id,
+            action_type=node.type,
+            status=status,
+            duration_ms=duration_ms,
+            screen_id=session.screen_id if ended is None else ended.record.screen_id,
+            error=error,
+        )
+        if status is StepStatus.SKIPPED or not isinstance(node, TaskNode | GroupNode):
+            self._records.append(record)
+        url = session.page.url if ended is None else ended.url
+        await self._progress.note(node, record, self._values, url)
+
+
+def _build_loop_task(task_id: str, node: TaskNode | GroupNode, values: Mapping[str, Any]) -> Task:
+    """Build the task for a node with an iterator."""
+    known = {name: value for name, value in values.items() if name.isidentifier() and name not in _ITEM}
+    inputs = tuple(
+        InputSpec(name=name, type=_type_of(value), required=False, source=("task_context",))
+        for name, value in known.items()
+    )
+    step = TaskStep(
+        step_id="loop", order=1, type="iterator", action=ActionCall(action_type="execute_iterator")
+    )
+    io_spec = IoSpec(inputs=inputs, context_persistence="task")
+    made = Task(task_id=task_id, name=task_id, steps=(step,), io_spec=io_spec)
+    # Only the task runner sees this task: validation refuses a group's iterator in authored tasks.
+    return made.model_copy(update={"iterator_spec": node.iterator_spec})
+
+
+def _type_of(value: Any) -> ValueType:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, Mapping):
+        return "object"
+    return "array" if isinstance(value, list | tuple) else "string"

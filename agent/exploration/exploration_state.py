@@ -1,0 +1,234 @@
+"""The state of an exploration, derived from its folder alone, so that it can be resumed at any time.
+
+`frontier` decides what to try next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from agent.exploration.pages.page_addresses import (
+    build_address_kind,
+    build_parent_path,
+    build_place,
+    build_place_path,
+    names_one_of_many,
+    normalize_address,
+)
+from agent.exploration.pages.page_digests import PageDigests, mask_numbers
+from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
+from kb_schema.explorations import AttemptedTransition, ExplorationPage, MapLimits, Offer
+
+SHARED = frozenset({"navigation", "banner", "contentinfo", "complementary", "menu", "menubar", "tablist"})
+"""Landmarks whose controls are usually the same on many pages."""
+STATES_PER_ADDRESS = 4
+"""Number of states that are kept per address, for each page kept of a place."""
+
+OfferKey = tuple[str, ...]
+
+
+class PageNovelty(Enum):
+    """Whether an observed page is known, new, or one too many of its kind."""
+
+    KNOWN = "known"
+    KEEP = "keep"
+    LIKE = "like"
+    """Enough pages of its kind are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageNoveltyResult:
+    """The judgement of an observed page, with the known page that it is or resembles."""
+
+    verdict: PageNovelty
+    page_id: str | None = None
+
+
+class ExplorationState:
+    """Pages and attempted transitions of one exploration, with indexes for the queries of each step."""
+
+    def __init__(
+        self,
+        limits: MapLimits,
+        pages: Iterable[ExplorationPage] = (),
+        passages: Iterable[AttemptedTransition] = (),
+    ) -> None:
+        self.limits = limits
+        self.pages: dict[str, ExplorationPage] = {}
+        self.passages = 0
+        self.tried: set[tuple[str, str]] = set()
+        """Pairs of page id and offer id."""
+        self.ways: set[tuple[str, str]] = set()
+        """Pairs of a place's path and an exit action that was tried there."""
+        self.tries: Counter[OfferKey] = Counter()
+        self.vain: Counter[OfferKey] = Counter()
+        """How often a control had no effect, on any page."""
+        self.usual: Counter[OfferKey] = Counter()
+        """How often a link with this name and place was tried, on any page."""
+        self.closed: set[tuple[str, str]] = set()
+        """Pairs of page id and offer id that will not be tried, whatever is found later."""
+        self.sticky: set[OfferKey] = set()
+        """Controls whose effect the website keeps on all pages: used only once."""
+        self.covered: set[str] = set()
+        """Pages whose overlay was dismissed: the resulting page has the same controls."""
+        self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
+        self.from_: defaultdict[str, list[AttemptedTransition]] = defaultdict(list)
+        """Transitions to other pages by control and destination page."""
+        self.more: Counter[str] = Counter()
+        """Number of further pages that resemble kept pages, by kind of address."""
+        self._paths: set[str] = set()
+        self._built: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._at: defaultdict[str, list[tuple[PageDigests, str]]] = defaultdict(list)
+        self._addresses: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self._alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._keys: dict[tuple[str, str], OfferKey] = {}
+        self._under: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for page in pages:
+            self.note_page(page)
+        for passage in passages:
+            self.note_passage(passage)
+
+    def new_id(self) -> str:
+        """Return the id for the next page."""
+        return f"p{len(self.pages) + 1:04d}"
+
+    def note_page(self, page: ExplorationPage) -> None:
+        """Add or update a kept page."""
+        known = page.page_id in self.pages
+        self.pages[page.page_id] = page
+        if known:
+            return
+        address, digests = normalize_address(page.url), PageDigests.of(page.state)
+        self._paths.add(build_place_path(page.url))
+        self._at[address].append((digests, page.page_id))
+        states = self._addresses[build_place(page.url)]
+        states[address] = states.get(address, 0) + 1
+        self._alike[build_place_path(page.url), digests.shape].append(page.page_id)
+        self._built[build_place_path(page.url)][digests.bones] += 1
+        self._under[build_parent_path(page.url)][digests.bones] += 1
+
+    def note_passage(self, passage: AttemptedTransition) -> None:
+        """Add an attempted transition."""
+        self.passages += 1
+        page = self.pages.get(passage.from_page)
+        if page is None:
+            return
+        if passage.offer_id is None:
+            self.ways.add((build_place_path(page.url), passage.way))
+            return
+        self.tried.add((passage.from_page, passage.offer_id))
+        offer = next((each for each in page.offers if each.offer_id == passage.offer_id), None)
+        if offer is None:
+            return
+        key = self.key_of(page, offer)
+        self.tries[key] += 1
+        if offer.href and not offer.in_row:
+            self.usual[_led_by(offer)] += 1
+        if passage.outcome in ("stayed", "refused", "vanished"):
+            self.vain[_anywhere(offer)] += 1
+        if passage.to_page is not None and passage.to_page != passage.from_page:
+            self.led[key].add(passage.to_page)
+            if (
+                passage.outcome == "arrived" and not offer.allowed_by
+            ):  # actions that may change data are performed once
+                self.from_[passage.to_page].append(passage)
+
+    def judge(self, url: str, state: str) -> PageNoveltyResult:
+        """Return whether a page is known, new, or resembles a kept page."""
+        address, digests = normalize_address(url), PageDigests.of(state)
+        known = self._known(url, digests)
+        if known is not None:
+            return PageNoveltyResult(PageNovelty.KNOWN, known)
+        alike = self._alike[build_place_path(url), digests.shape]
+        states = self._addresses[build_place(url)]
+        most = self.limits.pages_per_place
+        full = (
+            states.get(address, 0) >= most * STATES_PER_ADDRESS if address in states else len(states) >= most
+        )
+        if len(alike) >= most or full:
+            return PageNoveltyResult(PageNovelty.LIKE, alike[0] if alike else None)
+        return PageNoveltyResult(PageNovelty.KEEP)
+
+    def _known(self, url: str, digests: PageDigests) -> str | None:
+        there = self._at.get(normalize_address(url), [])
+        same = (page_id for each, page_id in there if each == digests)
+        like = (page_id for each, page_id in there if each.like(digests))
+        of_one = names_one_of_many(url)  # the headings of such a page are its content
+        bones = (page_id for each, page_id in there if of_one and each.bones == digests.bones)
+        return next(same, None) or next(like, None) or next(bones, None)
+
+    def full(self, url: str) -> bool:
+        """Whether no further address of its place would be kept."""
+        states = self._addresses[build_place(url)]
+        return normalize_address(url) not in states and len(states) >= self.limits.pages_per_place
+
+    def seen_path(self, url: str) -> bool:
+        """Whether a page with its path is kept, with any query."""
+        return build_place_path(url) in self._paths
+
+    def seen_place(self, url: str) -> bool:
+        """Whether a page of its place is kept."""
+        return bool(self._addresses.get(build_place(url)))
+
+    def seen_address(self, url: str) -> bool:
+        """Whether a page with its address is kept."""
+        return normalize_address(url) in self._addresses.get(build_place(url), ())
+
+    def note_sticky(self, offer: Offer) -> None:
+        """Note that the website keeps the effect of a control."""
+        self.sticky.add(_anywhere(offer))
+
+    def has_no_effect(self, offer: Offer, most: int) -> bool:
+        """Whether the control is known to have no effect, on this page or others."""
+        key = _anywhere(offer)
+        return key in self.sticky or self.vain[key] >= most
+
+    def is_usual(self, offer: Offer, most: int) -> bool:
+        """Whether it is a link that all pages seem to have."""
+        return self.usual[_led_by(offer)] >= most
+
+    def alike_on(self, url: str) -> int:
+        """Return the number of kept pages with its path and equal structure, with any query."""
+        return max(self._built[build_place_path(url)].values(), default=0)
+
+    def note_more(self, url: str) -> None:
+        """Count a further page that resembles kept pages."""
+        self.more[build_address_kind(url)] += 1
+
+    def alike_under(self, url: str) -> int:
+        """Return the number of kept sibling pages with equal structure."""
+        return max(self._under[build_parent_path(url)].values(), default=0)
+
+    def key_of(self, page: ExplorationPage, offer: Offer) -> OfferKey:
+        """Return a key that is equal for the same control on this and other pages."""
+        known = self._keys.get((page.page_id, offer.offer_id))
+        if known is None:
+            known = self._keys[page.page_id, offer.offer_id] = _key(page, offer)
+        return known
+
+
+def _anywhere(offer: Offer) -> OfferKey:
+    return (offer.role, offer.region.partition(":")[0], mask_numbers(offer.name))
+
+
+def _led_by(offer: Offer) -> OfferKey:
+    return (
+        offer.role,
+        offer.region.partition(":")[0],
+        mask_numbers(offer.name),
+        build_place(offer.href or ""),
+    )
+
+
+def _key(page: ExplorationPage, offer: Offer) -> OfferKey:
+    landmark = offer.region.partition(":")[0]
+    scope = "" if landmark in SHARED else build_place_path(page.url)
+    name = "" if offer.in_row else mask_numbers(offer.name)
+    if is_anchor(offer, page.url):
+        return ("anchor", name, (offer.href or "").partition("#")[2])
+    if leads_to_other_address(offer, page.url) and offer.href:
+        return ("link", scope, landmark, name, build_place(offer.href))
+    return ("control", scope, offer.region, offer.role, name)

@@ -1,0 +1,181 @@
+"""Decides which step to try next and which controls to skip, from the `ExplorationState`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from agent.exploration.exploration_state import SHARED, ExplorationState
+from agent.exploration.pages.page_addresses import build_address_kind, build_place_path
+from agent.exploration.pages.page_observation import leads_to_other_address
+from kb_schema.explorations import ExplorationPage, Offer, UnexploredItem
+
+TRIES = 2
+"""How often the same control is tried, on this page and similar pages."""
+TRIES_OF_ROWS = 3
+MOST_TRIES = 8
+"""How often a control is tried that leads to a different page each time."""
+USUAL = 4
+"""How often a link with one name to one known place is tried, on all pages together."""
+VAIN = 3
+"""How often a control may have no effect, on different pages, before it is skipped."""
+MORE_OF_THE_SAME = 3
+"""How many pages that resemble kept pages a kind of address may show before it is skipped."""
+MOST_UNEXPLORED = 2_000
+
+URGENT, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(6)
+"""Order of steps: allowed changes follow new controls, but precede repetitions, for which time may not suffice."""
+
+SAME_AS_KNOWN = "similar pages are known"
+TRIED_ELSEWHERE = "tried on other pages"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationStep:
+    """One step to perform."""
+
+    page: ExplorationPage
+    offer: Offer | None
+    """None: the exit action `address`, to the first start page."""
+    rank: tuple[int, ...] = ()
+
+
+def list_steps(
+    book: ExplorationState,
+    at: str | None,
+    lost: Collection[str],
+    may_open: Callable[[str], bool],
+    urgent: Collection[tuple[str, str]] = (),
+) -> Iterator[ExplorationStep]:
+    """Yield all steps that are to be performed, as far as is known; the smallest `rank` is next.
+
+    `at` is the current page, `lost` are pages that cannot be reached again, and `urgent` are the controls by page
+    that dismiss overlays.
+    """
+    for number, page in enumerate(book.pages.values()):
+        if page.page_id in lost or page.page_id in book.covered:
+            continue
+        here = page.page_id != at
+        way = (build_place_path(page.url), "address")
+        if way not in book.ways and not page.start:
+            yield ExplorationStep(page, None, (WAY_OUT, page.depth, here, number, 0))
+        for place, offer in enumerate(page.offers):
+            if (page.page_id, offer.offer_id) in book.closed:
+                continue
+            if explain_skip(book, page, offer, may_open) is not None:
+                book.closed.add((page.page_id, offer.offer_id))  # reasons to skip it never disappear
+            else:
+                first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
+                yield ExplorationStep(page, offer, (first, page.depth, here, number, place))
+
+
+def choose_next_step(
+    book: ExplorationState,
+    at: str | None,
+    lost: Collection[str],
+    may_open: Callable[[str], bool],
+    urgent: Collection[tuple[str, str]] = (),
+) -> tuple[ExplorationStep | None, int]:
+    """Return the next step, and the estimated number of steps; equal controls count once."""
+    found = list(list_steps(book, at, lost, may_open, urgent))
+    keys = Counter(
+        book.key_of(step.page, step.offer) if step.offer else (step.page.page_id,) for step in found
+    )
+    left = sum(min(count, TRIES) for count in keys.values())
+    return min(found, key=lambda step: step.rank, default=None), left
+
+
+def explain_skip(
+    book: ExplorationState, page: ExplorationPage, offer: Offer, may_open: Callable[[str], bool]
+) -> str | None:
+    """Return why a control is not tried; None if it is tried, "" if there is nothing to try."""
+    tried = (page.page_id, offer.offer_id) in book.tried and (offer.danger is None or bool(offer.allowed_by))
+    if tried or offer.action_type != "click":
+        return ""
+    link = leads_to_other_address(offer, page.url)
+    refused = explain_prohibition(offer, may_open)
+    if refused is None and page.depth >= book.limits.depth:
+        refused = f"it is {page.depth} transition{'' if page.depth == 1 else 's'} from a start page"
+    if refused is None and offer.why and not offer.allowed_by and (not link or offer.selector is not None):
+        refused = offer.why
+    if refused is not None:
+        return refused
+    tries = book.tries[book.key_of(page, offer)]
+    if link and offer.href and not offer.allowed_by:
+        return _skipped_link(book, offer, offer.href, tries)
+    shared = offer.region.partition(":")[0] in SHARED
+    led = 0 if shared else len(book.led[book.key_of(page, offer)])
+    most = 1 if offer.allowed_by else min(TRIES + led, MOST_TRIES)
+    return (
+        TRIED_ELSEWHERE
+        if tries >= most or (not offer.allowed_by and book.has_no_effect(offer, VAIN))
+        else None
+    )
+
+
+def explain_prohibition(offer: Offer, may_open: Callable[[str], bool]) -> str | None:
+    """Return why a control must not be tried; None if it may."""
+    if offer.danger is not None and not offer.allowed_by:
+        return f"{offer.danger}: {offer.why}"
+    if offer.href and offer.href.startswith(("http://", "https://")) and not may_open(offer.href):
+        return "robots.txt disallows it"
+    return None
+
+
+def list_unexplored_items(
+    book: ExplorationState, lost: Collection[str], may_open: Callable[[str], bool]
+) -> tuple[UnexploredItem, ...]:
+    """Return the items that were found and not tried, with the reason; omits items that others represent."""
+    found: list[UnexploredItem] = []
+    for page in book.pages.values():
+        if page.page_id in book.covered:
+            continue
+        if page.page_id in lost:
+            found.append(UnexploredItem(page_id=page.page_id, reason="it cannot be reached again"))
+        for offer in page.offers:
+            reason = explain_skip(book, page, offer, may_open)
+            if reason is None:
+                reason = "the time or page limit was reached" if page.page_id not in lost else ""
+            if reason and reason not in (SAME_AS_KNOWN, TRIED_ELSEWHERE):
+                found.append(
+                    UnexploredItem(page_id=page.page_id, offer_id=offer.offer_id, reason=reason[:1_000])
+                )
+            if len(found) >= MOST_UNEXPLORED:
+                return tuple(found)
+    return tuple(found)
+
+
+def _skipped_link(book: ExplorationState, offer: Offer, href: str, tries: int) -> str | None:
+    if not book.seen_address(href):
+        if (
+            book.full(href)
+            or book.more[build_address_kind(href)] >= MORE_OF_THE_SAME
+            or _has_like_siblings(book, offer, href)
+        ):
+            return SAME_AS_KNOWN
+        if book.alike_on(href) >= book.limits.pages_per_place:
+            return SAME_AS_KNOWN
+        if not book.seen_place(href):
+            return None
+    if not offer.in_row and book.is_usual(offer, USUAL):
+        return TRIED_ELSEWHERE
+    return TRIED_ELSEWHERE if tries >= (TRIES_OF_ROWS if offer.in_row else TRIES) else None
+
+
+def _has_like_siblings(book: ExplorationState, offer: Offer, href: str) -> bool:
+    """Whether its sibling pages have equal structure, such as articles with word addresses."""
+    landmark = offer.region.partition(":")[0]
+    regions = offer.fingerprint.region if offer.fingerprint else ()
+    if landmark in SHARED or not any(each.startswith(("row", "item", "group")) for each in regions):
+        return False
+    return book.alike_under(href) >= book.limits.pages_per_place
+
+
+def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
+    """Return the class of a step: links to other paths first, then other new controls, then allowed changes."""
+    if offer.allowed_by:
+        return CHANGING
+    if leads_to_other_address(offer, page.url) and offer.href:
+        return REPEATED if book.seen_place(offer.href) else NEW if book.seen_path(offer.href) else ELSEWHERE
+    return REPEATED if book.tries[book.key_of(page, offer)] else NEW

@@ -1,0 +1,1 @@
+"""Observation of pages: controls, structure digest and page identity."""

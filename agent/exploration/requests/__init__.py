@@ -1,0 +1,1 @@
+"""Checks every request, redirect and WebSocket of the browser during an exploration."""

@@ -1,0 +1,143 @@
+"""Waits until a page has settled after an action, and measures how long that took.
+
+A page has settled if no document is loading, no other request is pending (up to a limit, since some pages never
+stop loading) and its content does not change. Every wait ends with an event or a timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from playwright.async_api import Error as DriverError
+from playwright.async_api import Frame, Page, Request, Response
+
+from agent.page import in_page_library
+from agent.page.page_changes import wait_for_change
+from agent.page.snapshot_capture import read_page_revision
+
+QUIET_S = 0.15
+"""Seconds without requests after which the network is idle."""
+BUSY_S = 3.0
+"""Maximum wait in seconds for requests that are not documents."""
+RESTLESS_S = 1.5
+"""Maximum wait in seconds for content changes; clocks, for example, never stop."""
+REST_S = 0.2
+_NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
+
+
+def is_page_document(request: Request) -> bool:
+    """Whether it requests the document of a page, not of a frame."""
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except DriverError:  # the page is still being opened
+        return True
+
+
+class PageIdleWait:
+    """Observes a page from before an action until it has settled."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._documents: set[Request] = set()
+        self._others: set[Request] = set()
+        self._event = asyncio.Event()
+        self._began = self._last = time.monotonic()
+        self.status: int | None = None
+        """HTTP status of the last document."""
+        self.navigated = False
+        self.arrived = False
+        """Whether a new document was loaded, or the address changed."""
+
+    def __enter__(self) -> Self:
+        self._page.on("request", self._begin)
+        self._page.on("requestfinished", self._end)
+        self._page.on("requestfailed", self._end)
+        self._page.on("response", self._answered)
+        self._page.on("framenavigated", self._came)
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._page.remove_listener("request", self._begin)
+        self._page.remove_listener("requestfinished", self._end)
+        self._page.remove_listener("requestfailed", self._end)
+        self._page.remove_listener("response", self._answered)
+        self._page.remove_listener("framenavigated", self._came)
+
+    async def done(self, page_s: float) -> float:
+        """Wait until the page has settled, about `page_s` seconds at most. Raises `PageGone`.
+
+        Returns the milliseconds from the beginning to the last event.
+        """
+        until = time.monotonic() + page_s
+        await self._loaded(until)
+        await self._parsed(until)
+        await self._at_rest(min(until, time.monotonic() + RESTLESS_S))
+        if self._documents:  # a script navigated after the page was idle
+            await self._loaded(until)
+            await self._parsed(until)
+        return (self._last - self._began) * 1000
+
+    async def _parsed(self, until: float) -> None:
+        """Wait until the document is parsed, by asking the page: if a navigation is blocked during parsing, the browser
+        sends no event.
+        """
+        left = max(0.1, until - time.monotonic())
+        with suppress(DriverError, TimeoutError):
+            async with asyncio.timeout(left):
+                if await self._page.evaluate("document.readyState") != "loading":
+                    return
+        await in_page_library.document_ready(self._page, max(0.1, until - time.monotonic()))
+
+    async def _loaded(self, until: float) -> None:
+        patience = time.monotonic() + BUSY_S
+        while (now := time.monotonic()) < until:
+            self._event.clear()
+            waiting = bool(self._documents) or (bool(self._others) and now < patience)
+            limit = (until if self._documents else min(until, patience)) - now if waiting else QUIET_S
+            try:
+                async with asyncio.timeout(max(0.01, limit)):
+                    await self._event.wait()
+            except TimeoutError:
+                if not self._documents:
+                    return
+
+    async def _at_rest(self, until: float) -> None:
+        revision = await read_page_revision(self._page)
+        while time.monotonic() < until:
+            began = time.monotonic()
+            while time.monotonic() - began < REST_S:
+                await wait_for_change(self._page, REST_S, since=revision)
+                if (now := await read_page_revision(self._page)) != revision:
+                    revision, self._last = now, time.monotonic()
+                    break
+            else:
+                return
+
+    def _begin(self, request: Request) -> None:
+        if is_page_document(request):
+            self._documents.add(request)
+            self.navigated = True
+        elif request.resource_type not in _NEVER_ENDING:
+            self._others.add(request)
+        self._event.set()
+
+    def _end(self, request: Request) -> None:
+        self._documents.discard(request)
+        self._others.discard(request)
+        self._last = time.monotonic()
+        self._event.set()
+
+    def _answered(self, response: Response) -> None:
+        if response.request in self._documents:
+            self.status = response.status
+
+    def _came(self, frame: Frame) -> None:
+        self.arrived = self.arrived or frame.parent_frame is None

@@ -1,0 +1,209 @@
+"""Blocks requests of the browser that may change data on a website that is only explored.
+
+A request that may change data is not sent, unless the user allowed the control by name. No document is loaded from
+an origin that was not named, or that robots.txt disallows. Redirects are checked as well (`redirect_guard`), and
+nothing is sent over WebSockets (`websocket_guard`). This is the second check: `danger_rules.judge_offer` judges
+controls before they are used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from playwright.async_api import BrowserContext, Page, Request, Route
+from playwright.async_api import Error as DriverError
+
+from agent.dangers.danger_rules import judge_request
+from agent.exploration.requests.page_idle import is_page_document
+from agent.exploration.requests.redirect_guard import OutgoingRequest, RedirectGuard
+from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
+from kb_schema.url_patterns import origin_of
+
+_LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
+_PARTS = frozenset({"image", "stylesheet", "script", "font", "media", "manifest", "texttrack"})
+_FILE = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|webp|avif|ico|css|m?js|map|woff2?|ttf|otf|eot|mp[34]|webm|ogg|vtt|webmanifest)$",
+    re.IGNORECASE,
+)
+"""Resource types whose file names are not judged: `delete.png` is harmless."""
+_UNASKED = frozenset({"ping", "cspviolationreport", "eventsource"})
+"""Requests that pages send on their own, such as analytics: blocked without a report."""
+_AHEAD = frozenset({"other", "prefetch"})
+"""Prefetching and speculation rules: routes do not see such requests, so these are removed."""
+_CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
+_LONGEST_QUERY = 200_000
+_MOST_STOPPED = 1_000
+SOCKETS = "WebSocket"
+"""The `--allow` name that permits pages to send over WebSockets."""
+_ONCE_MORE = '<!doctype html><body onload="location.reload()">'
+"""Response to a new window that requests its document before its session is connected."""
+
+
+@cache
+def _unseen() -> str:
+    """Return the script that prevents requests which routes do not see."""
+    return (Path(__file__).parent / "unseen.js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedRequest:
+    """A request that was not sent."""
+
+    method: str
+    url: str
+    why: str
+
+
+@dataclass
+class RequestGuard:
+    """Decides which requests of one browser context are sent."""
+
+    origins: Collection[str]
+    may_open: Callable[[str], bool] = field(default=lambda _: True)
+    """Whether robots.txt allows an address."""
+    vouched: set[str] = field(default_factory=set)
+    """Addresses of judged links and recorded pages; a framework convention may make a dangerous-looking one safe."""
+    allowed: Collection[str] = ()
+    """Names of controls that the user allowed although they may change data."""
+    allowing: bool = False
+    """Whether a control that the user allowed is being used."""
+    stopped: list[BlockedRequest] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """Addresses of other origins to which a page tried to navigate."""
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    """Whether a navigation was blocked."""
+    using: bool = False
+    """Whether a control is being used, rather than an address opened."""
+    _detours: RedirectGuard | None = None
+
+    def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
+        """Prepare for the next step and forget earlier blocked requests.
+
+        `vouched` is an address that was judged safe. `using` means that a control is used, not an address opened.
+        """
+        if vouched:
+            self.vouched.add(vouched)
+        self.allowing, self.using = allowing, using
+        self.stopped.clear()
+        self.left.clear()
+        self.held.clear()
+
+    async def install(self, context: BrowserContext) -> None:
+        """Intercept all requests of the context, and add the script to every page before its own scripts."""
+        await context.add_init_script(_unseen())
+        sockets = WebSocketGuard(self._may_connect, self._may_say, lambda: self.using, self._said)
+        await context.route_web_socket(ANY, sockets.connect)
+        self._detours = RedirectGuard(self._refused)
+        context.on("page", self._opened)
+        await context.route("**/*", self._judge)
+
+    async def stand_before(self, page: Page) -> None:
+        """Guard an empty page before its first request; does nothing if the guard is not installed."""
+        if self._detours is not None:
+            await self._detours.watch(page, trust=True)
+
+    async def _opened(self, page: Page) -> None:
+        if self._detours is not None:
+            with suppress(DriverError):  # it has closed
+                await self._detours.watch(page, trust=False)
+
+    async def _judge(self, route: Route, request: Request) -> None:
+        asked = OutgoingRequest(
+            request.method, request.url, request.resource_type, is_page_document(request), _body_of(request)
+        )
+        refused = self._refused(asked)
+        with suppress(DriverError):  # its page has closed
+            if not refused and (self.allowing or await self._is_followed(request, asked)):
+                await route.continue_()
+            elif asked.document:
+                answer = {"status": 204} if refused else {"content_type": "text/html", "body": _ONCE_MORE}
+                await route.fulfill(**answer)  # 204: the page does not navigate
+            else:
+                await route.abort("blockedbyclient")
+
+    async def _is_followed(self, request: Request, asked: OutgoingRequest) -> bool:
+        """Whether its redirects will be seen; a document whose redirects are not seen is requested again."""
+        try:
+            page = request.frame.page
+        except DriverError:  # the page is still being opened
+            return False
+        if self._detours is None or self._detours.trusts(page):
+            return True
+        await self._detours.watch(page, trust=asked.document)
+        return False
+
+    def _refused(self, asked: OutgoingRequest) -> bool:
+        refused = self._is_refused(asked)
+        if refused and asked.document:
+            self.held.set()
+        return refused
+
+    def _is_refused(self, asked: OutgoingRequest) -> bool:
+        elsewhere = asked.url.startswith(("http:", "https:")) and origin_of(asked.url) not in self.origins
+        if asked.document and elsewhere and not asked.sent_on:
+            self.left.append(asked.url)
+            return True
+        if asked.kind in _AHEAD and not asked.document:
+            return True
+        why = self._why_not(asked)
+        if why and asked.kind not in _UNASKED:
+            self._stop(asked.method, asked.url, why)
+        return bool(why)
+
+    def _why_not(self, asked: OutgoingRequest) -> str:
+        """Return why a request is refused; "" if it is allowed."""
+        if asked.method in _LOOKING and asked.kind in _PARTS and _is_file(asked.url):
+            return ""
+        verdict = judge_request(asked.method, asked.url, allowed=self.allowing)
+        if verdict.danger is None:
+            return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
+        asks = asked.method == "POST" and is_graphql_query(asked.body)
+        vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
+        return "" if asks or vouched else verdict.why
+
+    def _stop(self, method: str, url: str, why: str) -> None:
+        if len(self.stopped) < _MOST_STOPPED:
+            self.stopped.append(BlockedRequest(method, url, why))
+
+    def _may_connect(self, url: str) -> bool:
+        return judge_request("GET", url, allowed=self.allowing).may
+
+    def _may_say(self) -> bool:
+        return self.allowing or any(each.casefold() == SOCKETS.casefold() for each in self.allowed)
+
+    def _said(self, url: str) -> None:
+        self._stop("a message to", url, f"its effect is unknown; --allow {SOCKETS} permits such messages")
+
+
+def _body_of(request: Request) -> str:
+    try:
+        return (request.post_data or "") if request.method == "POST" else ""
+    except ValueError:  # not text
+        return ""
+
+
+def _is_file(url: str) -> bool:
+    return _FILE.search(url.partition("#")[0].partition("?")[0]) is not None
+
+
+def is_graphql_query(body: str) -> bool:
+    """Whether a body is a GraphQL query, which is sent by POST but is read-only by definition."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    asked = said if isinstance(said, list) else [said]
+    return bool(asked) and all(isinstance(each, dict) and _is_query(each.get("query")) for each in asked)
+
+
+def _is_query(text: object) -> bool:
+    if not isinstance(text, str) or len(text) > _LONGEST_QUERY:
+        return False
+    return text.lstrip().startswith(("query", "{", "fragment", "#")) and _CHANGES.search(text) is None

@@ -1,0 +1,1 @@
+"""The browser tab of an exploration: navigation, attempts and form filling."""

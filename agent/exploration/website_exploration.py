@@ -1,0 +1,268 @@
+"""Explores a website: the browser part of `periplus map`.
+
+It repeats: choose the next step (`frontier`), perform it in one tab (`exploration_steps`), compare the page with the
+known pages (`exploration_state`) and record it (`exploration_record`). Workers can perform parts of it
+(`shared_exploration`). The state is derived from the folder, so that a killed exploration can be resumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from playwright.async_api import Browser, BrowserContext, StorageState
+
+from agent.exploration import exploration_events
+from agent.exploration.exploration_events import MapEvent
+from agent.exploration.exploration_record import ExplorationRecord
+from agent.exploration.exploration_state import ExplorationState
+from agent.exploration.exploration_steps import (
+    ExplorationRules,
+    ExplorationStepRunner,
+    SignedInCheck,
+    SignInLost,
+)
+from agent.exploration.frontier import choose_next_step, explain_prohibition, list_unexplored_items
+from agent.exploration.pages.page_observation import leads_to_other_address
+from agent.exploration.requests.request_rate import RequestRate
+from agent.exploration.requests.robots_permissions import RobotsPermissions
+from agent.exploration.shared_exploration import ExplorationWorkers, SharedExploration
+from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.explorations import AttemptedTransition, Exploration
+
+MOST_SIGN_INS = 5
+"""Maximum number of times that the exploration signs in again."""
+
+EndedBy = Literal["done", "states", "depth", "time", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignInRenewal:
+    """Detects whether the exploration is signed in, and signs in again."""
+
+    signed_in: SignedInCheck | None = None
+    """Without it, a page that asks for a password means signed out. Not available to workers."""
+    sign_in_again: Callable[[], Awaitable[StorageState | None]] | None = None
+    """Returns a new storage state; None if signing in failed."""
+
+
+class ExplorationMismatch(ValueError):
+    """The folder contains an exploration of another website or with other rules."""
+
+    def __init__(self, folder: Path, what: str, there: str, wanted: str) -> None:
+        self.folder, self.what = folder, what
+        super().__init__(
+            f"{folder} contains an exploration with another {what}: expected {wanted}, found {there}"
+        )
+
+
+class ExplorationNotSignedIn(RuntimeError):
+    """The session is not signed in, although a storage state was given, and it cannot sign in again."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        super().__init__(
+            f"{url} requires a sign-in: the given session has expired or belongs to another website"
+        )
+
+
+class StartNotOpened(RuntimeError):
+    """No start page could be opened, so nothing was explored."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        self.url, self.reason = url, reason
+        super().__init__(f"{url} cannot be opened: {reason}")
+
+
+async def explore(
+    browser: Browser,
+    wanted: Exploration,
+    folder: Path,
+    *,
+    tell: Callable[[MapEvent], None] = lambda _: None,
+    storage_state: StorageState | None = None,
+    keep_signed_in: SignInRenewal | None = None,
+    stop: asyncio.Event | None = None,
+    workers: ExplorationWorkers | None = None,
+) -> Exploration:
+    """Explore until nothing is left or a limit is reached; resumes an exploration that the folder contains.
+
+    `tell` receives the events. `storage_state` is a signed-in session. Setting `stop` ends the exploration cleanly.
+    `workers` perform steps that change nothing, and `browser` the rest. Raises `ExplorationMismatch`,
+    `ExplorationNotSignedIn` if the first start page asks for a password, `StartNotOpened` if no page could be
+    opened (a new folder is removed again), and `KnowledgeError` for an unreadable folder.
+    """
+    book_folder = ExplorationFolder(folder)
+    is_new = _is_new(folder)
+    begun = _resume_exploration(book_folder, wanted)
+    book_folder.begin(begun)
+    _close_what_was_cut_off(book_folder)
+    explorer = _Explorer(
+        begun, book_folder, tell, stop or asyncio.Event(), keep_signed_in or SignInRenewal(), workers
+    )
+    explorer.storage = storage_state
+    explorer.ledger.signed_in = storage_state is not None or keep_signed_in is not None
+    try:
+        return await explorer.run(browser)
+    except StartNotOpened:
+        if is_new:
+            shutil.rmtree(folder)
+        raise
+
+
+def _is_new(folder: Path) -> bool:
+    return not folder.exists()
+
+
+def _close_what_was_cut_off(folder: ExplorationFolder) -> None:
+    """Close interrupted actions that may have changed data: they are not repeated."""
+    tried = {(each.from_page, each.offer_id) for each in folder.passages()}
+    for page_id, offer_id in folder.begun():
+        if (page_id, offer_id) not in tried:
+            message = (
+                "the exploration was interrupted during this action; it is unknown whether it took effect"
+            )
+            cut_off = AttemptedTransition(
+                from_page=page_id, offer_id=offer_id, outcome="error", message=message, at=datetime.now(UTC)
+            )
+            folder.add_passage(cut_off)
+
+
+def _resume_exploration(folder: ExplorationFolder, wanted: Exploration) -> Exploration:
+    """Return the wanted exploration with the start time of the folder; its limits may differ."""
+    if not folder.exists:
+        return wanted
+    there = folder.exploration
+    for what in ("website_id", "base_url"):
+        if getattr(there, what) != getattr(wanted, what):
+            raise ExplorationMismatch(folder.path, what, getattr(there, what), getattr(wanted, what))
+    return wanted.model_copy(
+        update={"started_at": there.started_at, "ended_at": None, "ended_by": None, "unexplored": ()}
+    )
+
+
+class _Explorer:
+    """A running exploration."""
+
+    def __init__(
+        self,
+        wanted: Exploration,
+        folder: ExplorationFolder,
+        tell: Callable[[MapEvent], None],
+        stop: asyncio.Event,
+        keep: SignInRenewal,
+        workers: ExplorationWorkers | None,
+    ) -> None:
+        self.wanted, self.folder, self.tell, self.stop, self.keep = wanted, folder, tell, stop, keep
+        self.limits = wanted.limits
+        self.storage: StorageState | None = None
+        self.book = ExplorationState(wanted.limits, folder.pages(), folder.passages())
+        self.ledger = ExplorationRecord(wanted, folder, self.book, tell, signed_in=False)
+        self.permission = RobotsPermissions(wanted.origins, respected=wanted.robots)
+        pace = RequestRate(
+            wanted.limits.per_second,
+            stop,
+            lambda s: tell(exploration_events.ExplorationWaiting(s, "rate limit")),
+        )
+        rules = ExplorationRules(self.permission, pace, lambda: self._over() is not None, keep.signed_in)
+        self.hands = ExplorationStepRunner(self.ledger, rules)
+        self.sharing = None
+        if workers is not None:
+            self.sharing = SharedExploration(self.ledger, workers, self.permission.may_open, stop)
+        self.began = time.monotonic()
+        self.sign_ins = 0
+        self.hints = wanted.hints
+
+    async def run(self, browser: Browser) -> Exploration:
+        """Run the exploration and return its final record."""
+        ended: EndedBy = "stopped"
+        while True:
+            try:
+                async with self.hands.on(browser, self.storage) as context:
+                    ended = await self._explore(context)
+                break
+            except SignInLost as out:
+                self._blame(out)
+                if not await self._sign_in_again(out.url):
+                    if not self.book.pages:
+                        raise ExplorationNotSignedIn(out.url) from out
+                    break
+        return self._end(ended)
+
+    def _blame(self, out: SignInLost) -> None:
+        """Mark the control that signed out, so that no equal control is tried."""
+        offer = out.step.offer if out.step is not None else None
+        if out.step is None or offer is None or leads_to_other_address(offer, out.step.page.url):
+            return
+        if explain_prohibition(offer, self.permission.may_open) is None:
+            self.ledger.mark(out.step.page.page_id, offer.offer_id, "signs_out", f"led to {out.url}")
+
+    async def _explore(self, context: BrowserContext) -> EndedBy:
+        await self.hands.open_starts(self.wanted.starts)
+        if self.hands.unopened and not self.book.pages:
+            raise StartNotOpened(*next(iter(self.hands.unopened.items())))
+        while True:
+            over = self._over()
+            if over is not None:
+                return over
+            step, left = choose_next_step(
+                self.book, self.hands.at, self.ledger.lost, self.permission.may_open, self.ledger.urgent
+            )
+            self._progress(left)
+            if step is None:
+                hints, self.hints = self.hints, ()
+                if not await self.hands.open_hints(hints):
+                    return self._over() or "done"
+            elif self.sharing is not None and self.sharing.shares(step):
+                await self.sharing.run(await context.storage_state(), self._over_at(), self._progress)
+            else:
+                await self.hands.take(step)
+
+    def _progress(self, left: int) -> None:
+        seconds = time.monotonic() - self.began
+        self.tell(
+            exploration_events.ExplorationProgress(len(self.book.pages), self.book.passages, left, seconds)
+        )
+
+    def _over(self) -> EndedBy | None:
+        if self.stop.is_set():
+            return "stopped"
+        if time.monotonic() >= self._over_at():
+            return "time"
+        return "states" if self.ledger.full else None
+
+    def _over_at(self) -> float:
+        return self.began + self.limits.seconds
+
+    def _end(self, ended: EndedBy) -> Exploration:
+        left = list_unexplored_items(self.book, self.ledger.lost, self.permission.may_open)
+        if ended == "done" and any(each.reason.endswith("from a start page") for each in left):
+            ended = "depth"
+        done = self.wanted.model_copy(
+            update={
+                "ended_at": datetime.now(UTC),
+                "ended_by": ended,
+                "pages": len(self.book.pages),
+                "passages": self.book.passages,
+                "unexplored": left,
+            }
+        )
+        self.folder.end(done)
+        self.tell(exploration_events.ExplorationEnded(ended, done.pages, done.passages))
+        return done
+
+    async def _sign_in_again(self, url: str) -> bool:
+        self.sign_ins += 1
+        if self.keep.sign_in_again is None or self.sign_ins > MOST_SIGN_INS:
+            self.tell(exploration_events.ExplorationSignedOut(url, "failed"))
+            return False
+        self.tell(exploration_events.ExplorationSignedOut(url, "trying"))
+        self.storage = await self.keep.sign_in_again()
+        self.tell(exploration_events.ExplorationSignedOut(url, "signed_in" if self.storage else "failed"))
+        return self.storage is not None

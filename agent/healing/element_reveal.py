@@ -1,0 +1,134 @@
+"""Brings out elements that are on the page but cannot be reached (PACTS 4.5, reveal); closes what covers them.
+
+Dialogs and overlays are closed only by their own controls, and only by controls that close without agreeing
+to anything. Used by running and by verifying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+
+from playwright.async_api import Page
+
+from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
+from agent.locators.page_scan import scan_page
+from agent.locators.stable_selectors import choose_selectors
+from agent.page import in_page_library
+from agent.page.armed_triggers import arm_trigger
+from agent.page.errors import CoveringElement, PageError, PageGone
+from agent.page.page_actions import perform_action
+from kb_schema.text_similarity import words
+from kb_schema.wait_triggers import ObservabilityTrigger
+
+CLOSING = frozenset(
+    {
+        "close",
+        "dismiss",
+        "x",
+        "later",
+        "skip",
+        "no thanks",
+        "not now",
+        "maybe later",
+        "got it",
+        "cancel",
+        "decline",
+        "refuse",
+        "hide",
+        "continue without accepting",
+        "close dialog",
+        "close this message",
+        "no",
+    }
+)
+"""Names of controls that close something without agreeing to anything."""
+_CROSSES = frozenset("\u00d7\u2715\u2716\u2a2f")
+"""Multiplication signs and crosses."""
+CLOSE_GATE_S = 1.0
+"""The gate's time for a control that closes a dialog."""
+MOST_PARTS = 40
+"""Most screenfuls that a list is scrolled."""
+
+
+async def wait_for_idle(page: Page, timeout_s: float) -> bool:
+    """Wait until no request is open, at most `timeout_s`; return whether that was reached. Raises `PageGone`."""
+    armed = await arm_trigger(
+        page, ObservabilityTrigger(event="network_idle", timeout=timeout_s), lambda _: None
+    )
+    return (await armed.wait()).fired
+
+
+async def reveal_page(
+    page: Page,
+    round_number: int,
+    *,
+    covered: bool,
+    dismiss: Callable[[], Awaitable[bool]] | None = None,
+    dismissed: str = "known overlay",
+) -> list[str]:
+    """Bring out what cannot be reached; return what was done, in words. Raises `PageGone`.
+
+    Where the element is `covered`, run `dismiss` (closes what the caller knows of; `dismissed` is its name),
+    then close the open dialogs. After that, wait until the page is idle, at most a second per round.
+    """
+    did = []
+    if covered:
+        if dismiss is not None and await dismiss():
+            did.append(f"dismissed {dismissed}")
+        did += [f"dismissed {each}" for each in await dismiss_dialogs(page, await scan_page(page))]
+    if await wait_for_idle(page, float(round_number)):
+        did.append("waited for idle")
+    return did
+
+
+async def dismiss_dialogs(page: Page, index: PageIndex) -> list[str]:
+    """Close open dialogs by their own controls; return the names of the controls."""
+    used = []
+    for at in _closers(index):
+        selector = (await choose_selectors(page, index, [at]))[0].selector
+        if selector is None:
+            continue
+        with suppress(PageError):
+            await perform_action(page, "click", selector=selector, timeout_s=CLOSE_GATE_S)
+            used.append(index.elements[at].name or "close")
+    return used
+
+
+async def find_cover_closer(page: Page, cover: CoveringElement) -> tuple[PageIndex, int] | None:
+    """Return the control that closes what covers an element, with the page index it is in.
+
+    None where no control is named, it may agree to something, or its name is not unique on the page.
+    """
+    closer = cover.dismissible_by or ""
+    if " ".join(words(closer)) not in CLOSING:
+        return None
+    index = await scan_page(page)
+    named = [each.at for each in index.interactive if (each.name or each.text) == closer]
+    return (index, named[0]) if len(named) == 1 else None
+
+
+def _closers(index: PageIndex) -> list[int]:
+    """Return the positions of one closing control of each open dialog, the innermost first."""
+    found: dict[int, int] = {}
+    for element in index.interactive:
+        dialog = next((r.element for r in index.regions_of(element) if r.kind is RegionKind.DIALOG), None)
+        if dialog is not None and dialog not in found and _closes(element):
+            found[dialog] = element.at
+    return [found[dialog] for dialog in sorted(found, reverse=True)]
+
+
+def _closes(element: IndexedElement) -> bool:
+    said = element.name or element.text
+    return said.strip() in _CROSSES or " ".join(words(said)) in CLOSING
+
+
+async def scan_scrolled_page(page: Page) -> AsyncIterator[PageIndex]:
+    """Yield a page index for each screenful, from the top until nothing scrolls any more."""
+    for number in range(MOST_PARTS):
+        moved = await in_page_library.call(page, "revealPart", number)
+        if number and not moved:
+            return
+        yield await scan_page(page)
+        if page.is_closed():
+            raise PageGone(page.url, "closed while it was scrolled")

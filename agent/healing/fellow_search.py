@@ -1,0 +1,54 @@
+"""Finds a recorded element by its words, where a new release changed all else: among the same fellows.
+
+The words alone do not identify it, because another page may have a button with this name. They do if no other
+element of the page has them and the elements that stood beside it are on the page, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent.healing.fingerprint_comparison import compare_fingerprints, is_same_kind
+from agent.healing.fingerprint_search import FingerprintCandidate, FingerprintMatch, SearchOutcome
+from agent.healing.recorded_words import read_same_words, read_words
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_index import PageIndex
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.text_similarity import is_destructive, words
+
+LEAST_FELLOWS = 2
+"""Elements beside it that must be on the page."""
+
+
+def find_among_fellows(index: PageIndex, recorded: Fingerprint) -> FingerprintMatch:
+    """Return the only element with the recorded words, if enough of its neighbours are on the page."""
+    ours = read_words(recorded)
+    if ours is None or recorded.twins:
+        return _not_found("its words do not identify it")
+    prints = PageFingerprints(index)
+    seen = [(at, each) for at, each in prints.all() if index.elements[at].visible]
+    found = [
+        FingerprintCandidate(at, each, compare_fingerprints(recorded, each))
+        for at, each in seen
+        if is_same_kind(recorded, each) and words(read_same_words(recorded, each) or "") == words(ours)
+    ]
+    if len(found) != 1:
+        return _not_found(f"{len(found)} elements are called {ours[:60]!r}", found)
+    (best,) = found
+    if best.judgement.contradictions:
+        return _not_found("; ".join(best.judgement.contradictions), found)
+    there = {words(name) for at, each in seen if at != best.at for name in each.words}
+    fellows = {words(name) for name in recorded.neighbours if words(name)} - {words(ours)}
+    if not _are_enough(fellows & there, fellows, destroys=any(map(is_destructive, recorded.words))):
+        return _not_found("its neighbours are not on the page", found)
+    reason = f"the only one called {ours[:60]!r}, and {len(fellows & there)} of its neighbours are there"
+    return FingerprintMatch(SearchOutcome.FOUND, best, (), reason, 1.0)
+
+
+def _are_enough(there: Iterable[object], fellows: Iterable[object], *, destroys: bool) -> bool:
+    count, of = len(list(there)), len(list(fellows))
+    return count >= LEAST_FELLOWS and (count == of if destroys else count * 2 > of)
+
+
+def _not_found(reason: str, found: Iterable[FingerprintCandidate] = ()) -> FingerprintMatch:
+    return FingerprintMatch(SearchOutcome.NOT_FOUND, next(iter(found), None), (), reason)

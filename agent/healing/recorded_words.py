@@ -1,0 +1,162 @@
+"""Decides whether the words of an element contradict the words that were recorded for a step.
+
+The selector of a task is trusted, but not against the words: a button that is called something else may do
+something else. The same words, no words, and a harmless change of words in the same place do not contradict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent.dangers.danger_words import find_danger_in_words
+from agent.healing.fingerprint_comparison import (
+    FOREIGN_WORDS,
+    SAME_CONTEXT,
+    SAME_PLACE,
+    FingerprintComparison,
+    compare_fingerprints,
+    describe_verb_conflict,
+    is_same_kind,
+    kind_of,
+)
+from agent.locators.page_index import PageIndex
+from kb_schema.explorations import Danger
+from kb_schema.fingerprints import Fingerprint
+from kb_schema.text_similarity import meanings, words
+
+LONGEST_WORDS = 80
+"""Characters. A longer text is content, not what a control is called."""
+_HARM: dict[Danger, int] = {"submits": 1, "uploads": 1, "sends": 2, "signs_out": 2, "pays": 3, "deletes": 3}
+_SYNONYMS = frozenset({"pays", "deletes", "signs_out"})
+"""Dangers whose words all mean the same act. Others contain opposites: `publish` and `unpublish`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedElement:
+    """The element of a step as it was recorded."""
+
+    fingerprint: Fingerprint
+    whichever: bool = False
+    """The selector means the first or last of a list: only the act must be the same, not the words."""
+    varies: bool = False
+    """The selector means another element for other values: what all have in common finds none of them."""
+
+    def find_conflict(self, index: PageIndex, at: int, seen: Fingerprint) -> str | None:
+        """Return what was recorded and what is there now, if the words contradict; else None."""
+        recorded = self.fingerprint
+        ours = read_words(recorded)
+        theirs = None if ours is None else read_same_words(recorded, seen)
+        if ours is None or theirs is None or _are_equal(ours, theirs):
+            return None
+        why = next(self._list_reasons(index, at, seen, ours, theirs), None)
+        if why is None:
+            return None
+        return f"recorded was {_describe(recorded, ours)}, there is {_describe(seen, theirs)} now; {why}"
+
+    def keep_bearers(self, candidates: Sequence[tuple[int, Fingerprint]]) -> list[tuple[int, Fingerprint]]:
+        """Return the candidates with the recorded words, if any has them: the others contradict. Else all."""
+        ours = read_words(self.fingerprint)
+        if ours is None or self.varies:
+            return list(candidates)
+        same = [(at, seen) for at, seen in candidates if _bears(seen, self.fingerprint, ours)]
+        return same or list(candidates)
+
+    def _list_reasons(
+        self, index: PageIndex, at: int, seen: Fingerprint, ours: str, theirs: str
+    ) -> Iterator[str]:
+        presses = kind_of(self.fingerprint) == "press"
+        if presses:
+            yield from _list_harms(ours, theirs)
+        if self.whichever:
+            return
+        if _find_bearer(index, at, self.fingerprint, ours):
+            yield f"{ours!r} is elsewhere on the page"
+        if theirs in self.fingerprint.neighbours:
+            yield f"{theirs!r} stood beside it"
+        if presses and not _is_rewording(compare_fingerprints(self.fingerprint, seen), ours, theirs):
+            yield "neither the words nor the place are the same"
+
+
+def read_words(known: Fingerprint) -> str | None:
+    """Return what an element is called; None for an icon, an element without a name, or a long text."""
+    for field in _list_word_fields(known):
+        text: str | None = getattr(known, field)
+        if text:
+            return text if len(text) <= LONGEST_WORDS and words(text) else None
+    return None
+
+
+def _list_word_fields(known: Fingerprint) -> tuple[str, ...]:
+    # The text of a field is its options or nothing.
+    return ("name", "label", "text") if kind_of(known) == "press" else ("name", "label")
+
+
+def read_same_words(recorded: Fingerprint, seen: Fingerprint) -> str | None:
+    """Return the words of the field that the recorded words are from; else what the element is called."""
+    field = next((each for each in _list_word_fields(recorded) if getattr(recorded, each)), "name")
+    same: str | None = getattr(seen, field)
+    return same or read_words(seen)
+
+
+def _are_equal(ours: str, theirs: str) -> bool:
+    """Whether two texts have the same words; a number that only one of them has is a counter."""
+    mine, its = words(ours), words(theirs)
+    plain = [tuple(each for each in said if not each.isdecimal()) for said in (mine, its)]
+    counter = bool(plain[0]) and plain[0] == plain[1] and (plain[0] == mine or plain[1] == its)
+    return mine == its or counter
+
+
+def _describe(known: Fingerprint, said: str) -> str:
+    return f"{known.role or known.tag or 'element'} {said[:60]!r}"
+
+
+def _list_harms(ours: str, theirs: str) -> Iterator[str]:
+    """Yield why pressing the other one would be the opposite, more harmful, or another act."""
+    conflict = describe_verb_conflict(ours, theirs)
+    if conflict is not None:
+        yield conflict
+    mine, its = (find_danger_in_words(each, pressed=True) for each in (ours, theirs))
+    if its is not None and _HARM.get(its[0], 0) > max(1, 0 if mine is None else _HARM.get(mine[0], 0)):
+        yield f"{theirs[:60]!r} {its[0].replace('_', ' ')}"
+    mine, its = (find_danger_in_words(each, pressed=False) for each in (ours, theirs))
+    if mine is not None and its is not None and mine != its and not {mine[0], its[0]} <= _SYNONYMS:
+        yield f"{theirs[:60]!r} may be the opposite"
+    acts, others = _list_acts(ours), _list_acts(theirs)
+    if acts - others and others - acts:
+        yield f"{theirs[:60]!r} does something else than {ours[:60]!r}"
+
+
+def _list_acts(text: str) -> frozenset[int]:
+    return meanings(text) | meanings(" ".join(word.removesuffix("s") for word in words(text)))
+
+
+def _find_bearer(index: PageIndex, at: int, recorded: Fingerprint, ours: str) -> bool:
+    """Whether another visible element of its kind has the recorded words."""
+    related = {each.at for each in index.ancestors(index.elements[at])}
+    for each in index.interactive:
+        if each.at == at or each.at in related or not each.visible:
+            continue
+        other = Fingerprint(
+            role=each.role, tag=each.tag, name=each.name or None, label=each.label or None,
+            text=each.text or None, attributes={"type": each.attributes.get("type", "")},
+        )  # fmt: skip
+        if _bears(other, recorded, ours) and all(above.at != at for above in index.ancestors(each)):
+            return True
+    return False
+
+
+def _bears(seen: Fingerprint, recorded: Fingerprint, ours: str) -> bool:
+    return words(read_same_words(recorded, seen) or "") == words(ours) and is_same_kind(recorded, seen)
+
+
+def _is_rewording(compared: FingerprintComparison, ours: str, theirs: str) -> bool:
+    """Whether other words in this place can only be a change of wording."""
+    mine, its = set(words(ours)), set(words(theirs))
+    context = compared.context
+    if mine <= its or its <= mine:
+        return context is None or context >= SAME_CONTEXT
+    if context is None:
+        return (compared.words or 0.0) >= FOREIGN_WORDS
+    heading = compared.similarity.likeness("heading")
+    return context >= SAME_PLACE and (heading is None or heading >= SAME_CONTEXT)

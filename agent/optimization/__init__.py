@@ -1,0 +1,3 @@
+"""The optimization loop: runs pytest-playwright suites, heals failing locators live, and patches sources
+(OL).
+"""

@@ -1,0 +1,123 @@
+"""Sends real mouse and keyboard input to the element that the gate just judged, under the gate's guard.
+
+The guard stands in the page (`js/7_guard.js`). Where the page changed between judging and acting, it stops
+input that would reach another element before the page's own listeners run, and reports it here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from playwright.async_api import Error as DriverError
+from playwright.async_api import Page
+
+from agent.page import in_page_library
+from agent.page.actionability_gate import ElementVanished, JudgedElement
+from agent.page.errors import ActionFailed, PageError
+
+UNHEARD_S = 1.0
+"""An action that the browser has finished and that the page has not received after this did not arrive."""
+
+Act = Callable[[], Awaitable[None]]
+"""One call of the driver's mouse or keyboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputOutcome:
+    """What the page reports of an input."""
+
+    known: bool
+    """False where the document was replaced: the input arrived, and the old document cannot answer."""
+    took: bool | None = None
+    """Whether a checkbox reached the wanted state; None where none was wanted."""
+
+
+async def press_element(
+    page: Page,
+    action: str,
+    judged: JudgedElement,
+    *,
+    double: bool = False,
+    wanted: bool | None = None,
+    within_ms: float = 0.0,
+) -> InputOutcome:
+    """Click the point that the gate gave, once or twice.
+
+    `wanted` is the state a checkbox must reach within `within_ms`. Raises `ElementVanished` where the press
+    would have hit something else, and `ActionFailed` where that is so for the second press only, or where no
+    press arrived.
+    """
+    press = page.mouse.dblclick if double else page.mouse.click
+    state = None if wanted is None else str(wanted).lower()
+    return await _run_guarded(
+        page, action, judged, partial(press, *_pointer_position(judged)), state, within_ms
+    )
+
+
+async def point_at_element(page: Page, action: str, judged: JudgedElement) -> None:
+    """Move the pointer over the element. Raises `ElementVanished`."""
+    move = partial(page.mouse.move, *_pointer_position(judged))
+    await _run_guarded(page, action, judged, move, None, 0.0)
+
+
+async def type_over(page: Page, action: str, judged: JudgedElement, text: str) -> None:
+    """Replace the text that the gate selected in the field; the page gets its input events.
+
+    Raises `ElementVanished`.
+    """
+    await _run_guarded(page, action, judged, partial(page.keyboard.insert_text, text), None, 0.0)
+
+
+async def _run_guarded(
+    page: Page, action: str, judged: JudgedElement, act: Act, state: str | None, within_ms: float
+) -> InputOutcome:
+    asked = (judged.guard, state, within_ms)
+    if judged.spot is not None and action == "hover":
+        await act()
+        return _read_outcome(await in_page_library.call(page, "outcome", *asked), action, judged)
+    # Requested beforehand: the page answers as soon as it received the action, which saves a round trip.
+    answer = asyncio.create_task(in_page_library.call(page, "outcome", *asked))
+    try:
+        await act()
+        done, _ = await asyncio.wait({answer}, timeout=UNHEARD_S)
+        if not done:  # lowering the guard makes the page answer
+            await in_page_library.call(page, "lowerGuard", judged.guard)
+        return _read_outcome(await answer, action, judged)
+    except DriverError:
+        with suppress(PageError):
+            await in_page_library.call(page, "lowerGuard", judged.guard)
+        raise
+    finally:
+        answer.cancel()
+        await asyncio.gather(answer, return_exceptions=True)
+
+
+def _read_outcome(said: dict[str, Any], action: str, judged: JudgedElement) -> InputOutcome:
+    """Return the page's answer as a value. Raises `ElementVanished` and `ActionFailed`."""
+    if not said["known"]:
+        return InputOutcome(known=False)
+    missed = said["missed"]
+    if missed is None and said["reached"]:
+        return InputOutcome(known=True, took=said["took"])
+    if missed is None:
+        if action in {"click", "double_click", "check", "uncheck"}:
+            raise ActionFailed(action, "the press did not arrive at it", target=judged.description)
+        raise ElementVanished("the focus went elsewhere after it was judged")
+    what = "left the page" if missed["gone"] else "went from where it was"
+    reason = f"it {what} after it was judged; {missed['at']} would have been hit"
+    if missed["after"]:
+        raise ActionFailed(
+            action, f"{reason} by the second press, which was held back", target=judged.description
+        )
+    raise ElementVanished(reason)
+
+
+def _pointer_position(judged: JudgedElement) -> tuple[float, float]:
+    if judged.spot is None:
+        raise ValueError("the gate was not asked for a point")
+    return judged.spot.x, judged.spot.y

@@ -1,0 +1,172 @@
+// Reads the signs that a form was refused: marked fields, messages of errors, and native validation after a
+// press. What is new is told by comparing the signs before a press and after it (`page_refusals.py`).
+
+const FORM_FIELDS = "input, select, textarea, [contenteditable]:not([contenteditable=false]), [aria-invalid]";
+const UNSHOWN_TYPES = new Set(["hidden", "submit", "button", "reset", "image"]);
+const ERROR_WORD = /^(err|errors?|error(list|note|message|messages|msg|text|box|summary|block)|danger|destructive|negative|invalid|fail|failed|failure)$/;
+const SUCCESS_WORD = /^(success|successful|succeeded|positive|ok)$/;
+const KIND_ATTRIBUTES = ["class", "id", "data-type", "data-status", "data-variant", "data-kind", "data-level", "data-severity"];
+const ERRORLIKE = ["err", "danger", "destructive", "negative", "invalid", "fail"]
+  .flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`))
+  .join(", ");
+const LIVE = '[role="alert"], [role="alertdialog"], [aria-live="assertive"]';
+const CHOICES = "button, [role=button], input[type=submit], input[type=button]";
+const NOT_MESSAGES = new Set(["button", "a", "option", "pre", "code", "svg", "script", "style", "nav"]);
+const AROUND_MESSAGE = 3; // levels above a message that may tell its kind
+const AROUND_FIELD = 5; // levels above a field that may be its row
+const SIGN_LIMIT = 400; // fields and messages of one page that are read
+const VALUE_LIMIT = 200;
+const SHORT_PAGE = 300; // characters of a page that is nothing but a message
+
+const pressNotes = { count: 0, form: null, invalid: [], submitted: false };
+
+/** A new press begins: forget what followed the one before. */
+function notePress(form) {
+  pressNotes.count += 1;
+  pressNotes.form = form;
+  pressNotes.invalid = [];
+  pressNotes.submitted = false;
+}
+
+function noteClick(event) {
+  const control = event.isTrusted ? event.composedPath().find((node) => isElement(node) && node.matches("button, input")) : null;
+  if (!event.isTrusted || (event.detail === 0 && pressNotes.form)) return; // Enter presses the form's button
+  notePress(control && control.form && ["submit", "image"].includes(control.type) && !control.formNoValidate ? control.form : null);
+}
+
+function noteKey(event) {
+  if (event.isTrusted && event.key === "Enter") notePress(event.composedPath()[0].form || null);
+}
+
+function noteInvalid(event) {
+  const el = event.composedPath()[0];
+  pressNotes.invalid.push({ el, message: el.validationMessage || "" });
+}
+
+for (const [kind, listener] of [["click", noteClick], ["keydown", noteKey], ["invalid", noteInvalid]]) {
+  window.addEventListener(kind, listener, { capture: true, passive: true });
+}
+window.addEventListener("submit", () => { pressNotes.submitted = true; }, { capture: true, passive: true });
+
+/** All signs that the page shows now. */
+function refusalSigns() {
+  const look = newLook();
+  const signs = { url: document.URL, presses: pressNotes.count, native: nativeRefusals(look), fields: [], messages: [], told: pageMessage(look) };
+  const forms = [];
+  for (const root of rootsBelow(document)) {
+    const mayBeMarked = root.querySelector(`${ERRORLIKE}, ${LIVE}, [aria-invalid="true"]`) !== null;
+    for (const el of root.querySelectorAll(FORM_FIELDS)) {
+      if (signs.fields.length >= SIGN_LIMIT) break;
+      if (isShownField(el, look)) signs.fields.push(fieldSigns(el, mayBeMarked ? rowOfField(el) : [], forms, look));
+    }
+    signs.messages.push(...messageSigns(root, look));
+  }
+  return signs;
+}
+
+function isShownField(el, look) {
+  if (tagOf(el) === "input" && UNSHOWN_TYPES.has(el.type)) return false;
+  return visible(el, look) || labelsOf(el).some((label) => visible(label, look));
+}
+
+/** The fields for which the browser did not send the form of the press. */
+function nativeRefusals(look) {
+  if (pressNotes.submitted) return [];
+  const { form, invalid } = pressNotes;
+  const sure = invalid.filter(({ el }) => (form && !form.noValidate && el.form === form) || el === document.activeElement);
+  return sure.map(({ el, message }) => ({ label: fieldLabel(el, look), message: message.slice(0, TOLD_LIMIT) }));
+}
+
+function fieldSigns(el, row, forms, look) {
+  const form = el.form || closestFlat(el, (node) => tagOf(node) === "dialog" || attr(node, "role") === "dialog") || document.body;
+  if (!forms.includes(form)) forms.push(form);
+  return {
+    key: [tagOf(el), el.type || "", attr(el, "name") || attr(el, "id") || labelText(el, look), isToggle(el) ? el.value : ""].join(" "),
+    form: forms.indexOf(form),
+    searching: el.type === "search" || isSearch(form),
+    label: fieldLabel(el, look),
+    value: el.type === "password" ? null : (valueOf(el) || "").slice(0, VALUE_LIMIT),
+    marked: attr(el, "aria-invalid") === "true" || [el, ...row].some((node) => hasErrorWord(node)),
+    messages: fieldMessages(el, row, look).map((text) => text.slice(0, TOLD_LIMIT)),
+  };
+}
+
+function isSearch(form) {
+  return (attr(form, "method") || "").toLowerCase() === "get" || closestFlat(form, (node) => roleOf(node) === "search") !== null;
+}
+
+/** The elements around a field that contain no other field. */
+function rowOfField(el) {
+  const row = [];
+  for (let node = el.parentElement; node && row.length < AROUND_FIELD; node = node.parentElement) {
+    if (["form", "body", "dialog"].includes(tagOf(node)) || shownFieldsIn(node) > 1) break;
+    row.push(node);
+  }
+  return row;
+}
+
+const shownFieldsIn = (node) => [...node.querySelectorAll(FORM_FIELDS)].filter((el) => !(tagOf(el) === "input" && UNSHOWN_TYPES.has(el.type))).length;
+
+function fieldMessages(el, row, look) {
+  const outer = row.length ? row[row.length - 1] : el;
+  const beside = [outer, el].flatMap((node) => [node.previousElementSibling, node.nextElementSibling]);
+  const near = [...(row.length ? outer.querySelectorAll(`${ERRORLIKE}, ${LIVE}`) : []), ...beside.filter(Boolean)];
+  const texts = near
+    .filter((node) => node !== el && (node.matches(LIVE) || hasErrorWord(node)) && !node.matches(FORM_FIELDS) && !node.querySelector(FORM_FIELDS))
+    .filter((node) => !NOT_MESSAGES.has(tagOf(node)) && tagOf(node) !== "label" && visible(node, look))
+    .map((node) => textOf(node, look));
+  return [...new Set([...referredMessages(el, look), ...texts])].filter(Boolean);
+}
+
+/** The words of the attributes that tell what an element is for. */
+function kindWords(el) {
+  const told = KIND_ATTRIBUTES.map((name) => attr(el, name) || "").join(" ");
+  return told.split(/\s+/).filter((name) => !name.startsWith("ng-")).flatMap((name) => name.split(/[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])/)).map((word) => word.toLowerCase());
+}
+
+const hasErrorWord = (el) => kindWords(el).some((word) => ERROR_WORD.test(word));
+const hasSuccessWord = (el) => kindWords(el).some((word) => SUCCESS_WORD.test(word));
+
+/** Visible messages of errors, and live messages of any kind; the outermost element of each. */
+function messageSigns(root, look) {
+  const taken = [];
+  const found = [];
+  for (const el of root.querySelectorAll(`${ERRORLIKE}, ${LIVE}`)) {
+    if (found.length >= SIGN_LIMIT) break;
+    if (taken.some((outer) => outer.contains(el)) || !isMessage(el) || !visible(el, look)) continue;
+    const text = textOf(el, look);
+    if (!text || text.length > TOLD_LIMIT) continue;
+    taken.push(el);
+    found.push({ text, live: el.matches(LIVE), wrong: isWrong(el) });
+  }
+  return found;
+}
+
+/** Says something, rather than asking for something; rows of data are no messages. */
+function isMessage(el) {
+  if (!el.matches(LIVE) && !hasErrorWord(el)) return false;
+  if (el.querySelector(FORM_FIELDS) || el.matches(FORM_FIELDS) || el.querySelectorAll(CHOICES).length > 1) return false;
+  if (closestFlat(el, (node) => NOT_MESSAGES.has(tagOf(node)))) return false;
+  const table = el.closest("tr") ? el.closest("table") : null;
+  return !table || table.querySelector(FORM_FIELDS) !== null;
+}
+
+/** It, what is in it or what is only around it is called an error, and nothing of this a success. */
+function isWrong(el) {
+  const parts = [el, ...[...el.querySelectorAll("*")].slice(0, 20)];
+  for (let node = el.parentElement; node && parts.length < 21 + AROUND_MESSAGE; node = node.parentElement) {
+    if (["body", "form", "main"].includes(tagOf(node)) || node.querySelector(FORM_FIELDS)) break;
+    parts.push(node);
+  }
+  if (parts.some((node) => hasSuccessWord(node) || attr(node, "role") === "status")) return false;
+  return parts.some((node) => hasErrorWord(node));
+}
+
+/** What a page says that is nothing but a message, else its heading. */
+function pageMessage(look) {
+  if (!document.body) return "";
+  const text = textOf(document.body, look);
+  if (text.length <= SHORT_PAGE) return text;
+  const heading = document.querySelector("h1");
+  return heading && visible(heading, look) ? textOf(heading, look).slice(0, SHORT_PAGE) : "";
+}

@@ -1,0 +1,483 @@
+"""Performs the actions of the vocabulary on a page: one registered function per action type.
+
+`act_on_element` is the only way to an element: it passes the gate, then the identity check of the request,
+and then acts on the very element that was judged. Presses and typing run under the gate's guard
+(`guarded_input.py`); the other actions use the element's handle with `force`, because Playwright's own
+check would only repeat the gate. Which actions to perform, and in which order, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.async_api import ElementHandle, Page, Route
+from playwright.async_api import Error as DriverError
+
+from agent import retry_limits
+from agent.page import in_page_library
+from agent.page.action_requests import (
+    ActionOrder,
+    ActionPace,
+    ActionRequest,
+    CheckedElement,
+    IdentityCheck,
+    PerformedAction,
+)
+from agent.page.actionability_gate import (
+    ElementVanished,
+    GatedElement,
+    GatePolicy,
+    Intent,
+    JudgedElement,
+    PassedElement,
+    focus_element,
+    judge_element,
+    prepare_typing,
+)
+from agent.page.errors import (
+    ActionFailed,
+    ActionMisused,
+    GateFailed,
+    GatePoint,
+    NavigationFailed,
+    OriginRefused,
+    PageError,
+    PageGone,
+)
+from agent.page.guarded_input import point_at_element, press_element, type_over
+from agent.page.live_selectors import summarize_selector
+from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
+from kb_schema.selectors import Selector
+from kb_schema.url_patterns import origin_of
+
+NAVIGATION_TIMEOUT_MS = 30_000.0
+OPTION_TIMEOUT_S = 2.0
+"""How long a list may take to load the requested option."""
+TICK_TIMEOUT_MS = 500.0
+"""How long a page may take to show a clicked checkbox as checked."""
+
+_TYPED_INPUTS = frozenset({"text", "search", "url", "tel", "email", "password", "number"})
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPerformer:
+    """A registered action: its function, and its requirements of the gate."""
+
+    run: Callable[[ActionOrder], Awaitable[str | None]]
+    editable: bool = False
+    intent: Intent = "handle"
+
+
+ACTION_PERFORMERS: dict[str, ActionPerformer] = {}
+
+
+def register_performer(
+    name: str, *, editable: bool = False, intent: Intent = "handle"
+) -> Callable[
+    [Callable[[ActionOrder], Awaitable[str | None]]], Callable[[ActionOrder], Awaitable[str | None]]
+]:
+    """Register the function that performs an action type of the vocabulary."""
+    if name not in ACTION_TYPES or not ACTION_TYPES[name].on_page:
+        raise ValueError(f"the vocabulary has no on-page action {name!r}")
+
+    def register(
+        run: Callable[[ActionOrder], Awaitable[str | None]],
+    ) -> Callable[[ActionOrder], Awaitable[str | None]]:
+        if name in ACTION_PERFORMERS:
+            raise ValueError(f"two performers for {name!r}")
+        ACTION_PERFORMERS[name] = ActionPerformer(run, editable, intent)
+        return run
+
+    return register
+
+
+async def perform_action(
+    page: Page,
+    action: str,
+    *,
+    selector: Selector | None = None,
+    value: str | Sequence[str] | None = None,
+    url: str | None = None,
+    pace: ActionPace | None = None,
+    timeout_s: float = retry_limits.GATE_TIMEOUT_S,
+    allowed_origins: frozenset[str] = frozenset(),
+    policy: GatePolicy | None = None,
+    identity: IdentityCheck | None = None,
+) -> PerformedAction:
+    """Perform one action, by its canonical name or an alias, with the fields of an `ActionRequest`.
+
+    Raises what `act_on_page` and `act_on_element` raise.
+    """
+    request = ActionRequest(
+        action, selector, value, url, pace or ActionPace(), timeout_s, allowed_origins, policy, identity
+    )
+    return await (act_on_page(page, request) if selector is None else act_on_element(page, request))
+
+
+async def act_on_page(page: Page, request: ActionRequest) -> PerformedAction:
+    """Perform an action that needs no element.
+
+    Raises `ActionFailed` (check before repeating), `OriginRefused`, `NavigationFailed`, `ActionMisused`,
+    `PageGone`.
+    """
+    kind = _require_action_type(request.action)
+    if kind.target == "required":
+        raise ActionMisused(kind.name, "needs an element")
+    if kind.target != "none":
+        _check_origin(page.url, request.allowed_origins)
+    began = time.monotonic()
+    order = ActionOrder(page, kind.name, request)
+    try:
+        content = await ACTION_PERFORMERS[kind.name].run(order)
+    except DriverError as error:
+        raise _failure(order, error) from error
+    return PerformedAction(kind.name, None, None, 0.0, (time.monotonic() - began) * 1000, content)
+
+
+async def act_on_element(page: Page, request: ActionRequest) -> PerformedAction:
+    """Pass the gate, check the element's identity, act on it.
+
+    An element that vanishes before anything was done is judged anew, at most
+    `retry_limits.GATE_ATTEMPTS` times. Raises `GateFailed`, `ElementChanged`, `OriginRefused`,
+    `ActionMisused` (nothing was done), `ActionFailed` (it may have happened: check before repeating) and
+    `PageGone`.
+    """
+    kind = _require_action_type(request.action)
+    if request.selector is None or kind.target == "none":
+        return await act_on_page(page, request)
+    _check_origin(page.url, request.allowed_origins)  # a link may have led elsewhere
+    began = time.monotonic()
+    gone: DriverError | ElementVanished | None = None
+    for _ in range(retry_limits.GATE_ATTEMPTS):
+        order = ActionOrder(page, kind.name, request, PassedElement(page, await _judge(page, request)))
+        try:
+            checked = await _check_before_action(order)
+            content = await ACTION_PERFORMERS[kind.name].run(order)
+        except ElementVanished as vanished:
+            gone = vanished
+        except DriverError as error:
+            if not _is_detached_error(error):
+                raise _failure(order, error) from error
+            gone = error
+        else:
+            judged, duration_ms = order.judged, (time.monotonic() - began) * 1000
+            return PerformedAction(
+                kind.name,
+                judged.description,
+                judged.strategy.type,
+                judged.duration_ms,
+                duration_ms,
+                content,
+                checked,
+            )
+    reason = str(gone) if isinstance(gone, ElementVanished) else "it left the page after it was judged"
+    raise GateFailed(
+        GatePoint.UNSTABLE,
+        f"{reason} ({retry_limits.GATE_ATTEMPTS} times)",
+        summarize_selector(request.selector),
+    ) from gone
+
+
+def _require_action_type(action: str) -> ActionType:
+    kind = action_type(action)
+    if kind is None or kind.name not in ACTION_PERFORMERS:
+        raise ActionMisused(action, "is not an action on a page")
+    return kind
+
+
+async def _judge(page: Page, request: ActionRequest) -> JudgedElement:
+    """Ask the gate as this action needs it: for a handle only, where keys are typed one by one."""
+    performer = ACTION_PERFORMERS[_require_action_type(request.action).name]
+    if request.selector is None:
+        raise ActionMisused(request.action, "needs an element")
+    return await judge_element(
+        page,
+        request.selector,
+        intent="handle" if performer.intent == "text" and request.pace.key_delay_s > 0 else performer.intent,
+        timeout_s=request.timeout_s,
+        editable=performer.editable,
+        text=request.value if isinstance(request.value, str) else None,
+        policy=request.policy,
+        keep=request.identity is not None,
+    )
+
+
+async def _check_before_action(order: ActionOrder) -> CheckedElement | None:
+    """Check the origin again, and the element's identity; lower the guard where either raises."""
+    request = order.request
+    try:
+        _check_origin(order.page.url, request.allowed_origins)  # the page may have navigated meanwhile
+        if request.identity is None or request.selector is None:
+            return None
+        return await request.identity.check(order.passed, request.selector)
+    except BaseException:
+        if order.judged.guard is not None:
+            with suppress(PageError):
+                await in_page_library.call(order.page, "lowerGuard", order.judged.guard)
+        raise
+
+
+def _is_detached_error(error: DriverError) -> bool:
+    """The element left the document before the action began; anything else may have happened."""
+    return "Element is not attached to the DOM" in error.message
+
+
+def _failure(order: ActionOrder, error: DriverError) -> PageError:
+    known = in_page_library.translate_error(order.page, error)
+    if isinstance(known, PageGone):
+        return known
+    reason = error.message.splitlines()[0]
+    return ActionFailed(
+        order.action, reason, target=order.target.judged.description if order.target else None
+    )
+
+
+# -- pointer -------------------------------------------------------------------------------------
+
+
+@register_performer("click", intent="press")
+async def _click(order: ActionOrder) -> None:
+    await press_element(order.page, order.action, order.judged)
+
+
+@register_performer("double_click", intent="double")
+async def _double_click(order: ActionOrder) -> None:
+    await press_element(order.page, order.action, order.judged, double=True)
+
+
+@register_performer("hover", intent="hover")
+async def _hover(order: ActionOrder) -> None:
+    await point_at_element(order.page, order.action, order.judged)
+
+
+@register_performer("focus")
+async def _focus(order: ActionOrder) -> None:
+    await focus_element(order.page, order.judged)
+
+
+# -- keyboard ------------------------------------------------------------------------------------
+
+
+@register_performer("fill", editable=True, intent="text")
+async def _fill(order: ActionOrder) -> None:
+    judged = order.judged
+    if judged.guard is None and judged.typable:
+        judged = await prepare_typing(order.page, judged)
+    if judged.guard is not None:
+        await type_over(order.page, order.action, judged, order.text)
+    else:
+        await _replace_text(order, await order.gated(), order.text)
+
+
+@register_performer("append_text", editable=True)
+async def _append_text(order: ActionOrder) -> None:
+    page, element = order.page, (await order.gated()).element
+    if not await in_page_library.call_on(page, "caretToEnd", element):
+        await page.keyboard.press("End")
+    await page.keyboard.type(order.text, delay=order.pace.key_delay_s * 1000)
+    await _commit(order, element)
+
+
+@register_performer("input_and_submit", editable=True)
+async def _input_and_submit(order: ActionOrder) -> None:
+    gated = await order.gated()
+    await _replace_text(order, gated, order.text)
+    await gated.element.press("Enter", timeout=retry_limits.ACTION_TIMEOUT_MS)
+
+
+@register_performer("clear", editable=True)
+async def _clear(order: ActionOrder) -> None:
+    await _replace_text(order, await order.gated(), "")
+
+
+@register_performer("press")
+async def _press(order: ActionOrder) -> None:
+    if order.target is not None:
+        await focus_element(order.page, order.judged)
+    await order.page.keyboard.press(order.text)
+
+
+async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> None:
+    """Replace the text at once, or key by key if the pace says so and the field accepts keys."""
+    element = gated.element
+    paced = bool(text) and order.pace.key_delay_s > 0 and await _takes_keys(order, element, text)
+    await element.fill("" if paced else text, force=True, timeout=retry_limits.ACTION_TIMEOUT_MS)
+    if paced:
+        await element.focus()
+        await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
+    await _commit(order, element)
+
+
+async def _commit(order: ActionOrder, element: ElementHandle) -> None:
+    """Dispatch the change event; a page that navigates because of it has received it."""
+    try:
+        await in_page_library.call_on(order.page, "commit", element)
+    except DriverError as error:
+        if not in_page_library.document_replaced(error):
+            raise
+
+
+async def _takes_keys(order: ActionOrder, element: ElementHandle, text: str) -> bool:
+    kind = await in_page_library.call_on(order.page, "kind", element)
+    if kind["tag"] == "input":
+        # Enter in a single-line field submits the form; date and colour fields accept no text.
+        return kind["type"] in _TYPED_INPUTS and "\n" not in text
+    return kind["tag"] == "textarea" or bool(kind["editable"])
+
+
+# -- choices and files ---------------------------------------------------------------------------
+
+
+@register_performer("select_option")
+async def _select_option(order: ActionOrder) -> None:
+    judged = order.judged
+    said = await in_page_library.call(
+        order.page, "choose", judged.token, json.dumps(order.texts), OPTION_TIMEOUT_S * 1000
+    )
+    if said["gone"]:
+        raise ElementVanished("it left the page after it was judged")
+    if said["problem"] is not None:
+        raise ActionFailed(order.action, said["problem"], target=judged.description)
+
+
+@register_performer("check", intent="press")
+async def _check(order: ActionOrder) -> None:
+    await _tick(order, on=True)
+
+
+@register_performer("uncheck", intent="press")
+async def _uncheck(order: ActionOrder) -> None:
+    await _tick(order, on=False)
+
+
+async def _tick(order: ActionOrder, *, on: bool) -> None:
+    """Click once unless the state is already the wanted one; then check whether the state changed."""
+    judged = order.judged
+    if judged.state not in {"true", "false"}:
+        raise ActionFailed(
+            order.action, "it is no checkbox, radio button or switch", target=judged.description
+        )
+    if (judged.state == "true") is on:
+        await in_page_library.call(order.page, "lowerGuard", judged.guard)
+        return
+    outcome = await press_element(order.page, order.action, judged, wanted=on, within_ms=TICK_TIMEOUT_MS)
+    if outcome.took is False:
+        raise ActionFailed(order.action, "a click did not change it", target=judged.description)
+
+
+@register_performer("upload_file")
+async def _upload_file(order: ActionOrder) -> None:
+    files = order.texts
+    missing = await asyncio.to_thread(lambda: [name for name in files if not Path(name).is_file()])
+    if missing:
+        raise ActionMisused(order.action, f"cannot upload {missing[0]!r}: there is no such file")
+    gated = await order.gated()
+    if (await in_page_library.call_on(order.page, "kind", gated.element))["tag"] == "input":
+        await gated.element.set_input_files(files, timeout=retry_limits.ACTION_TIMEOUT_MS)
+        return
+    # A button whose script opens a file chooser: the file field may not be in the document.
+    async with order.page.expect_file_chooser(timeout=retry_limits.ACTION_TIMEOUT_MS) as asked:
+        await gated.pointer.click(force=True, timeout=retry_limits.ACTION_TIMEOUT_MS)
+    await (await asked.value).set_files(files, timeout=retry_limits.ACTION_TIMEOUT_MS)
+
+
+# -- the view ------------------------------------------------------------------------------------
+
+
+@register_performer("scroll")
+async def _scroll(order: ActionOrder) -> None:
+    how = "down" if order.request.value is None else order.text.strip().lower()
+    if how not in {"up", "down", "top", "bottom"}:
+        try:
+            float(how)
+        except ValueError as error:
+            raise ActionMisused("scroll", f"takes up, down, top, bottom or pixels, not {how!r}") from error
+    element = (await order.gated()).element if order.target else None
+    await in_page_library.call_on(order.page, "scroll", element, how)
+
+
+@register_performer("scroll_to_element")
+async def _scroll_to_element(order: ActionOrder) -> None:
+    await (await order.gated()).pointer.scroll_into_view_if_needed(timeout=retry_limits.ACTION_TIMEOUT_MS)
+
+
+@register_performer("get_screen_content")
+async def _get_screen_content(order: ActionOrder) -> str:
+    if order.target is not None:
+        return str(await in_page_library.call_on(order.page, "elementText", (await order.gated()).element))
+    return str(await in_page_library.call(order.page, "text", "null"))
+
+
+# -- navigation ----------------------------------------------------------------------------------
+
+
+@register_performer("navigate")
+async def _navigate(order: ActionOrder) -> None:
+    request = order.request
+    url = request.url or (request.value if isinstance(request.value, str) else None)
+    if url is None:
+        raise ActionMisused("navigate", "needs a URL")
+    _check_origin(url, request.allowed_origins)
+    try:
+        await order.page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+    except DriverError as error:
+        raise _navigation_failure(order, url, error) from error
+    _check_origin(order.page.url, request.allowed_origins)
+
+
+@register_performer("navigate_back")
+async def _navigate_back(order: ActionOrder) -> None:
+    try:
+        await order.page.go_back(wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+    except DriverError as error:
+        raise _navigation_failure(order, "the page before", error) from error
+
+
+@register_performer("refresh")
+async def _refresh(order: ActionOrder) -> None:
+    """Reload the page. If that would submit a form again, load the page's address instead."""
+    page, url, sends = order.page, order.page.url.partition("#")[0], False
+
+    async def hold_back(route: Route) -> None:
+        nonlocal sends
+        if route.request.method == "GET" or not route.request.is_navigation_request():
+            await route.fallback()
+            return
+        sends = True
+        await route.abort("aborted")
+
+    def this_page(address: str) -> bool:
+        return address.partition("#")[0] == url
+
+    await page.route(this_page, hold_back)
+    try:
+        await page.reload(wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+    except DriverError as error:
+        if not sends:
+            raise _navigation_failure(order, url, error) from error
+    finally:
+        await page.unroute(this_page, hold_back)
+    if sends:
+        try:
+            await page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
+        except DriverError as error:
+            raise _navigation_failure(order, url, error) from error
+
+
+def _check_origin(url: str, allowed: frozenset[str]) -> None:
+    if not allowed:
+        return
+    origin = origin_of(url)
+    if origin not in {origin_of(each) or each for each in allowed}:
+        raise OriginRefused(url, origin, allowed)
+
+
+def _navigation_failure(order: ActionOrder, url: str, error: DriverError) -> PageError:
+    known = in_page_library.translate_error(order.page, error)
+    return known if isinstance(known, PageGone) else NavigationFailed(url, error.message.splitlines()[0])

@@ -1,0 +1,230 @@
+"""Notes the writes that a page sends to its own website, and how they are answered.
+
+A write is a POST, PUT, PATCH or DELETE by a form, `fetch` or XHR. What the page sends on its own (beacons, addresses
+that it also writes to while nothing is pressed and that fail then too) is none of a press.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
+
+from playwright.async_api import Error as DriverError
+from playwright.async_api import Page, Request, Response
+
+from kb_schema.url_patterns import origin_of
+
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_KINDS = frozenset({"document", "xhr", "fetch"})
+_REFUSED = 400
+_BODY_S = 1.0
+"""Seconds the text of a refused write may take to be read."""
+_LONGEST = 300
+"""Characters of an answer's own message."""
+_DEEPEST = 4
+_TOLD = (
+    "message",
+    "error_description",
+    "errors",
+    "error",
+    "detail",
+    "details",
+    "title",
+    "description",
+    "reason",
+    "msg",
+)
+"""The keys under which answers in JSON say what is wrong, the most telling first."""
+
+
+@dataclass(slots=True, eq=False)
+class PageWrite:
+    """One write and its answer."""
+
+    method: str
+    url: str
+    """Without values in its query."""
+    document: bool
+    """Whether its answer becomes the page."""
+    status: int | None = None
+    """None: not answered yet; 0: it failed without an answer."""
+    message: str | None = None
+    """What a refused write's answer says, if it is JSON or short text."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the application answered with an error."""
+        return self.status is not None and self.status >= _REFUSED
+
+    @property
+    def address(self) -> tuple[str, str]:
+        """What identifies the operation."""
+        return self.method, self.url
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it is stored in recordings."""
+        return {"method": self.method, "url": self.url, "status": self.status}
+
+
+@dataclass
+class PageWrites:
+    """Notes the writes of one page. Created by `watch_writes`."""
+
+    writes: list[PageWrite] = field(default_factory=list)
+    """The writes since the press began."""
+    pressing: bool = False
+    began: Callable[[PageWrite], None] | None = None
+    """Told of every write."""
+    _failing: set[tuple[str, str]] = field(default_factory=set)
+    """Addresses to which the page writes on its own, and which answer with errors."""
+    _habits: set[tuple[str, str]] = field(default_factory=set)
+    """Addresses to which the page writes on its own: nothing waits for their answers, which may be held back."""
+    _open: dict[Request, PageWrite] = field(default_factory=dict)
+    _unasked: set[Request] = field(default_factory=set)
+    _reading: set[asyncio.Task[None]] = field(default_factory=set)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self) -> None:
+        """A press begins: what is sent from now on is its own."""
+        self.writes, self.pressing = [], True
+
+    def end(self) -> None:
+        """The press is over."""
+        self.pressing = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a write of the press is not answered yet, or its answer not read."""
+        missing = (write for write in self.writes if write.status is None)
+        return any(write.address not in self._habits for write in missing) or bool(self._reading)
+
+    async def answered(self, timeout_s: float) -> None:
+        """Wait until the writes of the press are answered, at most so long."""
+        await self.wait_until(lambda: not self.waiting, timeout_s)
+
+    async def wait_until(self, done: Callable[[], bool], timeout_s: float) -> None:
+        """Wait for what depends on the answers, at most so long."""
+        until = time.monotonic() + timeout_s
+        while not done() and (left := until - time.monotonic()) > 0:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+
+    # -- listeners: called by the driver, which does not wait for them
+
+    def on_request(self, request: Request) -> None:
+        """Note a write."""
+        if request.method not in WRITES or request.resource_type not in _KINDS or not _is_own(request):
+            return
+        write = PageWrite(request.method, remove_query_values(request.url), request.is_navigation_request())
+        self._open[request] = write
+        if not self.pressing:
+            self._unasked.add(request)
+            self._habits.add(write.address)
+        elif write.address not in self._failing:
+            self.writes.append(write)
+        if self.began is not None:
+            self.began(write)
+
+    def on_response(self, response: Response) -> None:
+        """Note the answer of a write; read what a refused one says."""
+        write = self._open.get(response.request)
+        if write is None:
+            return
+        write.status = response.status
+        if write.refused:
+            if response.request in self._unasked:
+                self._failing.add(write.address)
+            task = asyncio.ensure_future(_read_message(response, write))
+            self._reading.add(task)
+            task.add_done_callback(self._read)
+        self._changed.set()
+
+    def on_end(self, request: Request) -> None:
+        """Forget a request that is over."""
+        self._unasked.discard(request)
+        write = self._open.pop(request, None)
+        if write is not None and write.status is None:
+            write.status = 0
+        self._changed.set()
+
+    def _read(self, task: asyncio.Task[None]) -> None:
+        self._reading.discard(task)
+        self._changed.set()
+
+
+_WATCHED: WeakKeyDictionary[Page, PageWrites] = WeakKeyDictionary()
+
+
+def watch_writes(page: Page) -> PageWrites:
+    """Return the notes of a page; always the same ones for the same page."""
+    found = _WATCHED.get(page)
+    if found is None:
+        found = _WATCHED[page] = PageWrites()
+        page.on("request", found.on_request)
+        page.on("response", found.on_response)
+        page.on("requestfinished", found.on_end)
+        page.on("requestfailed", found.on_end)
+    return found
+
+
+def remove_query_values(url: str) -> str:
+    """Return an address with the names of its query, without their values.
+
+    >>> remove_query_values("http://a.test/save?id=7&token=abc#top")
+    'http://a.test/save?id=&token='
+    """
+    parts = urlsplit(url)
+    names = [each.partition("=")[0] for each in parts.query.split("&") if each]
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "&".join(f"{name}=" for name in names), ""))
+
+
+def find_message(data: Any, deep: int = 0) -> str | None:
+    """Return what an answer in JSON says is wrong.
+
+    >>> find_message({"errors": {"email": ["is invalid"]}, "code": 7})
+    'email: is invalid'
+    """
+    if isinstance(data, str):
+        return " ".join(data.split())[:_LONGEST] or None
+    if deep > _DEEPEST:
+        return None
+    if isinstance(data, list):
+        parts = (find_message(each, deep + 1) for each in data[:5])
+        return "; ".join(dict.fromkeys(part for part in parts if part))[:_LONGEST] or None
+    if not isinstance(data, dict):
+        return None
+    named = next((told for key in _TOLD if (told := find_message(data.get(key), deep + 1))), None)
+    if named is not None or deep == 0:
+        return named
+    by_field = ((key, find_message(each, deep + 1)) for key, each in list(data.items())[:5])
+    return "; ".join(f"{key}: {said}" for key, said in by_field if said)[:_LONGEST] or None
+
+
+def _is_own(request: Request) -> bool:
+    """Whether it goes to the website of the page that sends it."""
+    try:
+        sender = request.frame.url
+    except DriverError:  # a worker's, or of a page that is being opened
+        return False
+    return origin_of(request.url) == origin_of(sender)
+
+
+async def _read_message(response: Response, write: PageWrite) -> None:
+    kind = response.headers.get("content-type", "")
+    if "json" not in kind and "text/plain" not in kind:
+        return
+    with suppress(DriverError, TimeoutError, ValueError):
+        async with asyncio.timeout(_BODY_S):
+            text = await response.text()
+        write.message = find_message(
+            json.loads(text) if "json" in kind else text if len(text) <= _LONGEST else None
+        )

@@ -1,0 +1,1 @@
+"""Speech of a presentation: the narrator, its clock, and bridging sentences."""

@@ -1,0 +1,1 @@
+"""Rehearsals: passes through a flow, what is observed in them, and risks."""

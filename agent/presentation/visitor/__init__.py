@@ -1,0 +1,1 @@
+"""Handles visitors: understands requests, answers questions, selects detours."""

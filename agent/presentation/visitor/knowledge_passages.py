@@ -1,0 +1,180 @@
+"""Collects what a visitor may hear: sentences of the knowledge base, each with its source.
+
+Only text that its owner wrote for readers or listeners is included: narration, descriptions, labels, choices,
+inputs and purpose of tasks. Selectors, conditions and recovery edges are never included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal
+
+from agent.errors import UnknownToKnowledge
+from agent.presentation.visitor.languages import Language
+from agent.session import Session
+from kb_schema.narration_marks import without_marks
+from kb_schema.presentation_flows import PresentationFlow, Segment
+from kb_schema.screens import Option, Screen, UIElement
+from kb_schema.tasks import Task
+from kb_schema.templates import MissingVariable, fill
+
+NOTES = ("help_text", "description", "purpose", "business_meaning")
+"""Keys of an element's metadata that contain notes of the author."""
+PassageKind = Literal["told", "note", "choices", "limit", "steps", "answer"]
+FEWEST_WORDS, FEWEST_STEPS = 5, 2
+"""Minimum number of words of a sentence, and of a description of steps."""
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])")
+_SHOWN = ("navigate", "fill", "select_option", "check", "click", "upload_file")
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgePassage:
+    """A piece of knowledge in words."""
+
+    text: str
+    place: str
+    """Name of the source, as a visitor would say it."""
+    source: str
+    """Key of the source in the knowledge base: `screen/agent_create`."""
+    context: str = ""
+    """Words about its subject that the text does not contain."""
+    after: str = ""
+    """The sentence that continues it."""
+    label: str = ""
+    """The field it is about."""
+    kind: PassageKind = "told"
+    """A sentence of the author; the purpose of a field; its choices; its limits; how to do a task; the answer
+    to a question of type `context`.
+    """
+
+
+def collect_flow_passages(flow: PresentationFlow, values: Mapping[str, Any]) -> Iterator[KnowledgePassage]:
+    """Return the sentences of a segment's narration whose values are known, each with the one that follows
+    it.
+    """
+    for segment in flow.ordered_segments:
+        title = segment.heading
+        for text in _list_narration_texts(segment):
+            with suppress(MissingVariable):
+                sentences = [each.strip() for each in _SENTENCE.split(without_marks(fill(text, values)))]
+                for sentence, after in zip_longest(sentences, sentences[1:], fillvalue=""):
+                    if len(sentence.split()) >= FEWEST_WORDS:
+                        yield KnowledgePassage(sentence, title, f"segment/{segment.segment_id}", title, after)
+
+
+def _list_narration_texts(segment: Segment) -> Iterator[str]:
+    yield segment.narration_template
+    for variant in segment.depths.values():
+        yield variant.narration_template or ""
+    for hook in segment.narrative_hooks:
+        yield hook.narration
+
+
+def collect_answer_passages(flow: PresentationFlow, values: Mapping[str, Any]) -> Iterator[KnowledgePassage]:
+    """Return the author's answers to questions, once for each phrasing."""
+    for answer in flow.answers:
+        with suppress(MissingVariable):
+            text = without_marks(fill(answer.narration, values))
+            for asked in answer.asked:
+                yield KnowledgePassage(text, "", "flow", context=asked, kind="answer")
+
+
+def collect_screen_passages(screen: Screen, language: Language) -> Iterator[KnowledgePassage]:
+    """Return the sentences about a screen and its elements."""
+    source = f"screen/{screen.screen_id}"
+    if screen.description:
+        yield KnowledgePassage(_sentence(screen.description), screen.name, source, context=screen.name)
+    for element in screen.ui_elements:
+        context = f"{screen.name} {element.element_id}"
+        for text, kind in _build_passage(element, language):
+            yield KnowledgePassage(
+                _sentence(text), screen.name, source, context, label=element.label, kind=kind
+            )
+
+
+def _build_passage(element: UIElement, language: Language) -> Iterator[tuple[str, PassageKind]]:
+    for name in NOTES:
+        note = element.metadata.get(name)
+        if isinstance(note, str) and note:
+            yield language.facts["note"].format(label=element.label, note=note), "note"
+    for affordance in element.affordances:
+        options = [_option(option) for option in affordance.options]
+        if options:
+            choices = _joined(options, language)
+            yield language.facts["options"].format(label=element.label, options=choices), "choices"
+        longest = None if affordance.validation is None else affordance.validation.max_length
+        if longest is not None:
+            yield language.facts["longest"].format(label=element.label, most=longest), "limit"
+
+
+async def collect_task_passages(task: Task, session: Session, language: Language) -> list[KnowledgePassage]:
+    """Return what a task is for, what inputs it takes, and how it is done."""
+    source, name = f"task/{task.task_id}", task.name or task.task_id.replace("_", " ")
+    context = f"{name} {task.task_id}"
+    passages = (
+        [KnowledgePassage(_sentence(task.description), name, source, context=context)]
+        if task.description
+        else []
+    )
+    for given in task.io_spec.inputs:
+        if given.description and not given.secret:
+            label = given.name.replace("_", " ").capitalize()
+            text = language.facts["input"].format(label=label, note=given.description)
+            passages.append(
+                KnowledgePassage(_sentence(text), name, source, context, label=label, kind="note")
+            )
+    steps = await _steps(task, session, language)
+    if len(steps) >= FEWEST_STEPS:
+        text = language.facts["how"].format(task=name, steps=language.facts["then"].join(steps))
+        context = f"{context} {task.description}"
+        passages.append(KnowledgePassage(_sentence(text), name, source, context, kind="steps"))
+    return passages
+
+
+async def _steps(task: Task, session: Session, language: Language) -> list[str]:
+    """Return the steps of a task in words; steps without words are left out."""
+    words: list[str] = []
+    screen: Screen | None = None
+    for step in task.ordered_steps:
+        call = step.action
+        kind = call.canonical_type
+        if call.target_screen is not None:
+            with suppress(UnknownToKnowledge):
+                screen = await session.knowledge.screen(call.target_screen)
+                words.append(language.facts["navigate"].format(name=screen.name))
+            continue
+        document = await session.knowledge.action(call.action_type)
+        if document is not None:
+            recipe = (each.canonical_type for each in document.execution_steps)
+            kind = next((each for each in recipe if each in _SHOWN), kind)
+        element = _named(screen, call.target)
+        if element is not None and kind in _SHOWN:
+            words.append(language.facts[kind].format(name=element.label))
+    return words
+
+
+def _named(screen: Screen | None, target: Any) -> UIElement | None:
+    elements = () if screen is None or not isinstance(target, str) else screen.ui_elements
+    return next((element for element in elements if element.element_id == target), None)
+
+
+def _option(option: Option) -> str:
+    """Return an action in words: its label, and its value if that is text."""
+    if not option.label or option.value in option.label or not option.value.istitle():
+        return option.label or option.value
+    return f"{option.value} ({option.label})"
+
+
+def _joined(words: list[str], language: Language) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + language.facts["or"] + words[-1]
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -1,1 +1,0 @@
-"""Looking after the visitor: what was said, what is meant, the answer, where the story goes next."""

@@ -1,0 +1,425 @@
+"""Records what a person does in a browser context as a session folder (MA).
+
+The pages report events immediately (`demonstration_recorder.js`). This module orders them, merges them into actions,
+adds selectors and fingerprints, redacts secrets and writes them. A recording ends when its last tab is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playwright.async_api import BrowserContext, CDPSession, Frame, Page
+from playwright.async_api import Error as DriverError
+
+from agent.page import in_page_library
+from agent.page.errors import PageError
+from agent.page.page_changes import wait_for_change
+from agent.page.page_refusals import read_refusal_signs
+from agent.page.snapshot_capture import take_snapshot
+from agent.recording.recorded_actions import ActionMerger, RecordedAction, had_no_effect
+from agent.recording.recorded_events import (
+    PageBeforeEvent,
+    RecordedEvent,
+    parse_page_before_event,
+    parse_recorded_event,
+)
+from agent.recording.recorded_side_effects import RecordedSideEffects, watch_dialog_answers
+from agent.recording.recorded_writes import RecordedWrites
+from agent.recording.session_redaction import redact_session_files
+from agent.recording.user_navigations import TabHistory
+from agent.redaction import REDACTED
+from agent.run_context import RunContext
+from kb_schema.run_records import TraceEntry
+from kb_schema.session_writer import SessionWriter
+
+BINDING = "__periplusHeard"
+RESTS_S = 0.4
+"""A page that has not changed for this long is idle."""
+LONGEST_REST_S = 5.0
+_BLANK = ("about:blank", "chrome://", "chrome-error://")
+
+
+@cache
+def _source() -> str:
+    return (Path(__file__).parent / "demonstration_recorder.js").read_text(encoding="utf-8")
+
+
+@dataclass(slots=True)
+class _QueuedMessage:
+    tab: int
+    texts: list[str]
+    order: int
+
+
+@dataclass(slots=True)
+class _QueuedNavigation:
+    tab: int
+    at: float
+    order: int
+    since_action_ms: float
+    """Milliseconds since the last action in the tab, unless that has already caused a navigation."""
+
+
+@dataclass(slots=True)
+class _QueuedSideEffect:
+    """A side effect, such as a dialog, download or new tab."""
+
+    tab: int
+    beside: RecordedSideEffects | None
+    """None: the tab itself was opened."""
+    order: int
+
+
+@dataclass(slots=True)
+class _RecordedTab:
+    page: Page
+    history: TabHistory
+    opener: bool
+    acted_at: float = 0.0
+    """Milliseconds since the epoch."""
+    arrived: bool = False
+
+
+@dataclass
+class DemonstrationRecording:
+    """The result of a recording."""
+
+    folder: Path
+    actions: list[RecordedAction] = field(default_factory=list)
+    """The actions including secrets, for an immediate replay. Never write them to disk."""
+    ignored: int = 0
+    """Number of dropped actions without effect, such as clicks on an empty area."""
+    problems: list[str] = field(default_factory=list)
+
+
+class DemonstrationRecorder:
+    """Records one browser context into one session folder."""
+
+    def __init__(
+        self,
+        browser: BrowserContext,
+        folder: Path,
+        *,
+        context: RunContext,
+        name: str = "",
+        website_id: str | None = None,
+        on_action: Callable[[RecordedAction], None] = lambda _: None,
+    ) -> None:
+        """`on_action` receives each action as soon as it is final. Raises `FileExistsError` if the folder
+        contains a session.
+        """
+        self._browser, self._context, self._on_action = browser, context, on_action
+        self._writer = SessionWriter(
+            folder,
+            session_id=context.run_id,
+            website_id=website_id,
+            clean=context.redact,
+            task_description=name,
+            recorded=True,
+        )
+        self._writer.begin_turn("", name)
+        self.recording = DemonstrationRecording(folder)
+        self._merging = ActionMerger()
+        self._pending: RecordedAction | None = None
+        self._writes = RecordedWrites()
+        self._tabs: list[_RecordedTab] = []
+        self._queue: asyncio.Queue[_QueuedMessage | _QueuedNavigation | _QueuedSideEffect] = asyncio.Queue()
+        self._listening: set[asyncio.Task[CDPSession | None]] = set()
+        self._resting: asyncio.Task[None] | None = None
+        self._worker: asyncio.Task[None] | None = None
+        self._order = 0
+        self.closed = asyncio.Event()
+        """Set when the last tab is closed."""
+
+    async def start(self) -> None:
+        """Start recording; pages that open later are recorded from the beginning."""
+        await self._browser.expose_binding(BINDING, self._hear)
+        await in_page_library.install(self._browser)
+        await self._browser.add_init_script(_source())
+        self._browser.on("page", self._opened)
+        self._browser.on("close", lambda _: self.closed.set())
+        self._worker = asyncio.create_task(self._work(), name="recorder")
+
+    async def finish(self, *, complete: bool = True) -> DemonstrationRecording:
+        """Write the remaining actions. May be called after the browser has closed."""
+        await self.rest()
+        if self._resting is not None:
+            self._resting.cancel()
+            await asyncio.wait([self._resting])
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.wait([self._worker])
+        for task in self._listening:
+            task.cancel()
+        await self._writes.answered()
+        for action in self._merging.finish():
+            self._final(action)
+        self._flush(None)
+        self._writer.end_turn("success" if complete else "failure")
+        self._writer.close(
+            complete=complete, **({"problems": self.recording.problems} if self.recording.problems else {})
+        )
+        await asyncio.to_thread(redact_session_files, self.recording.folder, self._context)
+        return self.recording
+
+    async def rest(self) -> None:
+        """Wait until all events are processed and the page is idle."""
+        await self._queue.join()
+        if self._resting is not None and not self._resting.done():
+            await asyncio.wait([self._resting])
+
+    # -- receiving events -------------------------------------------------------------------------------------
+
+    def _hear(self, source: dict[str, Any], texts: Any) -> None:
+        tab = self._tab_of(source["page"])
+        if tab is not None and isinstance(texts, list) and len(texts) == 3:
+            self._put(_QueuedMessage(tab, [str(each) for each in texts], self._next()))
+
+    def _opened(self, page: Page) -> None:
+        if self._tab_of(page) is not None:
+            return
+        tab = len(self._tabs)
+        self._tabs.append(_RecordedTab(page, TabHistory(page), opener=tab > 0))
+        page.on("close", self._closed)
+        self._writes.watch(page, tab)
+
+        def moved(frame: Frame) -> None:
+            if frame == page.main_frame:
+                at, known = time.time() * 1000, self._tabs[tab]
+                since, known.acted_at = (
+                    at - known.acted_at,
+                    0.0,
+                )  # later navigations do not belong to the same action
+                self._put(_QueuedNavigation(tab, at, self._next(), since))
+
+        def came(beside: RecordedSideEffects) -> None:
+            self._put(_QueuedSideEffect(tab, beside, self._next()))
+
+        page.on("framenavigated", moved)
+        page.on("download", lambda download: came(RecordedSideEffects(download=download.suggested_filename)))
+        self._listening.add(asyncio.create_task(watch_dialog_answers(page, came), name="dialogs"))
+        if tab > 0:
+            self._put(_QueuedSideEffect(tab, None, self._next()))
+
+    def _closed(self, _page: Page) -> None:
+        if all(tab.page.is_closed() for tab in self._tabs):
+            self.closed.set()
+
+    def _tab_of(self, page: Page) -> int | None:
+        return next((number for number, tab in enumerate(self._tabs) if tab.page == page), None)
+
+    def _next(self) -> int:
+        self._order += 1
+        return self._order
+
+    def _put(self, item: _QueuedMessage | _QueuedNavigation | _QueuedSideEffect) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+        if isinstance(item, _QueuedMessage):
+            self._tabs[item.tab].acted_at = time.time() * 1000
+        self._queue.put_nowait(item)
+
+    # -- processing in order ------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            item = await self._queue.get()
+            try:
+                if isinstance(item, _QueuedMessage):
+                    await self._heard(item)
+                elif isinstance(item, _QueuedNavigation):
+                    await self._moved(item)
+                else:
+                    await self._came(item)
+                if self._queue.empty():
+                    self._resting = asyncio.create_task(self._rest(self._tabs[item.tab].page, self._order))
+            finally:
+                self._queue.task_done()
+
+    async def _heard(self, item: _QueuedMessage) -> None:
+        try:
+            what = parse_recorded_event(item.texts)
+        except ValueError:
+            return  # a page called the binding itself
+        seen = await asyncio.to_thread(parse_page_before_event, what, item.texts)
+        action = _action(what, item.tab, seen=seen)
+        if what.kind == "uploaded":
+            action = await self._with_paths(action)
+        if what.foreign:
+            self.recording.problems.append(
+                f"{action.action_type} in a frame of another website ({what.url}): selectors cannot reach it"
+            )
+        self._add(action)
+
+    async def _moved(self, item: _QueuedNavigation) -> None:
+        tab = self._tabs[item.tab]
+        url = tab.page.url
+        first, tab.arrived = (
+            not tab.arrived and not url.startswith(_BLANK),
+            tab.arrived or not url.startswith(_BLANK),
+        )
+        try:
+            own = await tab.history.step(since_action_ms=item.since_action_ms)
+        except DriverError:
+            return
+        if (
+            url.startswith(_BLANK)
+            or own is None
+            or (first and tab.opener and await tab.page.opener() is not None)
+        ):
+            return
+        kind, address = own
+        args = {"url": address} if address is not None else {}
+        self._add(RecordedAction(kind, item.tab, url, item.at, args=args))
+
+    async def _came(self, item: _QueuedSideEffect) -> None:
+        """Assign a side effect to the last action in its tab, or in the tab that opened its tab."""
+        tab, beside = item.tab, item.beside
+        if beside is None:
+            try:
+                opener = await self._tabs[item.tab].page.opener()
+            except DriverError:
+                return
+            known = None if opener is None else self._tab_of(opener)
+            if known is None:
+                return  # the person opened the tab
+            tab, beside = known, RecordedSideEffects(opened=item.tab)
+        if not self._merging.beside(tab, beside):
+            told = "a tab opened" if beside.opened is not None else "a download or a dialog occurred"
+            self.recording.problems.append(f"{told} in tab {tab} without a recorded action that caused it")
+
+    async def _with_paths(self, action: RecordedAction) -> RecordedAction:
+        """Add the local paths of uploaded files, which pages cannot see, for the replay."""
+        page = self._tabs[action.tab].page
+        try:
+            session = await self._browser.new_cdp_session(page)
+            paths = await _paths_of_files(session, action.args["value"])
+        except DriverError:
+            return action
+        action.args["value"] = paths
+        return action
+
+    def _add(self, action: RecordedAction) -> None:
+        for final in self._merging.add(action):
+            self._final(final)
+
+    def _final(self, action: RecordedAction) -> None:
+        if action.secret is not None:  # only now: a partly typed secret would redact ordinary words
+            self._context.keep_secret(action.secret)
+        self._flush(action)
+        self._pending = action
+
+    def _flush(self, following: RecordedAction | None) -> None:
+        action, self._pending = self._pending, None
+        if action is None:
+            return
+        after = action.html_after or (following.seen.html if following and following.seen else None)
+        if had_no_effect(action, after):
+            self.recording.ignored += 1
+            return
+        self.recording.actions.append(action)
+        entry = _entry(action, after, len(self._tabs))
+        entry.metadata.update(self._writes.describe(action, following))
+        self._writer.write(entry)
+        self._on_action(action)
+
+    async def _rest(self, page: Page, order: int) -> None:
+        """Store the page when it is idle, unless another action happens before."""
+        with suppress(PageError, DriverError):
+            until = time.monotonic() + LONGEST_REST_S
+            html = (await take_snapshot(page)).html
+            same_since = time.monotonic()
+            while time.monotonic() < until and time.monotonic() - same_since < RESTS_S:
+                await wait_for_change(page, RESTS_S)
+                now = (await take_snapshot(page)).html
+                if now != html:
+                    html, same_since = now, time.monotonic()
+            if order == self._order:
+                self._merging.settled(html, page.url, await read_refusal_signs(page))
+
+
+_TYPES = {
+    "click": "click",
+    "double_click": "double_click",
+    "typed": "fill",
+    "chosen": "select_option",
+    "uploaded": "upload_file",
+    "key": "press",
+}
+
+
+def _action(what: RecordedEvent, tab: int, *, seen: PageBeforeEvent | None) -> RecordedAction:
+    name = _TYPES.get(what.kind) or ("check" if what.checked else "uncheck")
+    args: dict[str, Any] = {}
+    secret = what.value if what.kind == "typed" and what.secret else None
+    if what.kind == "typed":
+        args = {"value": REDACTED if secret is not None else what.value or ""}
+    elif what.kind in ("chosen", "uploaded"):
+        values = list(what.chosen or what.files)
+        args = {"value": values[0] if len(values) == 1 else values}
+    elif what.kind == "key":
+        args = {"value": what.key}
+    return RecordedAction(
+        name,
+        tab,
+        seen.url if seen else what.url,
+        what.time,
+        seen,
+        args,
+        secret,
+        what.id,
+        what,
+    )
+
+
+def _entry(action: RecordedAction, html_after: str | None, tabs: int) -> TraceEntry:
+    seen, what = action.seen, action.what
+    selector = None if seen is None or (what is not None and not what.focused) else seen.selector
+    metadata: dict[str, Any] = {}
+    if seen is not None:
+        metadata |= {"said": seen.said, **({"fingerprint": seen.fingerprint} if seen.fingerprint else {})}
+    if what is not None and what.secret:
+        metadata["secret"] = True
+    if what is not None and what.foreign:
+        metadata["foreign_frame"] = what.url
+    if tabs > 1:
+        metadata["tab"] = action.tab
+    if action.url_after is not None:
+        metadata["url_after"] = action.url_after
+    metadata |= action.beside.metadata
+    return TraceEntry(
+        type="AgentActionResults",
+        timestamp=datetime.fromtimestamp(action.time / 1000, UTC),
+        action_type=action.action_type,
+        target=None if selector is None else selector.model_dump(mode="json", exclude_defaults=True),
+        args={**action.args, **action.beside.args},
+        result={"success": True},
+        source_url=action.url,
+        body_html_before_last_action=None if seen is None else seen.html,
+        body_html_after_last_action=html_after,
+        metadata=metadata,
+    )
+
+
+_FILES_OF = """(() => { for (const el of document.querySelectorAll("input[type=file]"))
+  if (el.files.length) { const file = el.files[%d]; if (file && file.name === %s) return file; } })()"""
+
+
+async def _paths_of_files(session: CDPSession, names: Any) -> Any:
+    several = names if isinstance(names, list) else [names]
+    paths = []
+    for number, name in enumerate(several):
+        found = await session.send("Runtime.evaluate", {"expression": _FILES_OF % (number, json.dumps(name))})
+        object_id = found["result"].get("objectId")
+        told = await session.send("DOM.getFileInfo", {"objectId": object_id}) if object_id else {}
+        paths.append(told.get("path") or name)
+    return paths if isinstance(names, list) else paths[0]

@@ -1,0 +1,100 @@
+"""Models of the events that the script in the page sends (`demonstration_recorder.js`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_scan import parse_page_index
+from kb_schema.page_snapshots import PLACE_ATTRIBUTE, PageSnapshot
+from kb_schema.selectors import Selector
+from web_pages.page_limits import PageRefused
+from web_pages.page_texts import squeeze
+from web_pages.selectors.selector_generator import PageSelectors
+from web_pages.stored_pages import StoredPage
+
+RecordedEventKind = Literal["click", "double_click", "tick", "typed", "chosen", "uploaded", "key"]
+_MARK = re.compile(rf' {PLACE_ATTRIBUTE}=(?:"|&(?:amp;)*quot;)0(?:"|&(?:amp;)*quot;)')
+SAID_LENGTH = 80
+
+
+class RecordedEvent(BaseModel):
+    """An event, without the page."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    kind: RecordedEventKind
+    at: int
+    """Place of the element in the page index; -1 if it is not in the index."""
+    foreign: bool
+    """Whether it happened in a frame of another website; the page is that of the frame."""
+    url: str
+    time: float
+    tag: str | None
+    field: bool
+    """Whether it is a text field."""
+    secret: bool
+    id: str | None = None
+    """A number that is constant while the person types into one field."""
+    value: str | None = None
+    checked: bool | None = None
+    chosen: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    key: str | None = None
+    focused: bool = True
+    signs: str | None = None
+    """The signs of a refusal that the page showed before (`agent.page.page_refusals`), as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageBeforeEvent:
+    """The page before an event, and the element with its selector and fingerprint."""
+
+    html: str
+    url: str
+    selector: Selector | None
+    fingerprint: dict[str, Any] | None
+    said: str
+    """The name of the element for people."""
+
+
+def parse_recorded_event(texts: list[str]) -> RecordedEvent:
+    """Parse an event. Raises `ValueError` for an invalid message, since pages may call the binding themselves."""
+    return RecordedEvent.model_validate_json(texts[0])
+
+
+def parse_page_before_event(what: RecordedEvent, texts: list[str]) -> PageBeforeEvent | None:
+    """Parse the page and element of a message; None if it has none. Slow: do not call it on the event loop."""
+    if not texts[1]:
+        return None
+    said = json.loads(texts[1])
+    html = _MARK.sub("", said["html"])
+    fingerprint, name = _fingerprint(what, texts[2])
+    return PageBeforeEvent(html, said["url"], _selector(said), fingerprint, name)
+
+
+def _selector(said: dict[str, Any]) -> Selector | None:
+    page = StoredPage(PageSnapshot(url=said["url"], title=said["title"], html=said["html"], annotated=True))
+    try:
+        elements = (each for root in page.roots for each in root.elements)
+        found = next((each for each in elements if each.get(PLACE_ATTRIBUTE) is not None), None)
+        return None if found is None else PageSelectors(page).of(found).selector
+    except PageRefused:
+        return None
+
+
+def _fingerprint(what: RecordedEvent, index: str) -> tuple[dict[str, Any] | None, str]:
+    if not index or what.at < 0:
+        return None, what.tag or ""
+    found = PageFingerprints(parse_page_index(json.loads(index))).of(what.at)
+    if what.secret:
+        kept = {name: value for name, value in found.attributes.items() if name != "value"}
+        found = found.model_copy(update={"attributes": kept})
+    name = squeeze(found.name or found.label or found.text or "")
+    told = f"{found.role or found.tag or ''} {name!r}" if name else found.role or found.tag or ""
+    return found.model_dump(mode="json", exclude_defaults=True), told[:SAID_LENGTH]

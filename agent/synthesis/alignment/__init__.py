@@ -1,0 +1,1 @@
+"""Alignment of traces: step equivalence, loop detection and sequence alignment."""

@@ -1,0 +1,202 @@
+"""Decides which steps of different runs are the same step (MA 4, rules a to d).
+
+Each step has tokens: its action combined with one strategy for its element. Steps that share a token, directly or
+through other steps, are the same step and get the same symbol. The aligner applies rule (d), the place
+between matched neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from agent.synthesis.traces.field_words import FIELD_WORDS
+from agent.synthesis.traces.list_rows import build_item_token
+from agent.synthesis.traces.target_conversion import ELEMENT
+from agent.synthesis.traces.trace_pages import TracePages, build_path_template
+from agent.synthesis.utterances.utterance_mentions import MENTION
+from kb_schema.execution_traces import TraceStep
+from kb_schema.selectors import (
+    NameStrategy,
+    Selector,
+    SessionStrategy,
+    Strategy,
+    TemplateStrategy,
+    ValueStrategy,
+)
+from kb_schema.templates import as_text
+
+_LITERAL = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
+_DIGITS = re.compile(r"\d+")
+_GIVEN = ("data-qa", "data-testid", "id")
+_KIND = re.compile(
+    r"[a-z][\w-]*(?:\.[\w-]+)+"
+    r"|//[a-z][\w-]*\[contains\(concat\(' ', normalize-space\(@class\), ' '\), '[^']*'\)\]"
+)
+"""Matches a tag with classes, as CSS or XPath."""
+_SAMPLES = 2
+"""Maximum number of steps of a symbol whose pages are checked for lists."""
+
+
+def compute_step_tokens(step: TraceStep) -> frozenset[str]:
+    """Return the tokens of a step by rules a, b and c; empty if nothing about it is stable."""
+    action = step.action_type
+    if not isinstance(step.target, Selector):
+        return frozenset({_without_target(step)})
+    place = build_path_template(step.source_url)
+    where = f"{action}|{step.target.frame or ''}"
+    if MENTION in step.metadata:  # an element that the task description names is identified by its mention
+        return frozenset({f"{where}|{place}|mentioned as {step.metadata[MENTION]}"})
+    if FIELD_WORDS in step.metadata:  # its place may be that of another field in the next trace
+        return frozenset({f"{where}|{place}|beside {step.metadata[FIELD_WORDS].casefold().rstrip(' :*')}"})
+    told = {
+        f"{where}|{place if each.fallback else ''}|{_render_strategy(each)}"
+        for each in _select_telling_strategies(step.target)
+    }
+    element = step.metadata.get(ELEMENT)
+    if element is not None:
+        told.add(f"{where}|{place}|{element}")
+    if not told:
+        told |= {f"{action}|said|{text}" for text in _descriptions(step)}
+    return frozenset(told)
+
+
+def _select_telling_strategies(target: Selector) -> list[Strategy]:
+    """Return the strategies that identify the element.
+
+    If there is a stable id, a class alone is ignored: on another page, the only `button.btn` may be another one.
+    """
+    lasting = [each for each in target.strategies if not isinstance(each, SessionStrategy)]
+    given = any(each.type in _GIVEN and not each.fallback for each in lasting)
+    return [each for each in lasting if not (given and _only_a_kind(each))]
+
+
+def _only_a_kind(strategy: Strategy) -> bool:
+    return isinstance(strategy, ValueStrategy) and _KIND.fullmatch(strategy.value) is not None
+
+
+def are_equivalent(one: TraceStep, other: TraceStep) -> bool:
+    """Whether two steps are the same step.
+
+    Steps without tokens are compared by their place in their group (rule d); the caller must ensure that their
+    neighbours agree.
+    """
+    if one.action_type != other.action_type:
+        return False
+    mine, its = compute_step_tokens(one), compute_step_tokens(other)
+    if mine or its:
+        return bool(mine & its)
+    return one.action_group_index == other.action_group_index
+
+
+def have_same_args(one: TraceStep, other: TraceStep) -> bool:
+    """Whether two steps have equal arguments, apart from wait durations."""
+    mine, its = one.args or {}, other.args or {}
+    if one.action_type == "wait" and one.target is other.target:
+        mine, its = _but_duration(mine), _but_duration(its)
+    return mine == its
+
+
+def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) -> list[list[int]]:
+    """Return the symbol of each step of each row. The numbers do not depend on the order of the rows."""
+    classes = _TokenClasses()
+    heads: list[list[str]] = []
+    for number, row in enumerate(rows):
+        told = [sorted(compute_step_tokens(step)) or [f"?|{number}|{at}"] for at, step in enumerate(row)]
+        for tokens in told:
+            classes.join(tokens)
+        heads.append([tokens[0] for tokens in told])
+    _join_items(rows, heads, classes, pages)
+    names = sorted({classes.name(head) for row in heads for head in row})
+    number_of = {name: number for number, name in enumerate(names)}
+    return [[number_of[classes.name(head)] for head in row] for row in heads]
+
+
+class _TokenClasses:
+    """Disjoint sets of tokens; a set is named after its alphabetically first token."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def name(self, token: str) -> str:
+        root = token
+        while (above := self._parent.setdefault(root, root)) != root:
+            root = above
+        while self._parent[token] != root:
+            self._parent[token], token = root, self._parent[token]
+        return root
+
+    def join(self, tokens: Iterable[str]) -> None:
+        names = sorted({self.name(token) for token in tokens})
+        for name in names[1:]:
+            self._parent[name] = names[0]
+
+
+def _join_items(
+    rows: Sequence[Sequence[TraceStep]], heads: list[list[str]], classes: _TokenClasses, pages: TracePages
+) -> None:
+    """Give corresponding elements in different rows of a list one symbol, so that loops over rows are found.
+
+    A page is only checked if selectors are equal apart from their quoted texts.
+    """
+    samples: dict[str, list[TraceStep]] = defaultdict(list)
+    alike: dict[str, set[str]] = defaultdict(set)
+    for row, names in zip(rows, heads, strict=True):
+        for step, head in zip(row, names, strict=True):
+            if not isinstance(step.target, Selector) or {MENTION, FIELD_WORDS} & step.metadata.keys():
+                continue
+            name = classes.name(head)
+            if len(samples[name]) < _SAMPLES and (step.html_before or step.html_after):
+                samples[name].append(step)
+            alike_here = {f"{step.action_type}|{_skeleton(each)}" for each in step.target.strategies}
+            for skeleton in alike_here:
+                alike[skeleton].add(name)
+    candidates = sorted({name for names in alike.values() if len(names) > 1 for name in names})
+    for name in candidates:
+        told = (build_item_token(step, pages) for step in samples[name])
+        token = next((each for each in told if each is not None), None)
+        if token is not None:
+            classes.join([name, token])
+
+
+def _without_target(step: TraceStep) -> str:
+    args = step.args or {}
+    more = ""
+    if step.action_type == "navigate":
+        more = build_path_template(str(args.get("url") or ""))
+    elif step.action_type == "press":
+        more = as_text(args.get("value", ""))
+    elif step.target is True:
+        more = "person"
+    return f"{step.action_type}||{more}"
+
+
+def _render_strategy(strategy: Strategy) -> str:
+    if isinstance(strategy, ValueStrategy):
+        language = "xpath" if strategy.type.startswith("xpath") else strategy.type
+        return f"{language}={strategy.value}"
+    if isinstance(strategy, NameStrategy):
+        return f"{strategy.type}={strategy.role or ''}:{strategy.name}"
+    if isinstance(strategy, TemplateStrategy):
+        return f"{strategy.type}={strategy.template}"
+    return strategy.model_dump_json(exclude={"confidence", "meta", "fallback"})
+
+
+def _skeleton(strategy: Strategy) -> str:
+    if isinstance(strategy, ValueStrategy) and strategy.type in ("data-qa", "data-testid", "id", "aria"):
+        return f"{strategy.type}={_DIGITS.sub('', strategy.value)}"
+    if isinstance(strategy, NameStrategy):
+        return f"{strategy.type}={strategy.role or ''}"
+    return _LITERAL.sub("", _render_strategy(strategy))
+
+
+def _descriptions(step: TraceStep) -> list[str]:
+    said = [step.metadata.get("description"), step.reasoning]
+    if isinstance(step.target, Selector):
+        said += [each.value for each in step.target.strategies if each.type == "agent"]
+    return [" ".join(str(each).split()).lower() for each in said if each][:1]
+
+
+def _but_duration(args: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in args.items() if key != "duration"}

@@ -1,0 +1,1 @@
+"""The ActionGraph: its model, synthesis, validation, report and generated script."""

@@ -1,0 +1,104 @@
+"""The report of a synthesis: counts, warnings and refusals (MA `SynthesisReport`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pydantic import Field
+
+from agent.synthesis.graph.action_graph import ActionGraph
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns
+from kb_schema.base import Model
+from kb_schema.selectors import Selector
+
+LOW_CONFIDENCE = 0.7
+"""Positions with a lower confidence get a warning."""
+
+
+class SynthesisReport(Model):
+    """Counts and findings of one synthesis; counts include steps inside loops and branches."""
+
+    total_steps: int = Field(ge=0)
+    deterministic_count: int = Field(ge=0)
+    parameterizable_count: int = Field(ge=0)
+    agent_node_count: int = Field(ge=0)
+    optional_count: int = Field(ge=0)
+    user_input_boundary_count: int = Field(ge=0)
+    branch_count: int = Field(ge=0)
+    loop_count: int = Field(ge=0)
+    synthesis_strategy: str = "rule_based"
+    target_strategy_coverage: dict[str, int] = Field(default_factory=dict)
+    template_variables: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+    """What could not be derived, why, and the steps of the traces that show it."""
+
+    def to_json_text(self) -> str:
+        """Return the report as JSON text with every field."""
+        return self.model_dump_json(exclude_defaults=False)
+
+
+def build_report(
+    patterns: ExtractedPatterns, graph: ActionGraph, *, strategy: str, warnings: tuple[str, ...] = ()
+) -> SynthesisReport:
+    """Build the report of one synthesis."""
+    every, rounds = list(patterns.walk()), list(patterns.walk_rounds())
+    coverage = Counter(
+        each.type
+        for node in graph.actions()
+        if isinstance(node.target, Selector)
+        for each in node.target.strategies
+    )
+    return SynthesisReport(
+        total_steps=len(patterns.step_order),
+        deterministic_count=sum(len(each.deterministic_steps) for each in every),
+        parameterizable_count=sum(len(each.parameterizable_steps) for each in every),
+        agent_node_count=_count_agent_steps(every) or _count_agent_steps(rounds),
+        optional_count=sum(len(each.optional_steps) for each in every),
+        user_input_boundary_count=sum(len(each.user_input_boundaries) for each in every),
+        branch_count=sum(len(each.branch_patterns) for each in every),
+        loop_count=sum(len(each.loop_patterns) for each in every),
+        synthesis_strategy=strategy,
+        target_strategy_coverage=dict(sorted(coverage.items())),
+        template_variables=tuple(parameter.name for parameter in graph.parameters),
+        warnings=(*warnings, *_doubts(every)),
+        refusals=tuple(
+            dict.fromkeys(str(refusal) for each in (*every, *rounds) for refusal in each.refusals)
+        ),
+    )
+
+
+def _count_agent_steps(every: list[ExtractedPatterns]) -> int:
+    return sum(len(each.variable_steps) for each in every)
+
+
+def _doubts(every: list[ExtractedPatterns]) -> list[str]:
+    # A rarely taken branch is not doubtful if its condition is known.
+    decided = {
+        index
+        for each in every
+        for branch in each.branch_patterns
+        if branch.decided
+        for index in branch.indices
+    }
+    positions = {
+        position.index: position
+        for each in every
+        for position in (
+            *each.deterministic_steps,
+            # Steps on list rows differ only in their target, which is a parameter.
+            *(position for position, info in each.parameterizable_steps if info.target is None),
+        )
+    }
+    told = [
+        f"Step {index + 1}: Low alignment confidence ({position.confidence}) - consider collecting more traces"
+        for index, position in sorted(positions.items())
+        if position.confidence < LOW_CONFIDENCE and index not in decided
+    ]
+    for each in every:
+        for index, info in sorted(each.optional_info.items()):
+            if info.left_out or info.condition is None:
+                told.append(
+                    f"Step {index + 1}: optional; {info.evidence}{'; omitted' if info.left_out else ''}"
+                )
+    return told

@@ -1,0 +1,1 @@
+"""Extraction of patterns from aligned traces: positions, parameters, rows, loops and branch conditions."""

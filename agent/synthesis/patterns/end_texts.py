@@ -1,0 +1,206 @@
+"""Texts that the last pages of all traces have in common and no earlier page shows.
+
+Words that vary become a gap, input values their `{variable}`. Numbers that are the same in every trace, and the
+words beside them, are left out: they may be a date or a count of the demonstrations. Rows of lists and tables
+are data: only an input value in them counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import IntEnum
+
+from agent.synthesis.patterns.trace_ends import TraceEnd
+from agent.synthesis.traces.list_rows import find_list_row
+from kb_schema.conditions import DomContains
+from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
+from web_pages.visibility import visible
+
+LONGEST_TEXT = 160
+MOST_LINES = 60
+LEAST_LETTERS = 3
+"""Minimum number of letters of a text."""
+_MESSAGE_ROLES = frozenset({"status", "alert", "log"})
+_MESSAGE_CLASSES = frozenset(
+    [
+        "alert",
+        "banner",
+        "callout",
+        "feedback",
+        "flash",
+        "flashes",
+        "infobox",
+        "message",
+        "messagelist",
+        "messages",
+        "notice",
+        "notification",
+        "notifications",
+        "snackbar",
+        "success",
+        "toast",
+    ]
+)
+"""Parts of classes and ids with which pages mark messages."""
+_HEADINGS = frozenset({"h1", "h2", "h3"})
+_DATA = frozenset({"td", "th", "dd", "dt", "time", "option", "label", "a", "button"})
+_SILENT = frozenset({"script", "style", "title", "template", "noscript", "option", "textarea"})
+_VARIABLE = re.compile(r"\{\w+\}")
+_Words = list[str | None]
+"""Words; None is a gap."""
+
+
+class TextPlace(IntEnum):
+    """Where a text is on the page, the most telling first."""
+
+    MESSAGE = 0
+    HEADING = 1
+    PLAIN = 2
+    ROW = 3
+    DATA = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EndText:
+    """A text that only the last page of a trace shows."""
+
+    place: TextPlace
+    tag: str
+    words: tuple[str, ...]
+
+
+def find_message_texts(ends: Sequence[TraceEnd]) -> list[DomContains]:
+    """Return what the messages and headings at the ends have in common."""
+    return _common(ends, (TextPlace.MESSAGE, TextPlace.HEADING))
+
+
+def find_plain_texts(ends: Sequence[TraceEnd]) -> list[DomContains]:
+    """Return what other texts at the ends have in common; texts with numbers are left out."""
+    return [
+        each
+        for each in _common(ends, (TextPlace.PLAIN,))
+        if len(each.value.split()) > 1 or _VARIABLE.search(each.value)
+    ]
+
+
+def find_value_texts(ends: Sequence[TraceEnd]) -> list[DomContains]:
+    """Return the input values that a row, or another part of every last page shows."""
+    names = sorted(set.intersection(*(set(end.values) for end in ends))) if ends else []
+    found = []
+    for name in names:
+        for selector in ("tr", "li", "article", "[role=row]", None):
+            condition = DomContains(type="dom_contains", value=f"{{{name}}}", selector=selector)
+            if all(end.proves(condition) for end in ends):
+                found.append(condition)
+                break
+    return sorted(found, key=lambda each: each.selector is None)
+
+
+def _common(ends: Sequence[TraceEnd], places: Sequence[TextPlace]) -> list[DomContains]:
+    first, *others = [_new_texts(end) for end in ends]
+    found: dict[str, DomContains] = {}
+    for line in sorted((each for each in first if each.place in places), key=lambda each: each.place):
+        for said in _pieces(line, others):
+            condition = DomContains(type="dom_contains", value=said)
+            if all(end.proves(condition) for end in ends):
+                found.setdefault(said, condition)
+    return [
+        each for said, each in found.items() if not any(said != other and said in other for other in found)
+    ]
+
+
+def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]:
+    """Yield the texts that a line shares with a line of every other trace."""
+    words: _Words = list(line.words)
+    for lines in others:
+        alike = [
+            _shared(words, each.words) for each in lines if each.tag == line.tag and each.place == line.place
+        ]
+        words = max(alike, key=_size, default=[])
+    if line.place is TextPlace.PLAIN and any(map(_has_digit, line.words)):
+        return
+    for piece in _split(words):
+        said = " ".join(piece)
+        if sum(map(str.isalpha, _VARIABLE.sub("", said))) >= LEAST_LETTERS or _VARIABLE.search(said):
+            yield said
+
+
+def _shared(words: _Words, others: Sequence[str]) -> _Words:
+    """Return the common words in order, with a gap wherever one side has others."""
+    blocks = SequenceMatcher(None, words, list(others), autojunk=False).get_matching_blocks()
+    made: _Words = []
+    at = other_at = 0
+    for block in blocks:
+        if (block.a > at or block.b > other_at) and (made == [] or made[-1] is not None):
+            made.append(None)
+        made += words[block.a : block.a + block.size]
+        at, other_at = block.a + block.size, block.b + block.size
+    return made
+
+
+def _split(words: _Words) -> Iterator[list[str]]:
+    """Yield the pieces between gaps, without numbers and the words beside them."""
+    numbers = {at for at, word in enumerate(words) if word is not None and _has_digit(word)}
+    beside = {at + step for at in numbers for step in (-1, 0, 1)}
+    piece: list[str] = []
+    for at, word in enumerate([*words, None]):
+        if word is not None and at not in beside:
+            piece.append(word)
+            continue
+        if piece:
+            yield piece
+        piece = []
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, _VARIABLE.sub("", word)))
+
+
+def _size(words: _Words) -> int:
+    return sum(len(word) for word in words if word is not None)
+
+
+def _new_texts(end: TraceEnd) -> list[EndText]:
+    """Return the texts of the last page that no earlier page of the trace shows."""
+    found: dict[EndText, None] = {}
+    for root in end.page.stored.roots:
+        for element in root.elements:
+            said = _own_text(element)
+            if said is None or any(said in text for text in end.earlier_texts):
+                continue
+            told = end.generalized(said)
+            if told is not None:
+                found.setdefault(EndText(_place(element), element.tag, tuple(told.split())))
+            if len(found) >= MOST_LINES:
+                return list(found)
+    return list(found)
+
+
+def _own_text(element: Element) -> str | None:
+    """Return the text of an element with words of its own; None if it has none, or is hidden."""
+    if element.tag in _SILENT or not any(isinstance(each, str) and each.strip() for each in element.children):
+        return None
+    said = squeeze(text_of(element)) if visible(element) else ""
+    return said if 0 < len(said) <= LONGEST_TEXT else None
+
+
+def _place(element: Element) -> TextPlace:
+    around = [element, *element.ancestors()]
+    if any(map(_is_message, around[:4])):
+        return TextPlace.MESSAGE
+    if find_list_row(element) is not None:
+        return TextPlace.ROW
+    if element.tag in _HEADINGS or element.get("role") == "heading":
+        return TextPlace.HEADING
+    return TextPlace.DATA if any(each.tag in _DATA for each in around) else TextPlace.PLAIN
+
+
+def _is_message(element: Element) -> bool:
+    if element.get("role") in _MESSAGE_ROLES or element.get("aria-live") in ("polite", "assertive"):
+        return True
+    named = f"{element.get('class') or ''} {element.get('id') or ''}".casefold()
+    return bool(_MESSAGE_CLASSES & set(re.split(r"[^a-z]+", named)))

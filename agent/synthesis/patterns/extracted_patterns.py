@@ -1,0 +1,207 @@
+"""The result of pattern extraction: the kind of each position, parameters, loops and branches (MA 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
+from kb_schema.conditions import Condition
+from kb_schema.selectors import Selector
+
+UNKNOWN_CONDITION = "Unknown: runs diverge at this point"
+"""The description of a branch without a condition, as MA words it."""
+
+ValueBindingSource = Literal["input", "item", "output", "user_input"]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRefusal:
+    """Something that could not be derived, with the reason and the step of each trace."""
+
+    reason: str
+    places: Mapping[str, int]
+    """Maps a trace id to the index of its step."""
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{trace}#{at}" for trace, at in sorted(self.places.items()))
+        return f"{self.reason} (at {told})" if told else self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class PageReading:
+    """A value that is read from the page before a step."""
+
+    name: str
+    selector: str
+    """CSS."""
+    pattern: str | None = None
+    """RE2 pattern; group 1 is the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueBinding:
+    """The source of a varying value."""
+
+    name: str
+    """Name of the variable."""
+    source: ValueBindingSource
+    template: str
+    """The value as a template: `{name}`, with the constant text around it."""
+    key: str = ""
+    """Path in the input data (source `input`) or in a list item (source `item`)."""
+    reading: PageReading | None = None
+    secret: bool = False
+    description: str = ""
+    evidence: str = ""
+    only_asked: bool = False
+    """Whether nothing in the traces has the value: a person must give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetParameter:
+    """A target that is the corresponding element of a different row each time."""
+
+    selector: Selector
+    """Selector template with the parameter `binding.name`."""
+    binding: ValueBinding
+    words: Mapping[RowKey, str] = field(default_factory=dict)
+    """Value of the parameter in each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterizableInfo:
+    """The variable and the constant arguments of a position (MA 5)."""
+
+    variable_args: dict[str, str]
+    """Maps an argument to its variable."""
+    constant_args: dict[str, Any]
+    bindings: dict[str, ValueBinding] = field(default_factory=dict)
+    target: TargetParameter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalInfo:
+    """When an optional step is performed."""
+
+    condition: Condition | None
+    """Condition for the step; None if it could not be derived."""
+    evidence: str
+    left_out: str | None = None
+    """Why the step is omitted: one person performed it, and it had no effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRule:
+    """When a loop continues. Every loop has a limit and an end condition with evidence."""
+
+    kind: Literal["collection", "list", "pages", "until", "fixed", "unknown"]
+    evidence: str
+    condition: Condition | None = None
+    """End condition."""
+    collection: str | None = None
+    """CSS of the collection, one element per item."""
+    shrinking: bool = False
+    """Whether an item disappears when it has been handled."""
+    items: str | None = None
+    """Name of the input that is the list."""
+    times: int | None = None
+    turn: Selector | None = None
+    """Element that opens the next page; the last page does not have it."""
+    given: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Maps a trace id to its items, if the list is not in the input data."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPattern:
+    """A loop (MA 5)."""
+
+    body_start: int
+    body_end: int
+    min_iterations: int
+    max_iterations: int
+    body_steps: tuple[AlignedPosition, ...]
+    rule: LoopRule
+    body: ExtractedPatterns
+    last: int
+    """Index of the last position of the loop, including later rounds."""
+    rounds: tuple[ExtractedPatterns, ...] = ()
+    """The patterns of each round, if the number of rounds is constant: each round may have its own values."""
+
+    @property
+    def indices(self) -> range:
+        """Indices of all positions that belong to it."""
+        return range(self.body_start, self.last + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPattern:
+    """A position at which traces take different branches (MA 5)."""
+
+    branch_point_index: int
+    branches: dict[str, tuple[AlignedPosition, ...]]
+    condition_description: str
+    condition_source: str | None = None
+    conditions: dict[str, Condition | None] = field(default_factory=dict)
+    """Maps a label to the condition of the branch; None for the default branch."""
+    bodies: dict[str, ExtractedPatterns] = field(default_factory=dict)
+
+    @property
+    def indices(self) -> list[int]:
+        """Indices of all positions that belong to it."""
+        return sorted(position.index for positions in self.branches.values() for position in positions)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the condition of each branch is known."""
+        return self.condition_source is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedPatterns:
+    """All patterns (MA 5). Each position is in exactly one of the first six fields."""
+
+    deterministic_steps: tuple[AlignedPosition, ...] = ()
+    parameterizable_steps: tuple[tuple[AlignedPosition, ParameterizableInfo], ...] = ()
+    variable_steps: tuple[AlignedPosition, ...] = ()
+    optional_steps: tuple[AlignedPosition, ...] = ()
+    branch_patterns: tuple[BranchPattern, ...] = ()
+    loop_patterns: tuple[LoopPattern, ...] = ()
+    user_input_boundaries: tuple[int, ...] = ()
+    step_order: tuple[int, ...] = ()
+    optional_info: Mapping[int, OptionalInfo] = field(default_factory=dict)
+    targets: Mapping[int, Selector] = field(default_factory=dict)
+    """Maps a position to all its observed strategies, most stable first."""
+    waits: Mapping[int, Selector] = field(default_factory=dict)
+    """Maps a position to an element that was still missing right after the previous step."""
+    postconditions: Mapping[int, Condition] = field(default_factory=dict)
+    """Maps a position to what all traces showed after its step and not before it."""
+    success: Condition | None = None
+    """Condition that holds at the end of every run, and not before its last step."""
+    refusals: tuple[PatternRefusal, ...] = ()
+    trace_ids: tuple[str, ...] = ()
+    alignment_score: float = 1.0
+
+    def walk(self) -> Iterator[ExtractedPatterns]:
+        """Yield these patterns, then those inside branches and loops."""
+        yield self
+        for loop in self.loop_patterns:
+            yield from loop.body.walk()
+        for branch in self.branch_patterns:
+            for body in branch.bodies.values():
+                yield from body.walk()
+
+    def walk_rounds(self) -> Iterator[ExtractedPatterns]:
+        """Yield these patterns, then those inside branches and in each round of loops."""
+        yield self
+        bodies = [body for loop in self.loop_patterns for body in (loop.rounds or (loop.body,))]
+        bodies += [body for branch in self.branch_patterns for body in branch.bodies.values()]
+        for body in bodies:
+            yield from body.walk_rounds()
+
+
+def list_position_variants(position: AlignedPosition) -> dict[str, int]:
+    """Return the action types at a position with the number of traces that show each (MA Property 12)."""
+    return dict(Counter(step.action_type for step in position.steps.values() if step is not None))

@@ -1,0 +1,533 @@
+"""Stage 5: extracts the patterns of aligned traces (MA 5).
+
+Works recursively: on the whole sequence, then on the body of each loop with its rounds as rows, then on each
+branch with the rows that take it. Every position is in exactly one result field (MA Property 11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from agent.synthesis.alignment.aligned_traces import (
+    AlignedCell,
+    AlignedLoop,
+    AlignedPosition,
+    AlignedTraceSet,
+    AlignmentType,
+    RowKey,
+)
+from agent.synthesis.alignment.loop_detection import find_remaining_loops
+from agent.synthesis.alignment.trace_alignment import classify_position, group_connected_columns
+from agent.synthesis.errors import PatternExtractionError
+from agent.synthesis.patterns.aligned_rows import (
+    AlignedUnit,
+    build_branch_label,
+    build_refusal,
+    find_page_turn,
+    first_step,
+    has_queryable_target,
+    list_indices,
+    merge_strategies,
+    restrict_to_rows,
+    select_round,
+    targets_vary,
+)
+from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, InferredCondition
+from agent.synthesis.patterns.decision_pages import DecisionPages
+from agent.synthesis.patterns.extracted_patterns import (
+    UNKNOWN_CONDITION,
+    BranchPattern,
+    ExtractedPatterns,
+    LoopPattern,
+    LoopRule,
+    OptionalInfo,
+    PatternRefusal,
+)
+from agent.synthesis.patterns.input_list_loops import infer_input_list_loop
+from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPass
+from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
+from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
+from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
+from agent.synthesis.patterns.search_conditions import SearchConditionFinder
+from agent.synthesis.patterns.step_postconditions import infer_postconditions
+from agent.synthesis.patterns.success_conditions import infer_success_condition
+from agent.synthesis.patterns.target_agreement import find_agreed_target
+from agent.synthesis.patterns.target_templates import find_target_template
+from agent.synthesis.patterns.value_bindings import ValueBinder
+from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.selectors import Selector
+
+FEW = 1 / 3
+"""Maximum share of traces for a step to be omitted, if all traces could have performed it."""
+ABSENT = "none"
+"""Label of the branch without steps."""
+
+
+class PatternExtractor:
+    """Finds constant, varying and optional steps, loops and branches."""
+
+    def __init__(self, pages: TracePages | None = None) -> None:
+        self._pages = pages or TracePages()
+
+    def extract(self, aligned_set: AlignedTraceSet) -> ExtractedPatterns:
+        """Return the patterns of an alignment. Raises `PatternExtractionError` if it is inconsistent."""
+        numbers = [position.index for position in aligned_set.positions]
+        if numbers != list(range(len(numbers))):
+            raise PatternExtractionError("expected positions numbered from 0 in order")
+        loops = aligned_set.loops or tuple(find_remaining_loops(aligned_set))
+        aligned = replace(aligned_set, loops=loops)
+        whole = _Stretch(aligned, self._pages, ValueBinder(aligned, self._pages), depth=0)
+        rows = frozenset(aligned.rows(None))
+        decisive = frozenset((trace, ()) for trace in aligned.distinct_ids)
+        found = whole.patterns(numbers, rows, decisive)
+        return replace(
+            found,
+            postconditions=infer_postconditions(aligned, found),
+            success=infer_success_condition(aligned, found, self._pages),
+            trace_ids=aligned.trace_ids,
+            alignment_score=aligned.alignment_score,
+        )
+
+
+class _Stretch:
+    """Extraction at one loop depth."""
+
+    def __init__(
+        self, aligned: AlignedTraceSet, pages: TracePages, binder: ValueBinder, *, depth: int
+    ) -> None:
+        self._aligned, self._pages, self._binder, self._depth = aligned, pages, binder, depth
+        self._deciding, self._rules = BranchConditionFinder(pages), LoopConditionFinder(pages)
+        self._moments = DecisionPages(aligned, pages)
+        self._settler = PositionClassifier(pages, self._moments, binder)
+        self._needs = SearchConditionFinder(aligned, self._moments, pages, binder)
+
+    def patterns(
+        self, indices: Sequence[int], rows: frozenset[RowKey], decisive: frozenset[RowKey]
+    ) -> ExtractedPatterns:
+        """Return the patterns of these positions for these rows; `decisive` are the rows that are no copies."""
+        made = PatternCollector(rows)
+        units = self._units(indices, rows)
+        region: list[AlignedUnit] = []
+        for number, unit in enumerate(units):
+            if unit.rows >= rows or self._is_alone(units, number):
+                self._region(made, region, units, rows, decisive)
+                region = []
+                self._whole(made, unit, rows, decisive, units)
+            else:
+                region.append(unit)
+        self._region(made, region, units, rows, decisive)
+        return made.patterns(indices)
+
+    # -- units
+
+    def _units(self, indices: Sequence[int], rows: frozenset[RowKey]) -> list[AlignedUnit]:
+        inner = [loop for loop in self._aligned.loops if self._depth_of(loop) == self._depth]
+        units: list[AlignedUnit] = []
+        taken: set[int] = set()
+        for index in indices:
+            if index in taken:
+                continue
+            loop = next((each for each in inner if each.start == index), None)
+            if loop is None:
+                here = frozenset(self._aligned.positions[index].cells) & rows
+                units.append(AlignedUnit((index,), here))
+                continue
+            members = tuple(range(loop.start, loop.last + 1))
+            taken.update(members)
+            going = frozenset(row for row, count in loop.rounds.items() if count) & rows
+            units.append(AlignedUnit(members, going, loop))
+        return [unit for unit in units if unit.rows]
+
+    def _depth_of(self, loop: AlignedLoop) -> int:
+        return sum(
+            other is not loop
+            and other.start <= loop.start
+            and loop.last <= other.last
+            and (other.start, other.last) != (loop.start, loop.last)
+            for other in self._aligned.loops
+        )
+
+    def _is_alone(self, units: Sequence[AlignedUnit], number: int) -> bool:
+        """Whether a loop that some rows did not enter has no alternative: these rows needed no round."""
+        if units[number].loop is None:
+            return False
+        around = [units[each] for each in (number - 1, number + 1) if 0 <= each < len(units)]
+        everyone = frozenset().union(*(unit.rows for unit in units))
+        return all(unit.rows == everyone for unit in around)
+
+    # -- positions and loops that all rows have
+
+    def _whole(
+        self,
+        made: PatternCollector,
+        unit: AlignedUnit,
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+        units: list[AlignedUnit],
+    ) -> None:
+        if unit.loop is not None:
+            made.loops.append(self._loop(unit.loop, rows, decisive, units))
+            return
+        position = restrict_to_rows(self._aligned.positions[unit.indices[0]], rows)
+        self._settler.settle(made, position, decisive)
+
+    # -- sequences that only some rows have
+
+    def _region(
+        self,
+        made: PatternCollector,
+        region: list[AlignedUnit],
+        units: list[AlignedUnit],
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+    ) -> None:
+        region = [unit for unit in region if not self._left_open(made, unit, units, rows, decisive)]
+        if not region:
+            return
+        parts = [
+            [region[each] for each in part]
+            for part in group_connected_columns([set(unit.rows) for unit in region])
+        ]
+        sights = self._moments.sights(region, units, rows & decisive)
+        if len(parts) > 1:
+            branch = self._branch(parts, sights, rows, decisive)
+            if branch is not None:
+                made.branches.append(branch)
+                if not branch.decided:
+                    made.refusals.append(self._undecided(branch, decisive))
+                return
+        for part in parts:
+            self._part(made, part, sights, rows, decisive)
+
+    def _left_open(
+        self,
+        made: PatternCollector,
+        unit: AlignedUnit,
+        units: list[AlignedUnit],
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+    ) -> bool:
+        """Handle a field that only some traces filled in; return whether it is one."""
+        takers, others = unit.rows & decisive, (rows - unit.rows) & decisive
+        if unit.loop is not None or not others:
+            return False
+        sights = self._moments.sights([unit], units, others)
+        cells = self._cells_of(self._aligned.positions[unit.indices[0]], takers)
+        if not is_optional_field(cells, list(sights.values()), self._deciding):
+            return False
+        body = self.patterns(unit.indices, unit.rows, takers)
+        decision = infer_given_condition(body, len(takers), len(others))
+        if decision is not None:
+            made.branches.append(self._detour([unit], unit.rows, decision, body))
+        return decision is not None
+
+    def _branch(
+        self,
+        parts: list[list[AlignedUnit]],
+        sights: Mapping[RowKey, DecisionPage],
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+    ) -> BranchPattern | None:
+        """Return a branch; None if there is no evidence for one."""
+        ways = {build_branch_label(number): part for number, part in enumerate(parts)}
+        takers = {label: frozenset().union(*(unit.rows for unit in part)) for label, part in ways.items()}
+        idle = (rows - frozenset().union(*takers.values())) & decisive
+        decisions = {
+            label: self._decided(ways[label], taken & decisive, (rows - taken) & decisive, sights)
+            for label, taken in takers.items()
+        }
+        missing = [label for label, decision in decisions.items() if decision is None]
+        known = not missing or (len(missing) == 1 and not idle)
+        several = len(frozenset().union(*takers.values()) & decisive) > len(parts)
+        if not known and not several:
+            return None
+        conditions = {label: None if each is None else each.condition for label, each in decisions.items()}
+        told = "; ".join(f"{label}: {each.evidence}" for label, each in decisions.items() if each is not None)
+        sources = sorted({each.source for each in decisions.values() if each is not None})
+        bodies = {
+            label: self.patterns(list_indices(part), takers[label], takers[label] & decisive)
+            for label, part in ways.items()
+        }
+        branches = {label: tuple(self._positions(part, takers[label])) for label, part in ways.items()}
+        if idle:
+            branches[ABSENT] = ()
+        return BranchPattern(
+            branch_point_index=min(list_indices(region_unit for part in parts for region_unit in part)),
+            branches=branches,
+            condition_description=told if known and told else UNKNOWN_CONDITION,
+            condition_source=", ".join(sources) if known else None,
+            conditions=conditions,
+            bodies=bodies,
+        )
+
+    def _part(
+        self,
+        made: PatternCollector,
+        part: list[AlignedUnit],
+        sights: Mapping[RowKey, DecisionPage],
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+    ) -> None:
+        """Handle steps that only some rows have."""
+        takers = frozenset().union(*(unit.rows for unit in part))
+        decision = self._decided(part, takers & decisive, (rows - takers) & decisive, sights)
+        positions = list(self._positions(part, rows))
+        if len(part) == 1 and part[0].loop is None and positions[0].alignment_type is AlignmentType.OPTIONAL:
+            self._settler.settle(made, positions[0], decisive)
+            made.info[positions[0].index] = self._optional(
+                positions[0], decision, takers, rows, decisive, sights
+            )
+            return
+        if decision is not None:
+            body = self.patterns(list_indices(part), takers, takers & decisive)
+            made.branches.append(self._detour(part, takers, decision, body))
+            return
+        for unit in part:
+            if unit.loop is not None:
+                made.loops.append(self._loop(unit.loop, rows, decisive, [unit]))
+                continue
+            position = restrict_to_rows(self._aligned.positions[unit.indices[0]], rows)
+            self._settler.settle(made, position, decisive)
+            if position.alignment_type is AlignmentType.OPTIONAL:
+                needed = self._needs.of_step(unit, part, rows & decisive)
+                made.info[position.index] = self._optional(
+                    position, needed, unit.rows, rows, decisive, sights
+                )
+
+    def _detour(
+        self,
+        part: list[AlignedUnit],
+        takers: frozenset[RowKey],
+        decision: InferredCondition,
+        body: ExtractedPatterns,
+    ) -> BranchPattern:
+        """Handle several steps that are performed together or not at all."""
+        label = build_branch_label(0)
+        return BranchPattern(
+            branch_point_index=min(list_indices(part)),
+            branches={label: tuple(self._positions(part, takers)), ABSENT: ()},
+            condition_description=decision.evidence,
+            condition_source=decision.source,
+            conditions={label: decision.condition},
+            bodies={label: body},
+        )
+
+    def _optional(
+        self,
+        position: AlignedPosition,
+        decision: InferredCondition | None,
+        takers: frozenset[RowKey],
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+        sights: Mapping[RowKey, DecisionPage],
+    ) -> OptionalInfo:
+        if decision is not None:
+            return OptionalInfo(decision.condition, decision.evidence)
+        step = position.observed[0]
+        others = [sights[row] for row in (rows - takers) & decisive if row in sights]
+        ignored = isinstance(step.target, Selector) and self._deciding.ignored(step.target, others)
+        few = len(takers & decisive) <= FEW * len(rows & decisive)
+        if ignored and few:
+            told = f"{len(takers & decisive)} of {len(rows & decisive)} traces performed it; all others had its element too"
+            return OptionalInfo(None, told, left_out=told)
+        if ignored:
+            return OptionalInfo(
+                None, "its element was also present in traces without the step: no condition was found"
+            )
+        return OptionalInfo(
+            None,
+            "performed if its element is present" if has_queryable_target(step) else "no condition was found",
+        )
+
+    def _decided(
+        self,
+        part: list[AlignedUnit],
+        taken: frozenset[RowKey],
+        other: frozenset[RowKey],
+        sights: Mapping[RowKey, DecisionPage],
+    ) -> InferredCondition | None:
+        here = [sights[row] for row in sorted(taken) if row in sights]
+        there = [sights[row] for row in sorted(other) if row in sights]
+        first = self._first_target(part, taken)
+        complete = len(here) == len(taken) and len(there) == len(other) and bool(here) and bool(there)
+        found = None
+        if complete and first is not None:
+            found = self._deciding.by_target(first, here, there)
+        if complete and found is None:
+            going, over = ({row: sights[row] for row in rows} for rows in (taken, other))
+            found = self._needs.detour(part[-1].indices[-1], going, over)
+        if complete and found is None:
+            found = self._deciding.by_page(here, there)
+        if found is not None:
+            return found
+        inputs = self._aligned.traces
+        return self._deciding.by_input(
+            [inputs[row[0]].input_data or {} for row in sorted(taken) if row[0] in inputs],
+            [inputs[row[0]].input_data or {} for row in sorted(other) if row[0] in inputs],
+        )
+
+    def _first_target(self, part: list[AlignedUnit], taken: frozenset[RowKey]) -> Selector | None:
+        """Return the target of the first step that all rows of this branch have."""
+        for unit in part:
+            position = self._aligned.positions[unit.indices[0]]
+            cells = self._cells_of(position, taken)
+            if unit.rows >= taken and cells:
+                return merge_strategies(cells)
+        return None
+
+    # -- loops
+
+    def _loop(
+        self,
+        loop: AlignedLoop,
+        rows: frozenset[RowKey],
+        decisive: frozenset[RowKey],
+        units: list[AlignedUnit],
+    ) -> LoopPattern:
+        body = self._body_positions(loop)
+        rounds = {row: loop.rounds.get(row, 0) for row in rows}
+        aligned = self._aligned
+        if loop.span_end is not None:
+            kept = {position.index: position for position in body}
+            aligned = replace(
+                aligned, loops=(), positions=tuple(kept.get(p.index, p) for p in aligned.positions)
+            )
+        inner_rows = frozenset((t, (*r, n)) for (t, r), count in rounds.items() for n in range(count))
+        deciding_rows = frozenset(row for row in inner_rows if (row[0], row[1][:-1]) in decisive)
+        passes = self._passes(loop, body, {row for row in rows if row in decisive}, units)
+        targets = [merge_strategies(list(position.cells.values())) for position in body]
+        constant = [
+            target if position.alignment_type is not AlignmentType.VARIABLE else None
+            for position, target in zip(body, targets, strict=True)
+        ]
+        turn = find_page_turn(body, rounds, self._aligned.loops)
+        if turn is None:
+            rule = self._needs.of_loop(loop.last, passes, self._rules) or self._rules.rule(passes, constant)
+        else:
+            agreed = find_agreed_target(list(turn.cells.values()), self._pages)
+            rule = self._turning(turn, agreed.selector, passes, deciding_rows)
+        inner = _Stretch(
+            aligned,
+            self._pages,
+            RowLoopBinder(aligned, self._pages, self._binder.names, rule, passes),
+            depth=self._depth + 1,
+        )
+        numbers = [position.index for position in body if position is not turn]
+        each: tuple[ExtractedPatterns, ...] = ()
+        if rule.kind == "fixed":
+            each = tuple(
+                inner.patterns(numbers, select_round(inner_rows, number), select_round(deciding_rows, number))
+                for number in range(rule.times or 0)
+            )
+        found = each[0] if each else inner.patterns(numbers, inner_rows, deciding_rows)
+        if rule.kind == "collection":
+            found = select_first_equal_row(found, body[0].index, passes, self._pages)
+        listed = (
+            infer_input_list_loop(found, deciding_rows, self._binder.names)
+            if rule.kind == "unknown"
+            else None
+        )
+        if listed is not None and turn is None:
+            rule, found = listed
+        if rule.kind == "unknown":
+            cells = [
+                cell for position in body[:1] for cell in position.cells.values() if cell.row in deciding_rows
+            ]
+            found = replace(found, refusals=(*found.refusals, build_refusal(f"loop: {rule.evidence}", cells)))
+        counts = list(rounds.values()) or [0]
+        return LoopPattern(
+            loop.start, loop.end, min(counts), max(counts), tuple(body), rule, found, loop.last, each
+        )
+
+    def _turning(
+        self,
+        turn: AlignedPosition,
+        target: Selector | None,
+        passes: Mapping[RowKey, LoopPass],
+        rows: frozenset[RowKey],
+    ) -> LoopRule:
+        turned = [
+            DecisionPage(cell.step.html_before, cell.step.source_url)
+            for key, cell in sorted(turn.cells.items())
+            if key in rows and cell.step.html_before
+        ]
+        ended = [each.after for each in passes.values() if each.after is not None]
+        return self._rules.turning(target, turned, ended)
+
+    def _body_positions(self, loop: AlignedLoop) -> list[AlignedPosition]:
+        """Return the positions of the body, merged with the positions of later rounds."""
+        positions = self._aligned.positions
+        if loop.span_end is None:
+            return [positions[index] for index in range(loop.start, loop.end + 1)]
+        length = loop.end - loop.start + 1
+        body = []
+        for offset in range(length):
+            cells = [
+                AlignedCell((trace, (*rounds, number)), cell.step_index, cell.step)
+                for number, index in enumerate(range(loop.start + offset, loop.span_end + 1, length))
+                for (trace, rounds), cell in positions[index].cells.items()
+            ]
+            first = positions[loop.start + offset]
+            kind = classify_position({cell.row: cell.step for cell in cells})
+            body.append(replace(first, alignment_type=kind, more=tuple(cells)))
+        return body
+
+    def _passes(
+        self, loop: AlignedLoop, body: list[AlignedPosition], rows: Iterable[RowKey], units: list[AlignedUnit]
+    ) -> dict[RowKey, LoopPass]:
+        passes = {}
+        words = self._words(body)
+        for row in sorted(rows):
+            count = loop.rounds.get(row, 0)
+            keys = [(row[0], (*row[1], number)) for number in range(count)]
+            firsts = tuple(step for key in keys if (step := first_step(body, key)) is not None)
+            said = tuple(words[key] for key in keys if key in words)
+            trace = self._aligned.traces.get(row[0])
+            after = self._after(row, loop, units)
+            passes[row] = LoopPass(firsts, after, said, None if trace is None else trace.input_data)
+        return passes
+
+    def _words(self, body: list[AlignedPosition]) -> dict[RowKey, str]:
+        """Return for each round the text of the row that its first step acts on."""
+        if not body or not targets_vary([cell.step for cell in body[0].cells.values()]):
+            return {}
+        found = find_target_template(list(body[0].cells.values()), self._pages)
+        return {} if found is None else dict(found.words)
+
+    def _after(self, row: RowKey, loop: AlignedLoop, units: list[AlignedUnit]) -> DecisionPage | None:
+        """Return the page after a row's last round."""
+        inside = [
+            cell.step_index
+            for index in range(loop.start, loop.last + 1)
+            for key, cell in self._aligned.positions[index].cells.items()
+            if key[0] == row[0] and key[1][: len(row[1])] == row[1]
+        ]
+        if not inside:
+            later = [unit for unit in units if unit.indices[0] > loop.last]
+            return self._moments.sights(later, units, frozenset({row})).get(row)
+        return self._moments.page_after(row[0], max(inside))
+
+    # -- helpers
+
+    def _positions(self, part: Iterable[AlignedUnit], rows: frozenset[RowKey]) -> Iterable[AlignedPosition]:
+        for unit in part:
+            for index in unit.indices:
+                position = self._aligned.positions[index]
+                yield position if unit.loop is not None else restrict_to_rows(position, rows)
+
+    def _cells_of(self, position: AlignedPosition, rows: frozenset[RowKey]) -> list[AlignedCell]:
+        return [
+            cell
+            for key, cell in sorted(position.cells.items())
+            if any(key[0] == row[0] and key[1][: len(row[1])] == row[1] for row in rows)
+        ]
+
+    def _undecided(self, branch: BranchPattern, decisive: frozenset[RowKey]) -> PatternRefusal:
+        cells = [
+            cell
+            for positions in branch.branches.values()
+            for position in positions
+            for cell in self._cells_of(position, decisive)
+        ]
+        return build_refusal("branch: no condition was found that determines which branch is taken", cells)

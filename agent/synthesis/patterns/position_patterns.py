@@ -1,0 +1,244 @@
+"""Classifies a single position: its kind, its varying values and their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignmentType, RowKey
+from agent.synthesis.patterns.aligned_rows import (
+    build_branch_label,
+    build_refusal,
+    has_gaps,
+    have_common_strategy,
+    restrict_to_rows,
+)
+from agent.synthesis.patterns.decision_pages import DecisionPages
+from agent.synthesis.patterns.extracted_patterns import (
+    BranchPattern,
+    ExtractedPatterns,
+    LoopPattern,
+    OptionalInfo,
+    ParameterizableInfo,
+    PatternRefusal,
+    TargetParameter,
+)
+from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target
+from agent.synthesis.patterns.target_templates import find_constant_target, find_target_template
+from agent.synthesis.patterns.value_bindings import ValueBinder
+from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.utterances.utterance_mentions import MENTION, NAME, ONLY_FOR
+from kb_schema.conditions import Condition, ContextEquals
+from kb_schema.selectors import Selector
+
+
+class PatternCollector:
+    """Collects the patterns of a sequence."""
+
+    def __init__(self, rows: frozenset[RowKey]) -> None:
+        self._rows = rows
+        self.deterministic: list[AlignedPosition] = []
+        self.parameterizable: list[tuple[AlignedPosition, ParameterizableInfo]] = []
+        self.variable: list[AlignedPosition] = []
+        self.optional: list[AlignedPosition] = []
+        self.branches: list[BranchPattern] = []
+        self.loops: list[LoopPattern] = []
+        self.boundaries: list[int] = []
+        self.info: dict[int, OptionalInfo] = {}
+        self.targets: dict[int, Selector] = {}
+        self.waits: dict[int, Selector] = {}
+        self.refusals: list[PatternRefusal] = []
+
+    def patterns(self, indices: Sequence[int]) -> ExtractedPatterns:
+        """Return the collected patterns for these positions."""
+        return ExtractedPatterns(
+            deterministic_steps=tuple(self.deterministic),
+            parameterizable_steps=tuple(self.parameterizable),
+            variable_steps=tuple(self.variable),
+            optional_steps=tuple(self.optional),
+            branch_patterns=tuple(self.branches),
+            loop_patterns=tuple(self.loops),
+            user_input_boundaries=tuple(self.boundaries),
+            step_order=tuple(indices),
+            optional_info=self.info,
+            targets=self.targets,
+            waits=self.waits,
+            refusals=tuple(self.refusals),
+        )
+
+
+class PositionClassifier:
+    """Adds positions to the pattern lists to which they belong."""
+
+    def __init__(self, pages: TracePages, moments: DecisionPages, binder: ValueBinder) -> None:
+        self._pages, self._moments, self._binder = pages, moments, binder
+
+    def settle(self, made: PatternCollector, position: AlignedPosition, decisive: frozenset[RowKey]) -> None:
+        """Add a position to the pattern list to which it belongs."""
+        if any(ONLY_FOR in cell.step.metadata for cell in position.cells.values()):
+            made.branches.append(self._by_words(position, decisive))
+            return
+        self._settle(made, position, decisive)
+
+    def _by_words(self, position: AlignedPosition, decisive: frozenset[RowKey]) -> BranchPattern:
+        """Return a branch on a mention: words that do not name an element have their own branch."""
+        ways: dict[str, set[RowKey]] = {}
+        key = ""
+        for row, cell in position.cells.items():
+            ways.setdefault(cell.step.metadata.get(ONLY_FOR, ""), set()).add(row)
+            key = cell.step.metadata.get(MENTION, key)
+        branches: dict[str, tuple[AlignedPosition, ...]] = {}
+        conditions: dict[str, Condition | None] = {}
+        bodies: dict[str, ExtractedPatterns] = {}
+        for number, (words, rows) in enumerate(sorted(ways.items(), reverse=True)):
+            label, mine = build_branch_label(number), restrict_to_rows(position, frozenset(rows))
+            inner = PatternCollector(frozenset(rows))
+            self._settle(inner, mine, decisive & frozenset(rows))
+            branches[label], bodies[label] = (mine,), inner.patterns([position.index])
+            conditions[label] = ContextEquals(type="context_equals", name=key, value=words) if words else None
+        told = ", ".join(repr(words) for words in sorted(ways) if words)
+        return BranchPattern(
+            branch_point_index=position.index,
+            branches=branches,
+            bodies=bodies,
+            conditions=conditions,
+            condition_description=f"{told} of {key} does not name an element: performed as in the traces",
+            condition_source="input",
+        )
+
+    def _settle(self, made: PatternCollector, position: AlignedPosition, decisive: frozenset[RowKey]) -> None:
+        cells = [cell for row, cell in position.cells.items() if row in decisive] or list(
+            position.cells.values()
+        )
+        if any(cell.step.target is True for cell in cells):
+            made.boundaries.append(position.index)
+        agreed = self._agreed(cells)
+        if agreed.selector is not None:
+            made.targets[position.index] = agreed.selector
+        waited = self._moments.awaited(cells)
+        if waited is not None:
+            made.waits[position.index] = waited
+        if position.alignment_type is AlignmentType.VARIABLE:
+            self._varying(made, position, cells)
+            return
+        optional = position.alignment_type is AlignmentType.OPTIONAL
+        lifted = None if optional else self._lifted(position, cells)
+        reason = _find_disagreement(cells, agreed) if lifted is None else self._find_untold(lifted)
+        if reason is not None:
+            self._disagreeing(made, position, cells, agreed, reason)
+        elif optional:
+            made.optional.append(position)
+        elif lifted is not None:
+            made.parameterizable.append((position, lifted))
+        elif position.alignment_type is AlignmentType.DETERMINISTIC:
+            made.deterministic.append(position)
+        else:
+            made.parameterizable.append((position, self._parameters(position, cells)))
+
+    def _agreed(self, cells: list[AlignedCell]) -> AgreedTarget:
+        """Return the target that all steps agree on."""
+        steady = self._steady(cells)
+        return find_agreed_target(cells, self._pages) if steady is None else AgreedTarget(steady)
+
+    def _find_untold(self, lifted: ParameterizableInfo) -> str | None:
+        """Return why a varying target cannot be found in a run whose task is a sentence; None if it can."""
+        asked = lifted.target is not None and lifted.target.binding.only_asked
+        return (
+            "the task descriptions do not tell which element is meant"
+            if asked and self._binder.sentences_vary
+            else None
+        )
+
+    def _disagreeing(
+        self,
+        made: PatternCollector,
+        position: AlignedPosition,
+        cells: list[AlignedCell],
+        agreed: AgreedTarget,
+        reason: str,
+    ) -> None:
+        """Add a position whose steps act on different elements: the first or last row, or a refusal."""
+        placed = self._placed(cells) if not has_gaps(position) else None
+        if placed is not None:
+            made.targets[position.index] = placed
+            made.parameterizable.append((position, self._parameters(position, cells)))
+            return
+        made.targets.pop(position.index, None)
+        made.variable.append(position)
+        made.refusals.append(build_refusal(reason, agreed.contradicting or cells))
+
+    def _varying(self, made: PatternCollector, position: AlignedPosition, cells: list[AlignedCell]) -> None:
+        whole = len(cells) == len(position.steps) or not has_gaps(position)
+        placed = self._placed(cells) if whole else None
+        if placed is not None:
+            made.targets[position.index] = placed
+            made.parameterizable.append((position, self._parameters(position, cells)))
+            return
+        lifted = self._lifted(position, cells) if whole else None
+        reason = "every trace has a different step here" if lifted is None else self._find_untold(lifted)
+        if reason is not None:
+            made.variable.append(position)
+            made.refusals.append(build_refusal(reason, cells))
+        elif lifted is not None:
+            made.parameterizable.append((position, lifted))
+
+    def _placed(self, cells: list[AlignedCell]) -> Selector | None:
+        """Return the first or last row of a list if all steps chose it, whatever its text."""
+        if any(cell.row[1] for cell in cells) or have_common_strategy(cells):
+            return None
+        found = find_target_template(cells, self._pages)
+        if found is not None and self._binder.known(found.words) is not None:
+            return None
+        return find_constant_target(cells, self._pages)
+
+    def _steady(self, cells: list[AlignedCell]) -> Selector | None:
+        """Return a selector by row text for a field whose value the task description mentions, in any place."""
+        if not all(MENTION in cell.step.metadata for cell in cells):
+            return None
+        found = find_target_template(cells, self._pages)
+        words = set() if found is None else set(found.words.values())
+        return found.filled(words.pop()) if found is not None and len(words) == 1 else None
+
+    def _lifted(self, position: AlignedPosition, cells: list[AlignedCell]) -> ParameterizableInfo | None:
+        """Return a target that varies with a list row as a parameter; None if it does not vary."""
+        named = all(NAME in cell.step.metadata for cell in cells)
+        steady = have_common_strategy(cells) and not named
+        if steady and not self._binder.may_be_known(cells):
+            return None
+        found = find_target_template(cells, self._pages)
+        if found is None or (len(set(found.words.values())) < 2 and not named):
+            return None
+        binding = (
+            self._binder.known(found.words) if steady else self._binder.bind(found.words, position, "row")
+        )
+        if binding is None:
+            return None
+        info = self._parameters(position, cells)
+        return replace(info, target=TargetParameter(found.selector(binding.name), binding, found.words))
+
+    def _parameters(self, position: AlignedPosition, cells: Sequence[AlignedCell]) -> ParameterizableInfo:
+        """Return which arguments vary, and their sources."""
+        args = {cell.row: cell.step.args or {} for cell in cells}
+        keys = sorted({key for each in args.values() for key in each})
+        variable, constant, bindings = {}, {}, {}
+        for key in keys:
+            values = {row: each[key] for row, each in args.items() if key in each}
+            given = list(values.values())
+            if len(values) == len(args) and all(each == given[0] for each in given):
+                constant[key] = given[0]
+                continue
+            binding = self._binder.bind(values, position, key)
+            variable[key], bindings[key] = binding.name, binding
+        return ParameterizableInfo(variable, constant, bindings)
+
+
+def _find_disagreement(cells: Sequence[AlignedCell], agreed: AgreedTarget) -> str | None:
+    """Return why the steps have no common target; None if they have one, or need none."""
+    if agreed.contradicting:
+        return (
+            "the traces contradict each other: what finds the element of one is another element in the other"
+        )
+    names = {cell.step.metadata.get(NAME) for cell in cells}
+    if len(names) > 1:
+        return "the task descriptions name different elements here, and none is found by its name alone"
+    return None

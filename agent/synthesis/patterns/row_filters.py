@@ -1,0 +1,189 @@
+"""Infers a filter for list rows if only some of them are acted on.
+
+Candidates are the text and type of the target, other short texts in the row, and its marks (classes,
+attributes, field states). A filter must classify every observed row correctly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kb_schema.selectors import css
+from web_pages.accessible_names import is_control
+from web_pages.css_queries import SelectorError
+from web_pages.element_tree import Element
+from web_pages.form_fields import enabled, is_toggle, value_of
+from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.generated_names import looks_generated
+from web_pages.stored_pages import StoredPage
+from web_pages.visibility import visible
+
+LONGEST_SIGN = 40
+"""Maximum length of a text in a filter: texts that show a state are short."""
+EACH_SIDE = 2
+"""Minimum number of rows with and without a sign, if the sign is not on the target itself."""
+_MARKS = ("aria-selected", "aria-checked", "aria-expanded", "aria-current", "aria-disabled")
+_OF_THE_TARGET, _WORDS, _MARK = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class ListSnapshot:
+    """A list on the page before a round, or after the last one."""
+
+    page: StoredPage
+    rows: tuple[Element, ...]
+    acted_on: Element | None
+    """The clicked element in one of the rows; None after the last round."""
+
+    @property
+    def at(self) -> int:
+        """Index of the row with the clicked element."""
+        return next(at for at, row in enumerate(self.rows) if self.acted_on in (row, *row.descendants()))
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """A filter for the rows that are acted on."""
+
+    condition: str
+    """CSS to append to the selector of a row."""
+    shrinking: bool
+    """Whether a row no longer matches after it was acted on."""
+    told: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _RowSign:
+    rank: int
+    condition: str
+    place: str
+
+
+def find_row_filter(
+    passes: Sequence[tuple[Sequence[ListSnapshot], ListSnapshot | None]], selector: str
+) -> RowFilter | None:
+    """Return a filter that matches exactly the rows acted on, in every pass; None if there is none.
+
+    `selector` is CSS of all rows.
+    """
+    for shrinking in (True, False):
+        acted, others = _sides(passes, shrinking=shrinking)
+        if not acted or not others:
+            continue
+        for sign in _signs(acted, others):
+            chosen = f"{selector}{sign.condition}"
+            if all(_fits(before, behind, chosen, shrinking) for before, behind in passes):
+                told = (
+                    f"{sign.condition} on {len(acted)} of {len(acted)} rows and on 0 of {len(others)} others"
+                )
+                return RowFilter(sign.condition, shrinking, told)
+    return None
+
+
+def _sides(
+    passes: Iterable[tuple[Sequence[ListSnapshot], ListSnapshot | None]], *, shrinking: bool
+) -> tuple[list[tuple[Element, Element]], list[Element]]:
+    """Return the rows with their targets, and the rows that were not acted on."""
+    acted: list[tuple[Element, Element]] = []
+    others: list[Element] = []
+    for before, behind in passes:
+        acted += [(each.rows[each.at], each.acted_on) for each in before if each.acted_on is not None]
+        if shrinking:
+            others += [row for each in before for row in each.rows[: each.at]]
+            others += [] if behind is None else behind.rows
+        else:
+            chosen = {each.at for each in before}
+            first = before[0] if before else behind
+            others += [] if first is None else [row for at, row in enumerate(first.rows) if at not in chosen]
+    return acted, others
+
+
+def _signs(acted: Sequence[tuple[Element, Element]], others: Sequence[Element]) -> list[_RowSign]:
+    """Return the signs of all rows acted on that no other row has, most reliable first.
+
+    Returns nothing if texts of two columns are equally good: choosing one would be a guess.
+    """
+    mine = [set(_list_row_signs(row, target)) for row, target in acted]
+    its = {sign.condition for row in others for sign in _list_row_signs(row, None)}
+    found = sorted(sign for sign in set.intersection(*mine) if sign.condition not in its)
+    if found and found[0].rank == _OF_THE_TARGET:
+        return found
+    if min(_different(row for row, _ in acted), _different(others)) < EACH_SIDE:
+        return []
+    if len({sign.place for sign in found if sign.rank == _WORDS}) > 1:
+        return []
+    return found
+
+
+def _list_row_signs(row: Element, target: Element | None) -> Iterator[_RowSign]:
+    """Yield all signs of a row, including those of its target if `target` is given."""
+    for node in (row, *row.descendants()):
+        if not visible(node):
+            continue
+        place = "" if node is row else _place(node, row)
+        rank = _OF_THE_TARGET if node is target else _WORDS
+        said = squeeze(" ".join(each for each in node.children if isinstance(each, str)))
+        if said and len(said) <= LONGEST_SIGN and not set(said) & set('"\\\n'):
+            yield from _expand_target_sign(rank, f':has({node.tag}:has-text("{said}"))', place)
+        if node is not row and is_control(node):
+            yield from _expand_target_sign(rank, f":has({node.tag})", place)
+            if is_toggle(node):
+                state = ":checked" if value_of(node) == "true" else ":not(:checked)"
+                yield _RowSign(_MARK, f":has({node.tag}{state})", place)
+            elif not enabled(node):
+                yield _RowSign(_MARK, f":has({node.tag}:disabled)", place)
+        for mark in _marks(node):
+            yield _RowSign(_MARK, mark if node is row else f":has({mark})", place)
+
+
+def _expand_target_sign(rank: int, condition: str, place: str) -> Iterator[_RowSign]:
+    """Yield a sign of the target, and the same sign without its column."""
+    yield _RowSign(rank, condition, place)
+    if rank == _OF_THE_TARGET:
+        yield _RowSign(_WORDS, condition, place)
+
+
+def _marks(node: Element) -> Iterator[str]:
+    for token in (node.get("class") or "").split():
+        if token.replace("-", "").replace("_", "").isalnum() and not looks_generated(token):
+            yield f".{token}"
+    for name in _MARKS:
+        value = node.get(name)
+        if value in ("true", "false"):
+            yield f'[{name}="{value}"]'
+
+
+def _place(node: Element, row: Element) -> str:
+    """Return the column of an element: the child of the row that contains it."""
+    path: list[str] = []
+    while node is not row and node.parent is not None:
+        siblings = list(node.parent.elements())
+        path.insert(0, str(siblings.index(node)))
+        node = node.parent
+    return "/".join(path)
+
+
+def _different(rows: Iterable[Element]) -> int:
+    return len({squeeze(text_of(row, everything=True)) for row in rows})
+
+
+def _fits(
+    before: Sequence[ListSnapshot], behind: ListSnapshot | None, selector: str, shrinking: bool
+) -> bool:
+    """Whether the filter selects the row of each round, and no row after the last round."""
+    for number, each in enumerate(before):
+        found = _found(each.page, selector)
+        place = 0 if shrinking else number
+        if len(found) <= place or found[place] is not each.rows[each.at]:
+            return False
+    if behind is None:
+        return True
+    return len(_found(behind.page, selector)) == (0 if shrinking else len(before))
+
+
+def _found(page: StoredPage, selector: str) -> list[Element]:
+    try:
+        return [element for element in page.resolve(css(selector)).found if visible(element)]
+    except SelectorError:
+        return []

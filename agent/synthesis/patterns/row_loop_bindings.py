@@ -1,0 +1,100 @@
+"""Value bindings inside a loop over the rows of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.patterns.branch_conditions import DecisionPage
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopRule, ValueBinding
+from agent.synthesis.patterns.loop_conditions import LoopPass
+from agent.synthesis.patterns.value_bindings import RowValues, ValueBinder
+from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
+from kb_schema.templates import fill_selector
+
+
+class RowLoopBinder(ValueBinder):
+    """Binds values inside a loop; the item of the round takes precedence."""
+
+    def __init__(
+        self,
+        aligned: AlignedTraceSet,
+        pages: TracePages,
+        names: dict[str, str],
+        rule: LoopRule,
+        passes: Mapping[RowKey, LoopPass],
+    ) -> None:
+        super().__init__(aligned, pages, names)  # a value has the same variable inside and outside the loop
+        self._rule, self._passes = rule, passes
+
+    def bind(
+        self,
+        values: RowValues,
+        position: AlignedPosition,
+        key: str,
+        *,
+        item: Callable[[RowKey], Any] | None = None,
+    ) -> ValueBinding:
+        """Bind values as outside loops, but try the item of the round first."""
+        if item is None and self._rule.kind == "collection":
+            item = self._word
+        return super().bind(values, position, key, item=item)
+
+    def _word(self, row: RowKey) -> str | None:
+        one = self._passes.get((row[0], row[1][:-1]))
+        number = row[1][-1] if row[1] else 0
+        return one.words[number] if one is not None and number < len(one.words) else None
+
+
+def select_first_equal_row(
+    body: ExtractedPatterns, first: int, passes: Mapping[RowKey, LoopPass], pages: TracePages
+) -> ExtractedPatterns:
+    """Return the body of a loop over rows, with its step at position `first` prepared for rows with equal text.
+
+    If the target disappears after each round, the first of several equal rows is the next one. If it stays,
+    equal rows cannot be distinguished, and the step is unchanged.
+    """
+    steps = []
+    for position, info in body.parameterizable_steps:
+        if (
+            position.index == first
+            and info.target is not None
+            and _disappears_after_round(info.target.selector, passes, pages)
+        ):
+            made = replace(info.target, selector=_restrict_to_first(info.target.selector))
+            steps.append((position, replace(info, target=made)))
+        else:
+            steps.append((position, info))
+    return body if not steps else replace(body, parameterizable_steps=tuple(steps))
+
+
+def _disappears_after_round(target: Selector, passes: Mapping[RowKey, LoopPass], pages: TracePages) -> bool:
+    """Whether the target has disappeared after each round."""
+    told = [
+        _is_present(target, words, sight, pages)
+        for one in passes.values()
+        for words, sight in zip(one.words, [*one.before[1:], one.after], strict=False)
+        if sight is not None
+    ]
+    return bool(told) and not any(told)
+
+
+def _is_present(target: Selector, words: str, sight: DecisionPage, pages: TracePages) -> bool:
+    page = pages.get(sight.html, sight.url)
+    (strategy,) = target.strategies
+    if page is None or not isinstance(strategy, TemplateStrategy) or len(strategy.parameters) != 1:
+        return True
+    value = fill_selector(strategy.template, {strategy.parameters[0]: words}, "xpath")
+    filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+    return bool(page.stored.resolve(filled).found)
+
+
+def _restrict_to_first(target: Selector) -> Selector:
+    (strategy,) = target.strategies
+    if not isinstance(strategy, TemplateStrategy):
+        return target
+    one = strategy.model_copy(update={"template": f"({strategy.template})[1]"})
+    return target.model_copy(update={"strategies": (one,)})

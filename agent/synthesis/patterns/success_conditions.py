@@ -1,0 +1,142 @@
+"""Infers the success criteria of a workflow: they hold at the end of every run, and on no page before its last
+effective step.
+
+Several independent ones are preferred: messages and headings, the address, a row with an input's value. What
+varies is a gap or an input. If runs end with a loop, the criteria must not hold before any round, and they
+include the loop's end condition, such as an empty list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
+from agent.synthesis.patterns.aligned_rows import first_step
+from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
+from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
+from agent.synthesis.patterns.end_texts import find_message_texts, find_plain_texts, find_value_texts
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
+from agent.synthesis.patterns.trace_ends import TraceEnd, collect_trace_ends, fill_texts
+from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.conditions import Combined, Condition, DomContains
+from kb_schema.execution_traces import ExecutionTrace
+
+ENOUGH = 2
+"""With this many criteria, no weaker ones are added."""
+MOST_TEXTS = 2
+_ROWS = ("tr", "li", "article", "[role=row]")
+
+
+def infer_success_condition(
+    aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages
+) -> Condition | None:
+    """Return the success condition; None if nothing distinguishes the last pages."""
+    loops = list(_at_the_end(patterns))
+    found = [] if loops else _criteria(collect_trace_ends(aligned, patterns, pages))
+    if not found:
+        found = _distinguishing(aligned, loops, pages)
+    return (
+        found[0] if len(found) == 1 else Combined(type="all_of", conditions=tuple(found)) if found else None
+    )
+
+
+def list_criteria(condition: Condition | None) -> tuple[Condition, ...]:
+    """Return the criteria that a success condition consists of."""
+    if isinstance(condition, Combined) and condition.type == "all_of":
+        return condition.conditions
+    return () if condition is None else (condition,)
+
+
+def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
+    """Return the criteria that the ends of the traces prove."""
+    if len(ends) < 2:
+        return [each for end in ends for each in _of_one_trace(end)]
+    found: list[Condition] = [*find_address_conditions(ends), *find_message_texts(ends)[:MOST_TEXTS]]
+    if len(found) < ENOUGH:
+        found += find_value_texts(ends)[:1]
+    if not found:
+        found += find_plain_texts(ends)[:1]
+    return found or _gone_row(ends)
+
+
+def _of_one_trace(end: TraceEnd) -> list[Condition]:
+    """Return the typed text that only the last page shows: nothing else certainly belongs to the task."""
+    shown = find_value_texts([end])[:1]
+    return [
+        each.model_copy(update={"value": end.values[each.value.strip("{}")], "selector": None})
+        for each in shown
+    ]
+
+
+def _gone_row(ends: Sequence[TraceEnd]) -> list[Condition]:
+    """Return the condition that the row with an input's value is gone from the page that shows the list."""
+    path = find_path_condition(ends)
+    for name in sorted(set.intersection(*(set(end.values) for end in ends))):
+        for selector in _ROWS:
+            row = DomContains(type="dom_contains", value=f"{{{name}}}", selector=selector)
+            gone = Combined(type="none_of", conditions=(row,))
+            if path is not None and all(_was_there(end, row) and end.page.holds(path) for end in ends):
+                return [path, gone]
+    return []
+
+
+def _was_there(end: TraceEnd, row: DomContains) -> bool:
+    """Whether a row was there before the last effective step and is not there at the end."""
+    filled = fill_texts(row, end.values)
+    return bool(end.earlier) and end.earlier[-1].holds(filled) and not end.page.holds(filled)
+
+
+def _distinguishing(
+    aligned: AlignedTraceSet, loops: Sequence[LoopPattern], pages: TracePages
+) -> list[Condition]:
+    """Return an indicator that separates the last pages from those before, and the end conditions of loops."""
+    traces = [aligned.traces[each] for each in aligned.distinct_ids if each in aligned.traces]
+    lasts = [trace.steps[-1] for trace in traces if trace.steps]
+    if len(lasts) < 2 or any(not step.html_after or not step.html_before for step in lasts):
+        return []
+    ended = [
+        DecisionPage(step.html_after or "", step.metadata.get("url_after") or step.source_url)
+        for step in lasts
+    ]
+    began = [DecisionPage(step.html_before or "", step.source_url) for step in lasts]
+    deciding = BranchConditionFinder(pages)
+    found = deciding.by_page(ended, [*began, *_before_rounds(loops, traces)]) if loops else None
+    found = found or deciding.by_page(ended, began)
+    if found is not None and not loops and _holds_earlier(found.condition, traces, pages):
+        found = None
+    over = [each.rule.condition for each in loops if each.rule.condition is not None]
+    told = [condition for condition in over if _holds_on_pages(condition, ended, pages)]
+    return told if found is None else [*told, found.condition]
+
+
+def _holds_earlier(condition: Condition, traces: Sequence[ExecutionTrace], pages: TracePages) -> bool:
+    """Whether a condition holds on a page before the last step of some trace."""
+    steps = {(step.html_before, step.source_url) for trace in traces for step in trace.steps}
+    seen = [pages.get(html, url) for html, url in sorted(steps, key=str) if html]
+    return any(page is not None and page.holds(condition) for page in seen)
+
+
+def _at_the_end(patterns: ExtractedPatterns) -> Iterator[LoopPattern]:
+    """Yield the loop at the end of the workflow, and the loop at the end of its body."""
+    last = patterns.step_order[-1] if patterns.step_order else None
+    for loop in patterns.loop_patterns:
+        if last in loop.indices and loop.rule.kind != "unknown":
+            yield loop
+            yield from _at_the_end(loop.body)
+
+
+def _before_rounds(loops: Sequence[LoopPattern], traces: Sequence[ExecutionTrace]) -> Iterator[DecisionPage]:
+    known = {trace.trace_id for trace in traces}
+    for loop in loops:
+        rows: set[RowKey] = {
+            (row[0], row[1]) for position in loop.body_steps[:1] for row in position.cells if row[0] in known
+        }
+        for row in sorted(rows):
+            step = first_step(loop.body_steps, row)
+            if step is not None and step.html_before:
+                yield DecisionPage(step.html_before, step.source_url)
+
+
+def _holds_on_pages(condition: Condition, sights: Sequence[DecisionPage], pages: TracePages) -> bool:
+    seen = [pages.get(sight.html, sight.url) for sight in sights]
+    return all(page is not None and page.holds(condition) for page in seen)

@@ -1,0 +1,151 @@
+"""Generalises targets in different list rows to one selector template with a parameter.
+
+A template is accepted only if, filled with the text of each row, it matches exactly the target on each page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
+from agent.synthesis.patterns.quoted_texts import find_list_end_selector, find_quoted_template
+from agent.synthesis.traces.list_rows import find_list_row
+from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from agent.synthesis.utterances.utterance_mentions import NAME
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
+from kb_schema.templates import fill_selector, xpath_literal
+from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.row_selectors import build_row_selector
+
+PARAMETER = "row"
+MOST_TEMPLATES = 6
+MOST_WORDS = 8
+"""Maximum number of texts of a row that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTemplate:
+    """A template for a varying target, with the text of each row."""
+
+    template: str
+    """XPath with the parameter `{{row}}`."""
+    words: Mapping[RowKey, str]
+
+    def selector(self, name: str) -> Selector:
+        """Return the selector with this parameter name."""
+        template = self.template.replace(f"{{{{{PARAMETER}}}}}", f"{{{{{name}}}}}")
+        strategy = TemplateStrategy(
+            type="parameterized_xpath", template=template, parameters=(name,), required_context=(name,)
+        )
+        return Selector(strategies=(strategy,))
+
+    def filled(self, words: str) -> Selector:
+        """Return the selector with this text in place of the parameter."""
+        value = fill_selector(self.template, {PARAMETER: words}, "xpath")
+        return Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+
+
+@dataclass(frozen=True, slots=True)
+class _TemplateTarget:
+    page: TracePage
+    element: Element
+    target: Selector
+    name: str | None
+    """The name of the element in the task description."""
+
+
+def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> TargetTemplate | None:
+    """Return the template that fits the targets of all steps; None if there is none."""
+    actions = {cell.step.action_type for cell in cells}
+    if len(actions) != 1 or not cells:
+        return None
+    seen: dict[RowKey, _TemplateTarget] = {}
+    for cell in cells:
+        found = _look(cell, pages)
+        if found is None:
+            return None
+        seen[cell.row] = found
+    tried: set[str] = set()
+    for template in _templates(seen.values()):
+        if template in tried or len(tried) >= MOST_TEMPLATES:
+            continue
+        tried.add(template)
+        words = {row: _words_for(template, each) for row, each in seen.items()}
+        known = {row: said for row, said in words.items() if said is not None}
+        if len(known) == len(seen):
+            return TargetTemplate(template, known)
+    told = find_quoted_template({row: each.target for row, each in seen.items()}, PARAMETER)
+    return None if told is None else TargetTemplate(*told)
+
+
+def find_constant_target(cells: Sequence[AlignedCell], pages: TracePages) -> Selector | None:
+    """Return the selector of the first or last list row if all steps acted on it, else None."""
+    seen = {cell.row: _look(cell, pages) for cell in cells}
+    known = {row: (each.page, each.element) for row, each in seen.items() if each is not None}
+    return find_list_end_selector(known) if len(known) == len(seen) else None
+
+
+def _look(cell: AlignedCell, pages: TracePages) -> _TemplateTarget | None:
+    step = cell.step
+    page = pages.get(step.html_before or step.html_after, step.source_url)
+    if page is None or not isinstance(step.target, Selector) or step.target.frame is not None:
+        return None
+    element = page.find(step.target)
+    return None if element is None else _TemplateTarget(page, element, step.target, step.metadata.get(NAME))
+
+
+def _templates(seen: Iterable[_TemplateTarget]) -> Iterator[str]:
+    every = list(seen)
+    for each in every:
+        row = build_row_selector(each.page.selectors, each.element) if each.name is None else None
+        if row is not None:
+            strategy = row.selector.strategies[0]
+            if isinstance(strategy, TemplateStrategy):
+                yield from _by_its_words(strategy.template, every)
+                yield strategy.template
+    for each in every:
+        said = each.name or squeeze(text_of(each.element, everything=True))
+        for strategy in each.target.strategies:
+            literal = xpath_literal(said)
+            if (
+                isinstance(strategy, ValueStrategy)
+                and strategy.type == "xpath-text"
+                and literal in strategy.value
+            ):
+                yield strategy.value.replace(literal, f"'{{{{{PARAMETER}}}}}'")
+
+
+def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[str]:
+    """Yield the template with the element's own text, if that is always the same."""
+    said = {squeeze(" ".join(each for each in one.element.children if isinstance(each, str))) for one in seen}
+    tags = {one.element.tag for one in seen}
+    row, found, _ = template.rpartition("//")
+    if found and len(said) == len(tags) == 1 and "" not in said:
+        yield f"{row}//{tags.pop()}[normalize-space()={xpath_literal(said.pop())}]"
+
+
+def _words_for(template: str, seen: _TemplateTarget) -> str | None:
+    """Return a text of the element or its row with which the template matches only this element."""
+    for said in _words(seen.element) if seen.name is None else (seen.name,):
+        try:
+            value = fill_selector(template, {PARAMETER: said}, "xpath")
+        except (KeyError, ValueError):
+            continue
+        filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+        if seen.page.stored.resolve(filled).found == (seen.element,):
+            return said
+    return None
+
+
+def _words(element: Element) -> Iterator[str]:
+    own = squeeze(text_of(element, everything=True))
+    row = find_list_row(element)
+    told: dict[str, None] = {}
+    if row is not None:
+        for node in row.descendants():
+            if any(isinstance(child, str) and child.strip() for child in node.children):
+                told.setdefault(squeeze(text_of(node, everything=True)))
+    told.setdefault(own)
+    yield from [said for said in told if said][:MOST_WORDS]

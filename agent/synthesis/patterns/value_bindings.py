@@ -1,0 +1,427 @@
+"""Finds the sources of varying values: the input data, a list item, an earlier page, and finally a person.
+
+A source is accepted only if it has the value in every row. Variables are named after the field's label.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from html import escape
+from typing import Any
+
+import re2
+
+from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
+from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from agent.synthesis.utterances.value_forms import build_identifier
+from kb_schema.selectors import Selector, ValueStrategy, css
+from kb_schema.templates import as_text
+from kb_schema.text_similarity import words_likeness
+from web_pages.accessible_names import label_text, name_of
+from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
+from web_pages.visibility import visible
+
+MOST_BACK = 8
+"""Maximum number of earlier positions whose pages are searched for a value."""
+LONGEST_TEXT = 200
+"""Maximum length of a text that is searched for a value."""
+MOST_LOOKED_AT = 40
+"""Maximum number of elements that are tried per page."""
+
+RowValues = Mapping[RowKey, Any]
+
+
+class ValueBinder:
+    """Binds the values of one alignment to variables; equal values in two places share a variable."""
+
+    def __init__(
+        self, aligned: AlignedTraceSet, pages: TracePages, names: dict[str, str] | None = None
+    ) -> None:
+        self._aligned, self._pages = aligned, pages
+        self.names = {} if names is None else names
+        """Maps a variable to its meaning: its source or its values."""
+        self._plain: dict[str, dict[str, Any]] = {}
+
+    def bind(
+        self,
+        values: RowValues,
+        position: AlignedPosition,
+        key: str,
+        *,
+        item: Callable[[RowKey], Any] | None = None,
+    ) -> ValueBinding:
+        """Return the source of the values of one argument (or of row texts) at a position.
+
+        `item` returns the item of a row's round, inside a loop over items.
+        """
+        label = self._list_of(position) if key == "row" else self.label(position)
+        texts = {row: as_text(value) for row, value in values.items()}
+        return (
+            (self._from_item(texts, item) if item is not None else None)
+            or self._from_inputs(texts, label)
+            or self._from_lists(texts, label)
+            or self._as_before(texts, label)
+            or self._from_pages(texts, position, label or key)
+            or self._from_a_person(texts, position, label, key)
+        )
+
+    @cached_property
+    def sentences_vary(self) -> bool:
+        """Whether every trace has a task description and these differ: they tell what a run is to do."""
+        told = [trace.task_description.strip() for trace in self._aligned.traces.values()]
+        return all(told) and len(set(told)) > 1
+
+    def known(self, values: RowValues) -> ValueBinding | None:
+        """Return the source of values that occurred before, in the input data or from a person; else None."""
+        texts = {row: as_text(value) for row, value in values.items()}
+        return self._from_inputs(texts, "") or self._from_lists(texts, "") or self._as_before(texts, "")
+
+    def may_be_known(self, cells: Sequence[AlignedCell]) -> bool:
+        """Whether the pages of these steps may contain a value that was given before.
+
+        This is a fast text search; `known` requires parsed pages.
+        """
+        rows = {cell.row: cell.step.html_before or cell.step.html_after or "" for cell in cells}
+        left = [each for each in self._all_given(rows) if len(set(each.values())) > 1]
+        for row, html in rows.items():
+            if not left:
+                return False
+            page = html.lower()
+            left = [each for each in left if _contains_text(page, each[row].lower())]
+        return bool(left)
+
+    def _all_given(self, rows: Iterable[RowKey]) -> Iterator[Mapping[RowKey, str]]:
+        """Yield all earlier values that exist in each of these rows."""
+        rows = list(rows)
+        data = {row: self._flat(row[0]) for row in rows}
+        for key in set[str].intersection(*map(set, data.values())) if data else ():
+            yield {row: as_text(data[row][key]) for row in rows}
+        inputs = self._inputs(dict.fromkeys(rows, ""))
+        for key in find_list_inputs(inputs):
+            for field in ("", *find_item_fields(inputs, key)):
+                items = {row: read_list_item(self._data(row[0]), key, row, field) for row in rows}
+                if None not in items.values():
+                    yield {row: as_text(item) for row, item in items.items()}
+        for meaning in self.names.values():
+            values = _values_given(meaning)
+            if values.keys() == set(rows):
+                yield values
+
+    def label(self, position: AlignedPosition) -> str:
+        """Return the label of the element at a position."""
+        return _called(self._element(position))
+
+    def _list_of(self, position: AlignedPosition) -> str:
+        """Return the label of the select field whose option is the target."""
+        element = self._element(position)
+        if element is None or element.tag != "option":
+            return ""
+        return _called(next((each for each in element.ancestors() if each.tag == "select"), None))
+
+    # -- the sources
+
+    def _from_item(self, texts: Mapping[RowKey, str], item: Callable[[RowKey], Any]) -> ValueBinding | None:
+        around = _around({row: item(row) for row in texts}, texts)
+        if around is None:
+            return None
+        return ValueBinding("item", "item", _template("item", around), evidence="the item of the round")
+
+    def _from_inputs(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
+        data = {row: self._flat(row[0]) for row in texts}
+        shared = set.intersection(*(set(each) for each in data.values())) if data else set()
+        found = []
+        for key in shared:
+            given = {row: data[row][key] for row in texts}
+            exact = _around(given, texts)
+            around = exact or _in_other_letters(given, texts)
+            if around is not None:
+                found.append((around != ("", ""), exact is None, -words_likeness(label, key), key, around))
+        if not found:
+            return None
+        *_, key, around = min(found)
+        name = self._named(build_identifier(key), f"input {key}")
+        told = f"equals the input {key} in {len(texts)} of {len(texts)} rows"
+        return ValueBinding(name, "input", _template(name, around), key, description=label, evidence=told)
+
+    def _from_lists(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
+        """Bind to a list input; the round of the innermost loop selects the item."""
+        found = []
+        for key in find_list_inputs(self._inputs(texts)):
+            for field in ("", *find_item_fields(self._inputs(texts), key)):
+                items = {row: read_list_item(self._data(row[0]), key, row, field) for row in texts}
+                around = _around(items, texts)
+                if around is not None:
+                    found.append((-words_likeness(label, f"{key} {field}"), key, field, around))
+        if not found:
+            return None
+        _, key, field, around = min(found)
+        told = f"equals the item of the input {key} in each round"
+        name = "item" if not field else f"item_{build_identifier(field)}"
+        return ValueBinding(name, "item", _template(name, around), field, description=label, evidence=told)
+
+    def _data(self, trace: str) -> Mapping[str, Any]:
+        """Return the input data of a trace; empty if the alignment does not contain its traces."""
+        known = self._aligned.traces.get(trace)
+        return {} if known is None else known.input_data or {}
+
+    def _flat(self, trace: str) -> dict[str, Any]:
+        """Return the scalar input values of a trace by path; cached."""
+        if trace not in self._plain:
+            self._plain[trace] = flatten_values(self._data(trace))
+        return self._plain[trace]
+
+    def _inputs(self, texts: Mapping[RowKey, str]) -> list[Mapping[str, Any]]:
+        return [self._data(trace) for trace in sorted({row[0] for row in texts})]
+
+    def _from_pages(
+        self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str
+    ) -> ValueBinding | None:
+        """Bind to a value that an earlier page showed, at the same place in every row."""
+        if not all(len(text) > 1 or text.isdigit() for text in texts.values()):
+            return None
+        for earlier in reversed(
+            self._aligned.positions[max(0, position.index - MOST_BACK) : position.index + 1]
+        ):
+            cells = {row: _cell_for(earlier, row) for row in texts}
+            steps = {row: cell for row, cell in cells.items() if cell is not None}
+            if len(steps) < len(texts):
+                continue
+            if any(texts[row] not in (cell.step.html_before or "") for row, cell in steps.items()):
+                continue
+            pages = {
+                row: self._pages.get(cell.step.html_before, cell.step.source_url)
+                for row, cell in steps.items()
+            }
+            seen = {row: page for row, page in pages.items() if page is not None}
+            reading = _reading(seen, texts, build_identifier(label)) if len(seen) == len(texts) else None
+            if reading is not None:
+                name = self._named(reading.name, f"page {reading.selector} {reading.pattern}")
+                told = f"{reading.selector} showed the value before in {len(texts)} of {len(texts)} rows"
+                at_hand = PageReading(name, reading.selector, reading.pattern)
+                return ValueBinding(
+                    name,
+                    "output",
+                    f"{{{name}}}",
+                    str(earlier.index),
+                    at_hand,
+                    description=label,
+                    evidence=told,
+                )
+        return None
+
+    def _as_before(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
+        """Bind to an earlier input of a person with the same values."""
+        meaning = _given(texts)
+        name = next((name for name, said in self.names.items() if said == meaning), None)
+        if name is None:
+            return None
+        told = f"the same as {name} in {len(texts)} of {len(texts)} rows"
+        return ValueBinding(name, "user_input", f"{{{name}}}", description=label, evidence=told)
+
+    def _from_a_person(
+        self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str, key: str
+    ) -> ValueBinding:
+        element = self._element(position)
+        secret = element is not None and element.tag == "input" and element.input_type == "password"
+        fallback = "row" if key == "row" else f"{position.observed[0].action_type}_{key}"
+        name = self._named(build_identifier(label) or build_identifier(fallback), _given(texts))
+        return ValueBinding(
+            name,
+            "user_input",
+            f"{{{name}}}",
+            secret=secret,
+            description=label,
+            evidence="varies, and neither the pages nor the input data contain it",
+            only_asked=True,
+        )
+
+    def _named(self, wanted: str, meaning: str) -> str:
+        """Return the name, with a number if the name has another meaning already."""
+        wanted = wanted or "value"
+        name, number = wanted, 1
+        while self.names.setdefault(name, meaning) != meaning:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    def _element(self, position: AlignedPosition) -> Element | None:
+        for cell in position.cells.values():
+            step = cell.step
+            if isinstance(step.target, Selector) and step.html_before:
+                for look in (self._pages.standing_for, self._pages.get):
+                    page = look(step.html_before, step.source_url)
+                    element = None if page is None else page.find(step.target)
+                    if element is not None:
+                        return element
+                return None
+        return None
+
+
+# -- the input data ----------------------------------------------------------------------------------
+
+
+def flatten_values(data: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
+    """Return the scalar values of nested data by path (`a.b`), without lists."""
+    found: dict[str, Any] = {}
+    for key, value in (data or {}).items():
+        if isinstance(value, Mapping):
+            found.update(flatten_values(value, f"{prefix}{key}."))
+        elif isinstance(value, str | int | float | bool):
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def find_list_inputs(inputs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the inputs that are lists in every run."""
+    told = [{key for key, value in data.items() if isinstance(value, list)} for data in inputs]
+    return sorted(set.intersection(*told)) if told else []
+
+
+def find_item_fields(inputs: Iterable[Mapping[str, Any]], key: str) -> list[str]:
+    """Return the fields that every item of a list has."""
+    items = [item for data in inputs for item in data.get(key, ())]
+    if not items or not all(isinstance(item, Mapping) for item in items):
+        return []
+    return sorted(set.intersection(*(set(item) for item in items)))
+
+
+def read_list_item(data: Mapping[str, Any] | None, key: str, row: RowKey, field: str) -> Any:
+    """Return the item of a round; None if there is none."""
+    items = (data or {}).get(key)
+    if not row[1] or not isinstance(items, list) or row[1][-1] >= len(items):
+        return None
+    item = items[row[1][-1]]
+    if field:
+        return item.get(field) if isinstance(item, Mapping) else None
+    return item if isinstance(item, str | int | float | bool) else None
+
+
+def _called(element: Element | None) -> str:
+    if element is None:
+        return ""
+    given = element.get("placeholder") or element.get("name") or element.get("id") or ""
+    return squeeze(label_text(element) or name_of(element) or given)[:80]
+
+
+# -- texts -------------------------------------------------------------------------------------------
+
+
+def _around(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
+    """Return the texts before and after the given value, if they are equal in all rows, else None."""
+    found: tuple[str, str] | None = None
+    for row, text in texts.items():
+        value = given.get(row)
+        if value is None or as_text(value) == "":
+            return None
+        before, part, after = text.partition(as_text(value))
+        if not part or (found is not None and found != (before, after)):
+            return None
+        found = (before, after)
+    if found is not None and any("{" in part or "}" in part for part in found):
+        return None
+    return found
+
+
+def _in_other_letters(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
+    """Return ("", "") if the texts equal the given values apart from case, else None."""
+    same = all(as_text(given[row]).casefold() == text.casefold() for row, text in texts.items())
+    return ("", "") if same and any(texts.values()) else None
+
+
+def _contains_text(page: str, text: str) -> bool:
+    """Whether the markup of a page has a text outside attribute values. Both must be lower case."""
+    for told in {text, escape(text, quote=False)}:
+        at = page.find(told)
+        while at >= 0:
+            if page[at - 1 : at] not in ('"', "'"):
+                return True
+            at = page.find(told, at + 1)
+    return False
+
+
+@lru_cache(maxsize=1_000)
+def _values_given(meaning: str) -> Mapping[RowKey, str]:
+    """Parse the text of `_given`; empty for other meanings."""
+    kind, _, told = meaning.partition(" ")
+    return dict(ast.literal_eval(told)) if kind == "values" else {}
+
+
+def _given(texts: Mapping[RowKey, str]) -> str:
+    return f"values {tuple(sorted(texts.items()))}"
+
+
+def _template(name: str, around: tuple[str, str]) -> str:
+    return f"{around[0]}{{{name}}}{around[1]}"
+
+
+def _cell_for(position: AlignedPosition, row: RowKey) -> AlignedCell | None:
+    """Return the step of a row, else of the enclosing rows."""
+    trace, rounds = row
+    for depth in range(len(rounds), -1, -1):
+        cell = position.cells.get((trace, rounds[:depth]))
+        if cell is not None:
+            return cell
+    return None
+
+
+def _reading(pages: Mapping[RowKey, TracePage], texts: Mapping[RowKey, str], name: str) -> PageReading | None:
+    first = min(pages)
+    for element in _elements_saying(pages[first], texts[first]):
+        selector = _lasting_css(pages[first], element)
+        if selector is None:
+            continue
+        said = {row: _said_at(page, selector) for row, page in pages.items()}
+        around = _text_around(said, texts)
+        if around is None:
+            continue
+        pattern = None if around == ("", "") else f"^{re2.escape(around[0])}(.+){re2.escape(around[1])}$"
+        return PageReading(name or "value", selector, pattern)
+    return None
+
+
+def _elements_saying(page: TracePage, text: str) -> Sequence[Element]:
+    """Return visible elements that contain a value, the shortest texts first."""
+    found = []
+    for element in page.stored.roots[0].elements:
+        own = [child for child in element.children if isinstance(child, str) and child.strip()]
+        if own and visible(element):
+            said = text_of(element)
+            if text in said and len(said) <= LONGEST_TEXT:
+                found.append((len(said), element.order, element))
+    return [element for _, _, element in sorted(found, key=lambda each: each[:2])[:MOST_LOOKED_AT]]
+
+
+def _lasting_css(page: TracePage, element: Element) -> str | None:
+    choice = page.selectors.of(element).selector
+    if choice is None or choice.frame is not None:
+        return None
+    for each in choice.strategies:
+        if isinstance(each, ValueStrategy) and not each.fallback:
+            if each.type == "css":
+                return each.value
+            if (
+                each.type in ("data-qa", "data-testid", "id")
+                and '"' not in each.value
+                and "\\" not in each.value
+            ):
+                return f'[{each.type}="{each.value}"]'
+    return None
+
+
+def _said_at(page: TracePage, selector: str) -> str | None:
+    element = page.find(css(selector))
+    return None if element is None else text_of(element)
+
+
+def _text_around(said: Mapping[RowKey, str | None], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
+    found: set[tuple[str, str]] = set()
+    for row, text in texts.items():
+        before, part, after = (said[row] or "").partition(text)
+        if not part:
+            return None
+        found.add((before, after))
+    return found.pop() if len(found) == 1 else None

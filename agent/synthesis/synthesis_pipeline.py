@@ -1,0 +1,253 @@
+"""The synthesis pipeline: runs the six stages in order (MA 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from agent.inferencer import Inferencer
+from agent.synthesis.alignment.aligned_traces import AlignedTraceSet
+from agent.synthesis.alignment.trace_alignment import TraceAligner
+from agent.synthesis.errors import InsufficientSuccessTracesError, PipelineStageError
+from agent.synthesis.graph.action_graph import ActionGraph
+from agent.synthesis.graph.graph_synthesis import (
+    GraphSynthesizer,
+    HybridSynthesizer,
+    LLMSynthesizer,
+    RuleBasedSynthesizer,
+    SynthesisResult,
+)
+from agent.synthesis.graph.graph_validation import GraphRunner, GraphValidator, ValidationResults
+from agent.synthesis.graph.synthesis_report import SynthesisReport
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns
+from agent.synthesis.patterns.pattern_extraction import PatternExtractor
+from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
+from agent.synthesis.synthesis_prompts import create_prompt_formatter
+from agent.synthesis.traces.field_words import mark_field_words
+from agent.synthesis.traces.input_data_generation import Data, SyntheticDataProvider
+from agent.synthesis.traces.target_conversion import TargetStrategyConverter
+from agent.synthesis.traces.trace_cleanup import clean_up_traces
+from agent.synthesis.traces.trace_collection import TraceCollector, TracedAgent
+from agent.synthesis.traces.trace_evaluation import EvaluationResult, EvaluationRule, TraceEvaluator
+from agent.synthesis.traces.trace_normalization import TraceNormalizer
+from agent.synthesis.traces.trace_pages import TracePages
+from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analyze_mentions, drop_unused_slots
+from agent.synthesis.workflows.workflow_documents import WorkflowDocuments, build_workflow_documents
+from kb_schema.execution_traces import ExecutionTrace
+
+TOLD_TRACES = 3
+"""Unusable traces of which an error tells the reason."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PipelineResult:
+    """The results of the stages that completed (MA 11)."""
+
+    graph: ActionGraph | None = None
+    synthesis_report: SynthesisReport | None = None
+    validation_results: ValidationResults | None = None
+    traces: tuple[ExecutionTrace, ...] = ()
+    evaluation_results: tuple[EvaluationResult, ...] = ()
+    python_script: str | None = None
+    error: str | None = None
+    failed_stage: str | None = None
+    aligned: AlignedTraceSet | None = None
+    patterns: ExtractedPatterns | None = None
+    synthesis: SynthesisResult | None = None
+    lowered: WorkflowDocuments | None = None
+    understanding: MentionAnalysis | None = None
+    """The template of the task descriptions, and the values that each of them mentions."""
+    task_description: str = ""
+    cause: Exception | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """Return a short form: the full one would contain every page of every trace."""
+        ended = f"failed at {self.failed_stage}" if self.failed_stage else "complete"
+        return f"<PipelineResult {ended}, {len(self.traces)} traces>"
+
+
+class MetaAgentPipeline:
+    """Collects, evaluates, normalises, aligns and generalises traces into a validated workflow.
+
+    `agent` is needed to collect traces and `runner` to validate the graph; `from_traces` needs neither.
+    """
+
+    def __init__(
+        self,
+        agent: TracedAgent | None = None,
+        runner: GraphRunner | None = None,
+        config: PipelineConfig | None = None,
+        synthetic_data_provider: SyntheticDataProvider | None = None,
+        inferencer: Inferencer | None = None,
+        evaluation_rules: Sequence[EvaluationRule] = (),
+    ) -> None:
+        """Raises `ValueError` if the configuration needs an inferencer or evaluation rules that are missing,
+        or if a prompt template is invalid.
+        """
+        self._config = config or PipelineConfig()
+        strategy = self._config.synthesis_strategy
+        if strategy is not SynthesisStrategy.RULE_BASED and inferencer is None:
+            raise ValueError(f"{strategy.value} synthesis strategy requires an inferencer")
+        self._formatter = create_prompt_formatter(self._config.prompt_templates)
+        self._evaluator = TraceEvaluator(
+            self._config.evaluation_strategy, evaluation_rules, inferencer, prompt_formatter=self._formatter
+        )
+        self._collector = None if agent is None else TraceCollector(agent, synthetic_data_provider)
+        self._inferencer = inferencer
+        self._validator = None if runner is None else GraphValidator(runner)
+
+    async def run(self, task_description: str, input_data: Sequence[Data] | None = None) -> PipelineResult:
+        """Run all stages, from the task to a validated workflow.
+
+        If a stage fails, the result holds the earlier stages' output, `failed_stage` and `error`.
+        Raises `InsufficientSuccessTracesError` if too few runs are good enough, and `ValueError` if the
+        pipeline has no agent.
+        """
+        if self._collector is None:
+            raise ValueError(
+                "a pipeline without an agent cannot collect traces: pass traces to `from_traces`"
+            )
+        collector = self._collector
+        result = PipelineResult(task_description=task_description)
+        try:
+            with _stage("collection"):
+                traces = await collector.collect(task_description, self._config.run_count, input_data)
+        except PipelineStageError as exc:
+            return _failed(result, exc)
+        return await self.from_traces(traces, task_description)
+
+    async def from_traces(
+        self, traces: Sequence[ExecutionTrace], task_description: str = ""
+    ) -> PipelineResult:
+        """Run every stage after collection on given traces. Raises as `run` does."""
+        result = await self.synthesize_graph(traces, task_description)
+        if result.graph is None:
+            return result
+        try:
+            with _stage("synthesis"):
+                result = add_workflow_documents(result, agent_max_steps=self._config.agent_max_steps)
+            with _stage("validation"):
+                validated = await self._validate(result)
+        except PipelineStageError as exc:
+            return _failed(result, exc)
+        return replace(result, validation_results=validated)
+
+    async def synthesize_graph(
+        self, traces: Sequence[ExecutionTrace], task_description: str = ""
+    ) -> PipelineResult:
+        """Synthesize the ActionGraph of given traces; `add_workflow_documents` adds its documents.
+
+        Raises `InsufficientSuccessTracesError` if too few traces are good enough.
+        """
+        task = task_description or next((t.task_description for t in traces if t.task_description), "")
+        result = PipelineResult(traces=tuple(traces), task_description=task)
+        try:
+            with _stage("evaluation"):
+                judged = await self._evaluator.evaluate(traces, task)
+        except PipelineStageError as exc:
+            return _failed(result, exc)
+        result = replace(result, evaluation_results=tuple(judged))
+        good = [trace for trace, each in zip(traces, judged, strict=True) if each.passed]
+        if len(good) < max(1, self._config.min_success_traces):
+            told = [
+                f"{each.trace_id}: {each.metadata['error']}" for each in judged if "error" in each.metadata
+            ]
+            raise InsufficientSuccessTracesError(
+                max(1, self._config.min_success_traces), len(good), len(traces), told[:TOLD_TRACES]
+            )
+        return await self._induce(result, good)
+
+    async def _induce(self, result: PipelineResult, traces: Sequence[ExecutionTrace]) -> PipelineResult:
+        pages, config, task = TracePages(), self._config, result.task_description
+        # The first of several equal items represents them: sort, so that the result does not depend on order.
+        traces = sorted(traces, key=lambda trace: (trace.content_digest, trace.trace_id))
+        try:
+            with _stage("normalization"):
+                normal = clean_up_traces(TraceNormalizer(config.custom_type_map).normalize(traces))
+            with _stage("target_conversion"):
+                converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(normal))
+                converted = mark_field_words(converted, pages)
+            with _stage("understanding"):
+                mentions = analyze_mentions(converted, pages)
+            result = replace(result, understanding=mentions)
+            with _stage("alignment"):
+                aligned = TraceAligner(min_score=config.min_alignment_score, pages=pages).align(
+                    mentions.traces
+                )
+            result = replace(result, aligned=aligned)
+            with _stage("pattern_extraction"):
+                patterns = PatternExtractor(pages).extract(aligned)
+            result = replace(result, patterns=patterns)
+            with _stage("synthesis"):
+                made = await self._synthesizer().synthesize(patterns, task)
+        except PipelineStageError as exc:
+            return _failed(result, exc)
+        return replace(
+            result,
+            graph=made.graph,
+            synthesis_report=made.report,
+            python_script=made.python_script,
+            synthesis=made,
+        )
+
+    async def _validate(self, result: PipelineResult) -> ValidationResults:
+        if self._validator is None or not self._config.validate or result.graph is None:
+            return ValidationResults()
+        judged = zip(result.traces, result.evaluation_results, strict=True)
+        good = sorted((trace for trace, each in judged if each.passed), key=lambda trace: trace.trace_id)
+        return await self._validator.validate(
+            result.graph, expected_traces=good[: self._config.validation_runs]
+        )
+
+    def _synthesizer(self) -> GraphSynthesizer:
+        config = self._config
+        kinds = {SynthesisStrategy.LLM: LLMSynthesizer, SynthesisStrategy.HYBRID: HybridSynthesizer}
+        kind = kinds.get(config.synthesis_strategy)
+        if kind is not None and self._inferencer is not None:
+            return kind(
+                self._inferencer,
+                config.agent_action_type,
+                self._formatter,
+                name=config.name,
+                generate_script=config.generate_script,
+            )
+        return RuleBasedSynthesizer(
+            config.agent_action_type,
+            self._formatter,
+            name=config.name,
+            generate_script=config.generate_script,
+        )
+
+
+def add_workflow_documents(
+    result: PipelineResult, screens: Mapping[int, str] | None = None, *, agent_max_steps: int = 5
+) -> PipelineResult:
+    """Return the result with the workflow documents of its graph; unchanged if it has no graph.
+
+    `screens` maps positions to the ids of the screens that their steps are on.
+    """
+    if result.graph is None:
+        return result
+    lowered = build_workflow_documents(result.graph, agent_max_steps=agent_max_steps, screens=screens)
+    understanding = result.understanding
+    if understanding is not None:
+        inputs = [spec.name for spec in lowered.workflow.io_spec.inputs]
+        understanding = drop_unused_slots(understanding, inputs)
+    return replace(result, lowered=lowered, understanding=understanding)
+
+
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
+    """Wrap every exception in a `PipelineStageError` with the name of the stage."""
+    try:
+        yield
+    except Exception as exc:
+        raise PipelineStageError(name, exc) from exc
+
+
+def _failed(result: PipelineResult, exc: PipelineStageError) -> PipelineResult:
+    return replace(result, failed_stage=exc.stage, error=str(exc), cause=exc.original_error)
+
+
+__all__ = ["EvaluationStrategy", "MetaAgentPipeline", "PipelineConfig", "PipelineResult", "SynthesisStrategy"]

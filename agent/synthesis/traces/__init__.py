@@ -1,0 +1,1 @@
+"""Preparation of traces: collection, evaluation, normalisation, target conversion."""

@@ -1,0 +1,73 @@
+"""Steps of demonstrations that the application refused (`agent.recording.recorded_writes` notes them).
+
+A refused press that was repeated with success is no part of the task. A demonstration that ends refused shows no success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kb_schema.execution_traces import ANSWERS, REFUSAL, ExecutionTrace, TraceStep
+
+_REFUSED = 400
+
+
+def refusal_of(step: TraceStep) -> str | None:
+    """Return what the application said when it refused the step; None if it did not."""
+    told = step.metadata.get(REFUSAL)
+    return told if isinstance(told, str) else None
+
+
+def find_final_refusal(trace: ExecutionTrace) -> str | None:
+    """Return the question about a demonstration of which the last write was refused; None if it was not."""
+    sending = [step for step in trace.steps if refusal_of(step) is not None or _was_accepted(step)]
+    refusal = refusal_of(sending[-1]) if sending else None
+    if refusal is None:
+        return None
+    return f"the application refused {_name(sending[-1])!r} ({refusal}): was this demonstration meant to show a refusal?"
+
+
+def drop_refused_steps(steps: Sequence[TraceStep]) -> list[TraceStep]:
+    """Return the steps without refused presses that were repeated with success."""
+    return [step for index, step in enumerate(steps) if not _is_repeated(step, steps[index + 1 :])]
+
+
+def _is_repeated(step: TraceStep, later: Sequence[TraceStep]) -> bool:
+    if refusal_of(step) is None:
+        return False
+    return any(
+        refusal_of(each) is None
+        and (_is_same_control(step, each) or bool(_addresses(step) & _accepted(each)))
+        for each in later
+    )
+
+
+def _is_same_control(one: TraceStep, other: TraceStep) -> bool:
+    return one.target is not None and (one.action_type, one.target) == (other.action_type, other.target)
+
+
+def _answers(step: TraceStep) -> list[dict[str, Any]]:
+    told = step.metadata.get(ANSWERS)
+    return [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+
+
+def _addresses(step: TraceStep) -> set[tuple[Any, Any]]:
+    return {(each.get("method"), each.get("url")) for each in _answers(step)}
+
+
+def _accepted(step: TraceStep) -> set[tuple[Any, Any]]:
+    return {
+        (each.get("method"), each.get("url"))
+        for each in _answers(step)
+        if 0 < (each.get("status") or 0) < _REFUSED
+    }
+
+
+def _was_accepted(step: TraceStep) -> bool:
+    return refusal_of(step) is None and bool(_accepted(step))
+
+
+def _name(step: TraceStep) -> str:
+    said = step.metadata.get("said")
+    return said if isinstance(said, str) and said else step.action_type

@@ -1,0 +1,93 @@
+"""Removes steps without effect from normalised traces.
+
+These are: failed and skipped actions, refused presses that were repeated with success, field values that the next steps replace, clicks into a field that is
+then filled in, and menus that are opened and closed again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from agent.synthesis.traces.refused_steps import drop_refused_steps
+from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from kb_schema.selectors import Selector
+
+_FRAMEWORK_ID = re.compile(r' __id__="[^"]*"')
+FIELD_ACTIONS = frozenset({"fill", "clear", "select_option", "check", "uncheck", "upload_file"})
+"""Actions that only set a field. The last one on a field counts; on different fields the order is irrelevant."""
+
+
+def clean_up_traces(traces: Iterable[ExecutionTrace]) -> list[ExecutionTrace]:
+    """Return the traces without steps that have no effect."""
+    return [trace.model_copy(update={"steps": clean_up_steps(trace.steps)}) for trace in traces]
+
+
+def clean_up_steps(steps: tuple[TraceStep, ...]) -> tuple[TraceStep, ...]:
+    """Return the steps that have an effect, in order."""
+    happened = _without_asides(drop_refused_steps([step for step in steps if _happened(step)]))
+    return tuple(
+        step
+        for index, step in enumerate(happened)
+        if not (_is_replaced(happened, index) or _only_enters(happened, index))
+    )
+
+
+def _happened(step: TraceStep) -> bool:
+    return step.result is None or (step.result.success and not step.result.action_skipped)
+
+
+def _without_asides(steps: list[TraceStep]) -> list[TraceStep]:
+    """Remove pairs of steps on one element of which the second restores the page."""
+    kept: list[TraceStep] = []
+    at = 0
+    while at < len(steps):
+        if _comes_to_nothing(*steps[at : at + 3]):
+            at += 2
+            continue
+        kept.append(steps[at])
+        at += 1
+    return kept
+
+
+def _comes_to_nothing(
+    first: TraceStep, second: TraceStep | None = None, then: TraceStep | None = None
+) -> bool:
+    if second is None or {first.action_type, second.action_type} - {"click", "press"}:
+        return False
+    if not _same_field(first, second) or first.source_url != second.source_url:
+        return False
+    behind = second.html_after if then is None or then.html_before is None else then.html_before
+    before, between, after = (
+        _remove_framework_ids(each) for each in (first.html_before, second.html_before, behind)
+    )
+    same_place = then is None or then.source_url == first.source_url
+    return before is not None and same_place and before == after and between not in (None, before)
+
+
+def _remove_framework_ids(html: str | None) -> str | None:
+    """Return a page without the ids that every snapshot assigns anew."""
+    return None if html is None else _FRAMEWORK_ID.sub("", html)
+
+
+def _is_replaced(steps: list[TraceStep], index: int) -> bool:
+    step = steps[index]
+    if step.action_type not in FIELD_ACTIONS:
+        return False
+    for later in steps[index + 1 :]:
+        if later.action_type not in FIELD_ACTIONS:
+            return False
+        if _same_field(step, later):
+            return True
+    return False
+
+
+def _only_enters(steps: list[TraceStep], index: int) -> bool:
+    step, later = steps[index], steps[index + 1] if index + 1 < len(steps) else None
+    if step.action_type not in ("click", "focus") or later is None:
+        return False
+    return later.action_type in ("fill", "clear") and _same_field(step, later)
+
+
+def _same_field(one: TraceStep, other: TraceStep) -> bool:
+    return isinstance(one.target, Selector) and one.target == other.target

@@ -1,0 +1,135 @@
+"""Stage 2: evaluates which traces are good enough to learn from (MA 2). Does not change traces."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.inferencer import InferenceFailed, Inferencer
+from agent.synthesis.errors import TraceEvaluationError
+from agent.synthesis.pipeline_config import EvaluationStrategy
+from agent.synthesis.synthesis_prompts import EVALUATION_TEMPLATE_KEY, PromptFormatter, build_evaluation_feed
+from agent.synthesis.traces.refused_steps import find_final_refusal
+from kb_schema.execution_traces import ExecutionTrace
+
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRule:
+    """A condition for good traces. A failed `warning` is noted; a failed `error` rejects the trace."""
+
+    name: str
+    description: str
+    predicate: Callable[[ExecutionTrace], bool]
+    severity: Literal["error", "warning"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """The evaluation of one trace."""
+
+    trace_id: str
+    passed: bool
+    score: float = 1.0
+    failed_rules: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class TraceEvaluator:
+    """Evaluates traces by one strategy."""
+
+    def __init__(
+        self,
+        strategy: EvaluationStrategy = EvaluationStrategy.EXCEPTION_ONLY,
+        rules: Sequence[EvaluationRule] = (),
+        inferencer: Inferencer | None = None,
+        min_score: float = 0.5,
+        prompt_formatter: PromptFormatter | None = None,
+    ) -> None:
+        """Raises `ValueError` if the strategy needs rules or an inferencer and none is given."""
+        if strategy is EvaluationStrategy.RULE_BASED and not rules:
+            raise ValueError("RULE_BASED strategy requires at least one evaluation rule")
+        if strategy is EvaluationStrategy.LLM_JUDGE and inferencer is None:
+            raise ValueError("LLM_JUDGE strategy requires an inferencer")
+        self._rules, self._inferencer, self._min_score = tuple(rules), inferencer, min_score
+        self._formatter = prompt_formatter or PromptFormatter()
+        judges: dict[EvaluationStrategy, Callable[[ExecutionTrace, str], Awaitable[EvaluationResult]]] = {
+            EvaluationStrategy.EXCEPTION_ONLY: self._exception_only,
+            EvaluationStrategy.RULE_BASED: self._rule_based,
+            EvaluationStrategy.LLM_JUDGE: self._llm_judge,
+        }
+        self._judge = judges[strategy]
+
+    async def evaluate(
+        self, traces: Sequence[ExecutionTrace], task_description: str = ""
+    ) -> list[EvaluationResult]:
+        """Return one result per trace, in order. Raises `TraceEvaluationError` if an evaluation fails."""
+        return [_disqualify_refused(trace, await self._judge(trace, task_description)) for trace in traces]
+
+    async def _exception_only(self, trace: ExecutionTrace, _task: str) -> EvaluationResult:
+        if trace.success:
+            return EvaluationResult(trace.trace_id, passed=True)
+        return EvaluationResult(
+            trace.trace_id, passed=False, score=0.0, metadata={"error": trace.error or "the run failed"}
+        )
+
+    async def _rule_based(self, trace: ExecutionTrace, _task: str) -> EvaluationResult:
+        broken = [rule for rule in self._rules if not self._holds(rule, trace)]
+        failed = tuple(rule.name for rule in broken if rule.severity == "error")
+        warnings = tuple(rule.name for rule in broken if rule.severity == "warning")
+        score = 1 - len(broken) / len(self._rules)
+        return EvaluationResult(trace.trace_id, not failed, score, failed, warnings)
+
+    def _holds(self, rule: EvaluationRule, trace: ExecutionTrace) -> bool:
+        try:
+            return bool(rule.predicate(trace))
+        except Exception as exc:
+            raise TraceEvaluationError(trace.trace_id, f"rule {rule.name!r} raised {exc!r}") from exc
+
+    async def _llm_judge(self, trace: ExecutionTrace, task: str) -> EvaluationResult:
+        if self._inferencer is None:
+            raise TraceEvaluationError(trace.trace_id, "the LLM_JUDGE strategy has no inferencer")
+        feed = build_evaluation_feed(trace, task or trace.task_description)
+        try:
+            answer = await self._inferencer.infer(self._formatter(EVALUATION_TEMPLATE_KEY, **feed))
+        except InferenceFailed as exc:
+            raise TraceEvaluationError(trace.trace_id, str(exc)) from exc
+        score = _score(answer)
+        if score is None:
+            raise TraceEvaluationError(
+                trace.trace_id, f"expected a score from 0 to 1 in the model's answer, found {answer[:120]!r}"
+            )
+        return EvaluationResult(
+            trace.trace_id, score >= self._min_score, score, metadata={"answer": answer[:2_000]}
+        )
+
+
+def _disqualify_refused(trace: ExecutionTrace, result: EvaluationResult) -> EvaluationResult:
+    """Reject a trace that ends with a refused write, whatever the strategy says."""
+    question = find_final_refusal(trace)
+    if question is None or not result.passed:
+        return result
+    return EvaluationResult(
+        trace.trace_id,
+        False,
+        0.0,
+        result.failed_rules,
+        result.warnings,
+        {**result.metadata, "error": question},
+    )
+
+
+def _score(answer: str) -> float | None:
+    found = _OBJECT.search(answer)
+    try:
+        score: Any = json.loads(found[0])["score"] if found else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(score, int | float) or isinstance(score, bool):
+        return None
+    return float(score) if 0 <= score <= 1 else None

@@ -1,0 +1,1 @@
+"""Task descriptions: templates with slots, and the values and elements that they mention."""

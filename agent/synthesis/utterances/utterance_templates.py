@@ -1,0 +1,453 @@
+"""Templates of task descriptions: learned from several descriptions, and used to parse new ones.
+
+The words that all descriptions share are fixed; the text between them is a slot. A quoted text counts as one
+word. A slot with an enumeration is a list. `parse` refuses a description that does not fit.
+`utterance_mentions` finds out what the slots are used for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, reduce
+
+from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.utterances.value_forms import build_identifier, list_forms
+from kb_schema.base import Model
+
+LEAST_SHARED = 0.5
+"""Minimum share of the shortest description's words that all descriptions must contain."""
+LONGEST_MENTION = 6
+"""Maximum number of words of a mention."""
+NOTHING = frozenset({"nothing", "none", "nobody", "no one"})
+"""Words for an empty list."""
+_COUNTING = frozenset({",", ";", "and", "or", "&"})
+_WORD = re.compile(r"""["\u201c](?P<quoted>[^"\u201c\u201d]*)["\u201d]|\S+""")
+_BEFORE, _BEHIND = "([{'\u2018", ".,;:!?)]}'\u2019"
+_SMALL = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "with",
+        "from",
+        "by",
+        "for",
+        "of",
+        "to",
+        "in",
+        "into",
+        "on",
+        "at",
+        "and",
+        "or",
+        "then",
+        "as",
+        "that",
+        "is",
+        "are",
+        "be",
+        "it",
+        "its",
+        "this",
+        "please",
+        "first",
+        "next",
+    ]
+)
+
+
+class UtteranceMismatch(MetaAgentError):
+    """A description does not fit the template. `utterance` is the description."""
+
+    def __init__(self, utterance: str, template: str) -> None:
+        self.utterance, self.template = utterance, template
+        super().__init__(
+            f"{utterance!r} does not fit the template of the recordings: {template!r}",
+            hint="use the words of the recordings, or record the task with this description too",
+        )
+
+
+class UtterancesTooDifferent(MetaAgentError):
+    """The descriptions share too few words for a template. `utterances` are the descriptions."""
+
+    def __init__(self, utterances: Sequence[str], shared: int) -> None:
+        self.utterances, self.shared = tuple(utterances), shared
+        super().__init__(
+            f"the task descriptions differ too much: only {shared} words of {utterances[0]!r} are in all others",
+            hint="use one sentence with different values, or use a model",
+        )
+
+
+class UtteranceWord(Model):
+    """A word, a punctuation mark, or a quoted text."""
+
+    text: str
+    quoted: bool = False
+    begin: int = 0
+    end: int = 0
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """The key by which words are compared."""
+        return self.text.casefold(), self.quoted
+
+
+class UtteranceSlot(Model):
+    """A slot of the template."""
+
+    name: str
+    quoted: bool = False
+    """Whether the text in the slot is always quoted."""
+    many: bool = False
+    """Whether the slot contains an enumeration."""
+    may_be_empty: bool = False
+
+    def value(self, text: str) -> str | list[str]:
+        """Return the value of a text in this slot: a string, or the items of a list."""
+        return split_listed_items(text) if self.many else text
+
+
+class UtteranceTemplate(Model):
+    """A sentence with slots."""
+
+    parts: tuple[UtteranceWord | UtteranceSlot, ...]
+
+    @cached_property
+    def slots(self) -> tuple[UtteranceSlot, ...]:
+        """The slots, in order."""
+        return tuple(part for part in self.parts if isinstance(part, UtteranceSlot))
+
+    def parse(self, utterance: str) -> dict[str, str | list[str]]:
+        """Return the value of each slot in a description. Raises `UtteranceMismatch`."""
+        return {slot.name: slot.value(text) for slot, text in self.texts(utterance).items()}
+
+    def texts(self, utterance: str) -> dict[UtteranceSlot, str]:
+        """Return the text of each slot in a description. Raises `UtteranceMismatch`."""
+        words = split_words(utterance)
+        places = _fit_slots(self.parts, words)
+        if places is None:
+            raise UtteranceMismatch(utterance, str(self))
+        return {
+            slot: _text(utterance, words[begin:end])
+            for slot, (begin, end) in zip(self.slots, places, strict=True)
+        }
+
+    def fixed(self, slot: UtteranceSlot, text: str) -> UtteranceTemplate:
+        """Return the template with fixed words in place of a slot."""
+        words = [UtteranceWord(text=text, quoted=True)] if slot.quoted else split_words(text)
+        parts: list[UtteranceWord | UtteranceSlot] = []
+        for part in self.parts:
+            parts += words if part == slot else [part]
+        return UtteranceTemplate(parts=tuple(parts))
+
+    def __str__(self) -> str:
+        """Return the template as a sentence with `{slot}` names."""
+        told = ""
+        for part in self.parts:
+            said = "{" + part.name + "}" if isinstance(part, UtteranceSlot) else part.text
+            said = f'"{said}"' if part.quoted else said
+            told += said if said in _BEHIND or not told else f" {said}"
+        return told
+
+
+def split_words(utterance: str) -> list[UtteranceWord]:
+    """Return the words of a sentence; punctuation marks are separate, and a quoted text is one word.
+
+    >>> [word.text for word in split_words('Find "the cat", now.')]
+    ['Find', 'the cat', ',', 'now', '.']
+    """
+    found: list[UtteranceWord] = []
+    for match in _WORD.finditer(utterance):
+        if match["quoted"] is not None:
+            found.append(
+                UtteranceWord(text=match["quoted"], quoted=True, begin=match.start(), end=match.end())
+            )
+        else:
+            found += _peeled(match[0], match.start())
+    return found
+
+
+def split_listed_items(text: str) -> list[str]:
+    """Return the items of an enumeration.
+
+    >>> split_listed_items("red, green and blue"), split_listed_items("nothing")
+    (['red', 'green', 'blue'], [])
+    """
+    if text.strip().casefold() in NOTHING | {""}:
+        return []
+    words = split_words(text)
+    groups: list[list[UtteranceWord]] = [[]]
+    for word in words:
+        if not word.quoted and word.text.casefold() in _COUNTING:
+            groups.append([])
+        else:
+            groups[-1].append(word)
+    return [_text(text, group) for group in groups if group]
+
+
+def learn_template(
+    utterances: Sequence[str], acted_on: Sequence[Collection[str]], typed: Sequence[Collection[str]] = ()
+) -> UtteranceTemplate:
+    """Learn the template of descriptions.
+
+    `acted_on` has, for each description, the typed values and the names of the elements that were acted on. A
+    quoted text that is among them becomes a slot, even if all descriptions contain it. If there is only one
+    description, the values in `typed` become slots too. Raises `UtterancesTooDifferent`.
+    """
+    told = sorted(set(utterances), key=lambda each: (len(each), each))
+    lines = [split_words(each) for each in told]
+    shared = reduce(_common, lines[1:], lines[0])
+    if len(lines) > 1 and len(shared) < LEAST_SHARED * min(map(len, lines)):
+        raise UtterancesTooDifferent(told, len(shared))
+    used = [_list_shared_actions(each, utterances, acted_on) for each in told]
+    plain = [_list_shared_actions(told[0], utterances, typed)] if len(told) == 1 and typed else []
+    parts = _with_gaps(_SharedWords(shared, used, plain), lines)
+    return _shaped(_merged(parts), told, used)
+
+
+def _list_shared_actions(
+    utterance: str, utterances: Sequence[str], done: Sequence[Collection[str]]
+) -> frozenset[str]:
+    """Return what was typed or acted on in every trace with this description."""
+    return frozenset.intersection(
+        *(frozenset(each) for other, each in zip(utterances, done, strict=True) if other == utterance)
+    )
+
+
+# -- words
+
+
+def _peeled(text: str, begin: int) -> Iterator[UtteranceWord]:
+    """Yield a word without the punctuation around it, and the punctuation marks separately."""
+    front = len(text) - len(text.lstrip(_BEFORE)) if text.strip(_BEFORE + _BEHIND) else 0
+    core = text[front:].rstrip(_BEHIND) or text[front:]
+    for at, mark in enumerate(text[:front]):
+        yield UtteranceWord(text=mark, begin=begin + at, end=begin + at + 1)
+    yield UtteranceWord(text=core, begin=begin + front, end=begin + front + len(core))
+    for at, mark in enumerate(text[front + len(core) :], front + len(core)):
+        yield UtteranceWord(text=mark, begin=begin + at, end=begin + at + 1)
+
+
+def _text(utterance: str, words: Sequence[UtteranceWord]) -> str:
+    if not words:
+        return ""
+    if len(words) == 1:
+        return words[0].text
+    return utterance[words[0].begin : words[-1].end]
+
+
+def _common(one: Sequence[UtteranceWord], other: Sequence[UtteranceWord]) -> list[UtteranceWord]:
+    """Return the longest common subsequence of words."""
+    best = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i in range(len(one) - 1, -1, -1):
+        for j in range(len(other) - 1, -1, -1):
+            same = one[i].key == other[j].key
+            best[i][j] = best[i + 1][j + 1] + 1 if same else max(best[i + 1][j], best[i][j + 1])
+    found, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        if one[i].key == other[j].key and best[i][j] == best[i + 1][j + 1] + 1:
+            found.append(one[i])
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+# -- slots
+
+
+class _SharedWords:
+    """The words that all descriptions share, with those that are mentions and so may vary."""
+
+    def __init__(
+        self,
+        words: Sequence[UtteranceWord],
+        used: Sequence[Collection[str]],
+        plain: Sequence[Collection[str]],
+    ) -> None:
+        """`used` is compared with quoted texts, `plain` with any words; both have one entry per description."""
+        self.words, self._used, self._plain = words, used, plain
+
+    def mentions(self) -> list[bool]:
+        """Return for each word whether every recording acts on it."""
+        told = [
+            word.quoted and all(is_mentioned(word.text, each) for each in self._used) for word in self.words
+        ]
+        for used in self._plain:
+            self._add_plain(told, used)
+        return told
+
+    def _add_plain(self, told: list[bool], used: Collection[str]) -> None:
+        for length in range(LONGEST_MENTION, 0, -1):
+            for at in range(len(self.words) - length + 1):
+                span = self.words[at : at + length]
+                free = not any(told[at : at + length]) and not any(word.quoted for word in span)
+                if free and is_mentioned(" ".join(word.text for word in span), used):
+                    told[at : at + length] = [True] * length
+
+
+def is_mentioned(text: str, used: Collection[str]) -> bool:
+    """Whether a text, in one of its forms, is in `used`."""
+    return any(each in used for each in (text, *list_forms(text).values())) and any(map(str.isalnum, text))
+
+
+def _with_gaps(
+    constant: _SharedWords, lines: Sequence[Sequence[UtteranceWord]]
+) -> list[UtteranceWord | None]:
+    """Return the shared words, with None in place of each slot."""
+    mentioned = constant.mentions()
+    parts: list[UtteranceWord | None] = []
+    for before, word, varies in zip([None, *constant.words], constant.words, mentioned, strict=False):
+        if _something_between(lines, constant.words, before, word):
+            parts.append(None)
+        parts.append(None if varies else word)
+    if _something_between(lines, constant.words, constant.words[-1] if constant.words else None, None):
+        parts.append(None)
+    return parts
+
+
+def _something_between(
+    lines: Sequence[Sequence[UtteranceWord]],
+    shared: Sequence[UtteranceWord],
+    before: UtteranceWord | None,
+    behind: UtteranceWord | None,
+) -> bool:
+    """Whether some description has words between two shared words."""
+    start = -1 if before is None else next(at for at, each in enumerate(shared) if each is before)
+    for line in lines:
+        places = _places(line, shared)
+        begin = 0 if before is None else places[start] + 1
+        end = len(line) if behind is None else places[start + 1]
+        if end > begin:
+            return True
+    return False
+
+
+def _places(line: Sequence[UtteranceWord], shared: Sequence[UtteranceWord]) -> list[int]:
+    """Return the indices of the shared words in a sentence, each as early as possible."""
+    places, at = [], 0
+    for word in shared:
+        while line[at].key != word.key:
+            at += 1
+        places.append(at)
+        at += 1
+    return places
+
+
+def _merged(parts: Sequence[UtteranceWord | None]) -> list[UtteranceWord | None]:
+    """Merge slots that are adjacent or separated only by a comma."""
+    made: list[UtteranceWord | None] = []
+    for part in parts:
+        if part is None and made and made[-1] is None:
+            continue
+        comma = len(made) > 1 and made[-1] is not None and made[-1].text in ",;" and made[-2] is None
+        if part is None and comma:
+            made.pop()
+            continue
+        made.append(part)
+    return made
+
+
+def _shaped(
+    parts: Sequence[UtteranceWord | None], told: Sequence[str], used: Sequence[Collection[str]]
+) -> UtteranceTemplate:
+    """Build the template: name the slots and derive their properties from the observed texts."""
+    names = _names(parts)
+    free = iter(names)
+    rough = UtteranceTemplate(
+        parts=tuple(
+            UtteranceSlot(name=next(free), may_be_empty=True) if each is None else each for each in parts
+        )
+    )
+    seen: dict[str, list[tuple[str, bool]]] = {name: [] for name in names}
+    for utterance in told:
+        words = split_words(utterance)
+        for slot, (begin, end) in zip(rough.slots, _fit_slots(rough.parts, words) or (), strict=True):
+            span = words[begin:end]
+            seen[slot.name].append((_text(utterance, span), len(span) == 1 and span[0].quoted))
+    return UtteranceTemplate(
+        parts=tuple(
+            _complete_slot(part, seen[part.name], used) if isinstance(part, UtteranceSlot) else part
+            for part in rough.parts
+        )
+    )
+
+
+def _complete_slot(
+    slot: UtteranceSlot, seen: Sequence[tuple[str, bool]], used: Sequence[Collection[str]]
+) -> UtteranceSlot:
+    texts = [text for text, _ in seen]
+    pieces = [split_listed_items(text) for text in texts]
+    quoted = all(quoted for _, quoted in seen)
+    several = any(len(each) > 1 or (text and not each) for text, each in zip(texts, pieces, strict=True))
+    counted = several and all(
+        is_mentioned(piece, acted) for each, acted in zip(pieces, used, strict=True) for piece in each
+    )
+    return UtteranceSlot(
+        name=slot.name,
+        quoted=quoted,
+        many=counted and not quoted,
+        may_be_empty=any(not text for text in texts),
+    )
+
+
+def _names(parts: Sequence[UtteranceWord | None]) -> list[str]:
+    """Return a unique name for each slot: the last significant word before it, else the next one after it."""
+    names: list[str] = []
+    for at, part in enumerate(parts):
+        if part is not None:
+            continue
+        before = [word for word in parts[:at] if word is not None]
+        said = [build_identifier(word.text) for word in (*reversed(before), *filter(None, parts[at:]))]
+        wanted = next((each for each in said if each and each not in _SMALL), "value")
+        name, number = wanted, 1
+        while name in names:
+            number += 1
+            name = f"{wanted}_{number}"
+        names.append(name)
+    return names
+
+
+def _fit_slots(
+    parts: Sequence[UtteranceWord | UtteranceSlot], words: Sequence[UtteranceWord]
+) -> list[tuple[int, int]] | None:
+    """Return the first word and the end of each slot, earlier slots as short as possible; None if nothing fits."""
+    dead: set[tuple[int, int]] = set()
+
+    def fit(part: int, at: int) -> list[tuple[int, int]] | None:
+        if part == len(parts):
+            return [] if at == len(words) else None
+        if (part, at) in dead:
+            return None
+        for end in _ends(parts[part], words, at):
+            rest = fit(part + 1, end)
+            if rest is not None:
+                return [(at, end), *rest] if isinstance(parts[part], UtteranceSlot) else rest
+        dead.add((part, at))
+        return None
+
+    return fit(0, 0)
+
+
+def _ends(part: UtteranceWord | UtteranceSlot, words: Sequence[UtteranceWord], at: int) -> Iterator[int]:
+    """Yield the indices at which the next part may begin."""
+    if isinstance(part, UtteranceWord):
+        if at < len(words) and words[at].key == part.key:
+            yield at + 1
+    elif part.quoted:
+        if at < len(words) and words[at].quoted:
+            yield at + 1
+    else:
+        yield from range(at if part.may_be_empty else at + 1, len(words) + 1)
+
+
+def expand_value_forms(values: Mapping[str, str | list[str]]) -> dict[str, str | list[str]]:
+    """Return the values of a description in every form in which a workflow may take them."""
+    told: dict[str, str | list[str]] = dict(values)
+    for name, value in values.items():
+        if isinstance(value, str):
+            told |= {f"{name}_{form}": text for form, text in list_forms(value).items()}
+    return told

@@ -1,0 +1,121 @@
+"""Other forms of a value: the description has one form and the page another (dates, ordinals, capitals).
+
+A form is a registered function that returns None if a text does not have the form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+
+ValueForm = Callable[[str], str | None]
+FORMS: dict[str, ValueForm] = {}
+"""Maps the name of a form to the function that writes a text in it."""
+
+_DATES = ("%Y-%m-%d", "%m/%d/%Y", "%d.%m.%Y", "%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y")
+"""Accepted date formats. With slashes, the month comes first, as in the en-US locale."""
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def register_form(name: str) -> Callable[[ValueForm], ValueForm]:
+    """Register a form under a name."""
+
+    def register(function: ValueForm) -> ValueForm:
+        FORMS[name] = function
+        return function
+
+    return register
+
+
+def list_forms(text: str) -> dict[str, str]:
+    """Return every form of a text that differs from it, by name.
+
+    >>> list_forms("12/05/2016")["day"], list_forms("3rd")["number"]
+    ('5', '3')
+    """
+    made = {name: function(text) for name, function in FORMS.items()}
+    return {name: told for name, told in made.items() if told is not None and told != text}
+
+
+@register_form("lower")
+def _lower(text: str) -> str:
+    return text.lower()
+
+
+@register_form("upper")
+def _upper(text: str) -> str:
+    return text.upper()
+
+
+@register_form("title")
+def _title(text: str) -> str:
+    return text[:1].upper() + text[1:].lower()
+
+
+@register_form("number")
+def _number(text: str) -> str | None:
+    match = _ORDINAL.fullmatch(text)
+    if match is not None:
+        return match[1]
+    said = text.casefold()
+    return str(_ORDINALS.index(said) + 1) if said in _ORDINALS else None
+
+
+def _dated(pattern: str) -> ValueForm:
+    def write(text: str) -> str | None:
+        day = _day(text)
+        return None if day is None else pattern.format(day=day, month=_MONTHS[day.month - 1])
+
+    return write
+
+
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+for _name, _pattern in {
+    "iso": "{day:%Y-%m-%d}",
+    "american": "{day:%m/%d/%Y}",
+    "german": "{day:%d.%m.%Y}",
+    "day": "{day.day}",
+    "day_of_two_digits": "{day:%d}",
+    "month": "{day.month}",
+    "month_of_two_digits": "{day:%m}",
+    "month_name": "{month}",
+    "month_short": "{month:.3}",
+    "month_and_year": "{month} {day.year}",
+    "year": "{day.year}",
+}.items():
+    FORMS[_name] = _dated(_pattern)
+
+
+def _day(text: str) -> date | None:
+    for pattern in _DATES:
+        try:
+            return datetime.strptime(text, pattern).date()  # noqa: DTZ007 - a date has no time zone
+        except ValueError:
+            continue
+    return None
+
+
+def build_identifier(words: str) -> str:
+    """Return words as the name of a variable.
+
+    >>> build_identifier("Agent's name *")
+    'agents_name'
+    """
+    plain = re.sub(r"(?<=\w)['\u2019](?=\w)", "", words).lower()
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:40].strip("_")
+    return f"v_{name}" if name[:1].isdigit() else name

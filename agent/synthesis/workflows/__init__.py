@@ -1,0 +1,1 @@
+"""From the ActionGraph to documents of the knowledge base: workflows and tasks."""

@@ -1,0 +1,118 @@
+"""Evaluates checks on the page, again after every change, until they hold or their time is over.
+
+What each kind of outcome asks of the page is defined in `outcome_conditions`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent.page.condition_probes import PageFacts, evaluate_conditions
+from agent.page.page_changes import wait_for_change
+from agent.verification.page_checks.outcome_conditions import (
+    SCOPE,
+    OutcomeCase,
+    OutcomeQuery,
+    build_outcome_query,
+)
+from agent.verification.page_checks.verification_page import VerificationPage
+from kb_schema.probes import ProbeAnswer, ProbeFacts, TextProbe, Verdict, VerdictStatus, probe_key, unknown
+
+BROWSERS_OWN_ERROR = "chrome-error:"
+"""The browser's own error page: the site did not answer, and waiting is useless."""
+ANSWER_S = 1.0
+"""How long a loaded page may take to answer, beyond the timeout."""
+NOT_SEEN = PageFacts("", "", "loading")
+"""The facts of a page that is still loading."""
+
+
+@dataclass
+class CheckResults:
+    """The results of a step's checks."""
+
+    verdicts: list[Verdict]
+    seen: PageFacts
+    asked: list[OutcomeQuery] = field(default_factory=list)
+
+    @property
+    def held(self) -> bool:
+        """Whether all checks hold."""
+        return all(each.held for each in self.verdicts)
+
+    def answer(self, number: int) -> ProbeAnswer | None:
+        """Return the page's answer about the element (or the value) of a check."""
+        if not self.asked:
+            return None
+        for condition in self.asked[number].conditions:
+            for probe in condition.probes(SCOPE):
+                if not isinstance(probe, TextProbe) and probe_key(probe) in self.seen.answers:
+                    return self.seen.answers[probe_key(probe)]
+        return None
+
+
+async def evaluate_checks(site_page: VerificationPage, cases: Sequence[OutcomeCase]) -> CheckResults:
+    """Evaluate all checks now: one round trip, and one more for each that needs its own. Raises `PageGone`."""
+    wanted = [build_outcome_query(case) for case in cases]
+    flat = [condition for each in wanted for condition in each.conditions]
+    judged, seen = await evaluate_conditions(
+        site_page.page, flat, SCOPE, ProbeFacts(path_base=site_page.base_url)
+    )
+    verdicts: list[Verdict] = []
+    answers = iter(judged)
+    for each in wanted:
+        own = [next(answers) for _ in each.conditions]
+        if each.ask is not None:
+            own.append(await each.ask(site_page))
+        failed = [verdict for verdict in own if not verdict.held]
+        verdicts.append(failed[0] if failed else own[-1] if own else unknown("nothing to ask"))
+    return CheckResults(verdicts, seen, wanted)
+
+
+async def evaluate_checks_until_held(
+    site_page: VerificationPage, cases: Sequence[OutcomeCase], timeout_s: float
+) -> CheckResults:
+    """Evaluate again after every change of the page, until all checks have held, at most `timeout_s`.
+
+    A check that held once counts as held (a message may be gone when the list appears), except a lasting one,
+    which must hold at the end.
+    """
+    deadline = time.monotonic() + timeout_s
+    before: list[Verdict | None] = [None] * len(cases)
+    while True:
+        left = max(0.0, deadline - time.monotonic())
+        now = await _evaluate_within(site_page, cases, left) if await site_page.arrived(left) else None
+        if now is None:
+            return CheckResults([unknown("the site has not answered yet")] * len(cases), NOT_SEEN)
+        for number, each in enumerate(now.asked):
+            if each.lasting:
+                continue
+            earlier = before[number]
+            if earlier is not None:
+                now.verdicts[number] = earlier
+            elif now.verdicts[number].held:
+                before[number] = now.verdicts[number]
+        remaining = deadline - time.monotonic()
+        if now.held or remaining <= 0 or site_page.page.url.startswith(BROWSERS_OWN_ERROR):
+            return now
+        await wait_for_change(site_page.page, remaining, now.seen.revision)
+
+
+async def _evaluate_within(
+    site_page: VerificationPage, cases: Sequence[OutcomeCase], timeout_s: float
+) -> CheckResults | None:
+    """Return the results; None if the page navigates away and does not answer."""
+    asking = asyncio.create_task(evaluate_checks(site_page, cases))
+    try:
+        done, _ = await asyncio.wait({asking}, timeout=timeout_s + ANSWER_S)
+        return asking.result() if done else None
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+
+def summarize_unmet_check(verdict: Verdict) -> str:
+    """Return in one line why a check does not hold."""
+    return verdict.evidence[:300] or str(VerdictStatus(verdict.status))

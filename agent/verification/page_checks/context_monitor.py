@@ -1,0 +1,131 @@
+"""Records a browser context's console messages, uncaught errors, HTTP errors and failed requests.
+
+Every record carries its step's number and contains no secrets. Requests that a navigation aborts do not count
+as failures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from playwright.async_api import BrowserContext, ConsoleMessage, Page, Request, Response, WebError
+from playwright.async_api import Error as DriverError
+
+from kb_schema.verification import ConsoleLine, NetworkRequest
+
+LONGEST = 500
+"""Characters of a line that are kept."""
+MOST_KEPT = 200
+"""Records of each kind that are kept."""
+_ERROR_STATUS = 400
+_FAILED_RESOURCE = "Failed to load resource"
+"""Chromium's console line for a failed request, which is recorded as a `NetworkRequest` instead."""
+_BROKEN_OFF = "net::ERR_ABORTED"
+_NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
+
+
+class ContextMonitor:
+    """Records one context, from before its first page is opened."""
+
+    def __init__(self, context: BrowserContext, redact: Callable[[str], str]) -> None:
+        self.console: list[ConsoleLine] = []
+        self.answers: list[NetworkRequest] = []
+        self.step_idx: int | None = None
+        self.documents = 0
+        """Number of documents that were loaded."""
+        self._redact = redact
+        self._under_way: set[Request] = set()
+        self._ended = asyncio.Event()
+        context.on("console", self._on_console)
+        context.on("weberror", self._on_error)
+        context.on("request", self._on_request)
+        context.on("response", self._on_response)
+        context.on("requestfinished", self._on_end)
+        context.on("requestfailed", self._on_failed)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a request is open."""
+        return bool(self._under_way)
+
+    def owed(self) -> tuple[NetworkRequest, ...]:
+        """Return the open requests."""
+        return tuple(self._build_request(each) for each in self._under_way)
+
+    def of_step(self, step_idx: int) -> tuple[ConsoleLine, ...]:
+        """Return the console lines of a step."""
+        return tuple(each for each in self.console if each.step_idx == step_idx)
+
+    def leaving(self, page: Page) -> bool:
+        """Whether a navigation of the page is in progress: until it ends, the page cannot answer."""
+        return any(_navigates(each, page) for each in self._under_way)
+
+    async def arrived(self, page: Page, timeout_s: float) -> None:
+        """Wait until no navigation of the page is in progress, at most `timeout_s`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.leaving(page):
+                    self._ended.clear()
+                    await self._ended.wait()
+
+    # -- listeners
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not message.text.startswith(_FAILED_RESOURCE):
+            where = str(message.location.get("url", ""))
+            self._line("error" if message.type == "error" else "warning", message.text, where)
+
+    def _on_error(self, error: WebError) -> None:
+        self._line("pageerror", str(error.error), error.page.url if error.page else "")
+
+    def _line(self, kind: Literal["error", "warning", "pageerror"], text: str, url: str) -> None:
+        if len(self.console) < MOST_KEPT:
+            said = self._redact(text)[:LONGEST]
+            self.console.append(
+                ConsoleLine(kind=kind, text=said, url=self._redact(url), step_idx=self.step_idx)
+            )
+
+    def _on_request(self, request: Request) -> None:
+        if request.resource_type not in _NEVER_ENDING:
+            self._under_way.add(request)
+
+    def _on_response(self, response: Response) -> None:
+        self.documents += response.request.is_navigation_request()
+        if response.status >= _ERROR_STATUS:
+            self._answer(response.request, status=response.status)
+
+    def _on_end(self, request: Request) -> None:
+        self._under_way.discard(request)
+        self._ended.set()
+
+    def _on_failed(self, request: Request) -> None:
+        self._on_end(request)
+        failure = request.failure or "failed"
+        if _BROKEN_OFF not in failure:
+            self._answer(request, failure=failure)
+
+    def _answer(self, request: Request, *, status: int | None = None, failure: str | None = None) -> None:
+        if len(self.answers) < MOST_KEPT:
+            self.answers.append(self._build_request(request, status=status, failure=failure))
+
+    def _build_request(
+        self, request: Request, *, status: int | None = None, failure: str | None = None
+    ) -> NetworkRequest:
+        return NetworkRequest(
+            method=request.method,
+            url=self._redact(request.url)[:LONGEST],
+            status=status,
+            failure=failure,
+            resource_type=request.resource_type,
+            step_idx=self.step_idx,
+        )
+
+
+def _navigates(request: Request, page: Page) -> bool:
+    """Whether the request loads a document into the page's main frame."""
+    with suppress(DriverError):
+        return request.is_navigation_request() and request.frame == page.main_frame
+    return False

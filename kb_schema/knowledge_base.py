@@ -1,0 +1,143 @@
+"""`KnowledgeBase`: all documents of one website, checked. `kb_schema.assembly` builds it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kb_schema.action_documents import Action
+from kb_schema.base import Document
+from kb_schema.documents import MODELS
+from kb_schema.error_handling import ErrorRecovery
+from kb_schema.graph_documents import (
+    ActionTrigger,
+    GlobalRecovery,
+    GroupMembership,
+    ScreenGroup,
+    TaskDependency,
+    Transition,
+)
+from kb_schema.presentation_flows import PresentationFlow
+from kb_schema.screens import Screen, Signature, StateSignature, UIElement
+from kb_schema.tasks import Task
+from kb_schema.websites import Website
+from kb_schema.workflows import Workflow
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """All documents of one website by kind and local id. Immutable; `assemble` builds it."""
+
+    website: Website
+    by_kind: dict[str, dict[str, Document]]
+    sources: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(kind, local id) -> file, for documents that came from one."""
+
+    def _all(self, kind: str) -> dict[str, Document]:
+        return self.by_kind.get(kind, {})
+
+    @cached_property
+    def screens(self) -> dict[str, Screen]:
+        """The screens, by screen id."""
+        return {k: v for k, v in self._all("screen").items() if isinstance(v, Screen)}
+
+    @cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """The active signatures, by screen id."""
+        found: dict[str, Signature] = {
+            screen.screen_id: screen.state_signature
+            for screen in self.screens.values()
+            if screen.state_signature is not None and screen.state_signature.active
+        }
+        for document in self._all("state_signature").values():
+            if isinstance(document, StateSignature) and document.active:
+                found[document.screen_id] = document
+        return found
+
+    @cached_property
+    def actions(self) -> dict[str, Action]:
+        """The actions, by action id."""
+        return {k: v for k, v in self._all("action").items() if isinstance(v, Action)}
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks, by task id."""
+        return {k: v for k, v in self._all("task").items() if isinstance(v, Task)}
+
+    @cached_property
+    def flows(self) -> dict[str, PresentationFlow]:
+        """The flows, by flow id."""
+        return {k: v for k, v in self._all("presentation_flow").items() if isinstance(v, PresentationFlow)}
+
+    @cached_property
+    def error_recoveries(self) -> dict[str, ErrorRecovery]:
+        """The error recoveries, by recovery id."""
+        return {k: v for k, v in self._all("error_recovery").items() if isinstance(v, ErrorRecovery)}
+
+    @cached_property
+    def workflows(self) -> dict[str, Workflow]:
+        """The workflows, by workflow id."""
+        return {k: v for k, v in self._all("workflow").items() if isinstance(v, Workflow)}
+
+    @cached_property
+    def groups(self) -> dict[str, ScreenGroup]:
+        """The screen groups, by group id."""
+        return {k: v for k, v in self._all("screen_group").items() if isinstance(v, ScreenGroup)}
+
+    @cached_property
+    def transitions(self) -> dict[str, Transition]:
+        """The transitions, by transition id."""
+        return {k: v for k, v in self._all("transition").items() if isinstance(v, Transition)}
+
+    @cached_property
+    def memberships(self) -> tuple[GroupMembership, ...]:
+        """The membership edges: screen -> group."""
+        return tuple(v for v in self._all("group_membership").values() if isinstance(v, GroupMembership))
+
+    @cached_property
+    def recoveries(self) -> dict[str, GlobalRecovery]:
+        """The recovery edges (group -> screen), by id."""
+        return {k: v for k, v in self._all("global_recovery").items() if isinstance(v, GlobalRecovery)}
+
+    @cached_property
+    def dependencies(self) -> tuple[TaskDependency, ...]:
+        """The dependency edges: task -> task."""
+        return tuple(v for v in self._all("task_dependency").values() if isinstance(v, TaskDependency))
+
+    @cached_property
+    def triggers(self) -> tuple[ActionTrigger, ...]:
+        """The trigger edges: action -> transition."""
+        return tuple(v for v in self._all("action_trigger").values() if isinstance(v, ActionTrigger))
+
+    def documents(self) -> Iterator[Document]:
+        """Yield all documents, in the order of `MODELS`, then by id."""
+        for kind in MODELS:
+            documents = self._all(kind)
+            for local_id in sorted(documents):
+                yield documents[local_id]
+
+    def elements(self, screen_id: str) -> dict[str, UIElement]:
+        """Return the elements of a screen: its own and those of its layouts."""
+        screen = self.screens.get(screen_id)
+        if screen is None:
+            return {}
+        found = {
+            element.element_id: element
+            for layout in screen.layouts
+            for element in self.website.layouts.get(layout, ())
+        }
+        found.update({element.element_id: element for element in screen.ui_elements})
+        return found
+
+    def groups_of(self, screen_id: str) -> tuple[str, ...]:
+        """Return the ids of the groups a screen belongs to."""
+        return self._groups.get(screen_id, ())
+
+    @cached_property
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for membership in self.memberships:
+            found[membership.screen].append(membership.group)
+        return {screen: tuple(sorted(groups)) for screen, groups in found.items()}

@@ -1,0 +1,1 @@
+"""Learned numbers: the port, its mathematics, change cursors and origins."""

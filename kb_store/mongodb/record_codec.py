@@ -1,0 +1,92 @@
+"""Converts record bodies to BSON and back.
+
+A body is kept *native*, as a MongoDB document under `body`, which the validator checks and MongoDB can query.
+If BSON or MongoDB cannot hold it exactly (keys with NUL or a leading `$`, integers beyond 64 bits, lone
+surrogates, very deep nesting), or the validator refuses it, it is kept as JSON text under `text`. So the
+store keeps any record, as its port requires; readers validate it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bson import BSON
+
+from kb_store.errors import StoreError
+
+MAX_BYTES = 15 * 1024 * 1024
+"""MongoDB accepts documents of up to 16 MB; the rest is for ids and the wrapping."""
+
+MAX_DEPTH = 80
+"""MongoDB accepts 100 levels of nesting; the rest is for the wrapping and for updates."""
+
+_INT64 = range(-(2**63), 2**63)
+
+
+class RecordTooLarge(StoreError):
+    """A record that is too large for a MongoDB document. Sizes in bytes."""
+
+    def __init__(self, address: str, record: str, size: int) -> None:
+        self.record, self.size = record, size
+        super().__init__(
+            f"{record} has {size / 1e6:.1f} MB, the store at {address} keeps at most {MAX_BYTES / 1e6:.1f} MB",
+            fix="split the document, or move large texts out of it",
+        )
+
+
+def encode_body(body: Mapping[str, Any], *, as_text: bool = False) -> dict[str, Any]:
+    """Return the fields for a body: `body`, or `text` if necessary or if `as_text` is set."""
+    if as_text or not _is_native(body, MAX_DEPTH):
+        return {"text": json.dumps(body, separators=(",", ":"))}
+    return {"body": body}
+
+
+def decode_body(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the body of a stored document; an empty one if manual editing left something else."""
+    if "text" in document:
+        try:
+            body = json.loads(document["text"])
+        except (TypeError, ValueError):
+            return {}
+    else:
+        body = document.get("body")
+    return body if isinstance(body, Mapping) else {}
+
+
+def check_size(address: str, record: str, document: Mapping[str, Any]) -> None:
+    """Raise `RecordTooLarge` with the record's name, before the driver would fail."""
+    size = len(BSON.encode(document))
+    if size > MAX_BYTES:
+        raise RecordTooLarge(address, record, size)
+
+
+def _is_native(value: Any, depth: int) -> bool:
+    match value:
+        case bool() | float() | None:
+            return True
+        case int():
+            return value in _INT64
+        case str():
+            return _is_unicode(value)
+        case dict() | Mapping():
+            return depth > 0 and all(_is_key(k) and _is_native(v, depth - 1) for k, v in value.items())
+        case list() | tuple():
+            return depth > 0 and all(_is_native(each, depth - 1) for each in value)
+    return False
+
+
+def _is_key(key: Any) -> bool:
+    return isinstance(key, str) and not key.startswith("$") and "\0" not in key and _is_unicode(key)
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether it can be written as UTF-8; a lone surrogate cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

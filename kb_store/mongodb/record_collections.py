@@ -1,0 +1,174 @@
+"""Records in collections, one per kind: the common code for documents, vertices and edges."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from pymongo import InsertOne, ReplaceOne
+from pymongo.errors import BulkWriteError
+
+from kb_store.knowledge_records import EdgeRecord, KnowledgeRecord
+from kb_store.mongodb.connection import (
+    DocumentRefused,
+    MongoConnection,
+    MongoDatabase,
+    MongoDocument,
+    MongoSession,
+)
+from kb_store.mongodb.record_codec import check_size, encode_body
+from kb_store.ports import Counts
+
+PAGE = 500
+"""The number of documents fetched at a time."""
+
+First = Callable[[MongoDatabase, MongoSession], Awaitable[None]]
+"""What a transaction does before it writes records."""
+
+
+_Request = InsertOne[MongoDocument] | ReplaceOne[MongoDocument]
+
+_DUPLICATE = 11000
+"""The server's code for an existing record."""
+
+
+class _BatchAlreadyWritten(Exception):
+    """The batch was written before: its answer was lost the first time."""
+
+
+async def _nothing(_database: MongoDatabase, _session: MongoSession) -> None:
+    """No first step."""
+
+
+class RecordCollections:
+    """The collections of some kinds, read and deleted by website and generation."""
+
+    def __init__(self, connection: MongoConnection, names: Mapping[str, str]) -> None:
+        self._connection = connection
+        self.names = names
+
+    async def put(
+        self,
+        website_id: str,
+        generation: int,
+        records: Sequence[KnowledgeRecord | EdgeRecord],
+        *,
+        first: First = _nothing,
+    ) -> None:
+        """Write all records in one transaction, after `first`; existing ones are replaced.
+
+        If a validator refuses one of them, all are kept as text (see `record_codec`). Raises
+        `RecordTooLarge`, and whatever `first` raises.
+        """
+        try:
+            await self._put(self._documents(website_id, generation, records), first)
+        except DocumentRefused:
+            await self._put(self._documents(website_id, generation, records, as_text=True), first)
+
+    async def _put(self, documents: Mapping[str, Sequence[MongoDocument]], first: First) -> None:
+        """Insert the records, which nearly always works and is twice as fast; else replace existing ones."""
+        try:
+            await self._write(
+                {k: [InsertOne(each) for each in those] for k, those in documents.items()}, first
+            )
+        except _BatchAlreadyWritten:
+            replacing = {
+                kind: [ReplaceOne({"_id": each["_id"]}, each, upsert=True) for each in those]
+                for kind, those in documents.items()
+            }
+            await self._write(replacing, first)
+
+    async def _write(self, requests: Mapping[str, Sequence[_Request]], first: First) -> None:
+        async def work(database: MongoDatabase, session: MongoSession) -> None:
+            await first(database, session)
+            try:
+                for kind, each in requests.items():
+                    await database[self.names[kind]].bulk_write(each, session=session)
+            except BulkWriteError as exc:
+                if any(error.get("code") == _DUPLICATE for error in exc.details["writeErrors"]):
+                    raise _BatchAlreadyWritten from exc
+                raise
+
+        await self._connection.transaction(work)
+
+    def _documents(
+        self,
+        website_id: str,
+        generation: int,
+        records: Sequence[KnowledgeRecord | EdgeRecord],
+        *,
+        as_text: bool = False,
+    ) -> dict[str, list[MongoDocument]]:
+        found: dict[str, list[MongoDocument]] = {}
+        for record in records:
+            key = {"website_id": website_id, "generation": generation, "local_id": record.local_id}
+            document = {"_id": key, **_ends(record), **encode_body(record.body, as_text=as_text)}
+            check_size(self._connection.address, f"{record.kind}/{record.local_id}", document)
+            found.setdefault(record.kind, []).append(document)
+        return found
+
+    async def stored(self, website_id: str, generation: int) -> AsyncIterator[tuple[str, MongoDocument]]:
+        """Yield kind and document, by kind and local id, in pages: a committed generation does not change."""
+        for kind in sorted(self.names):
+            after: dict[str, Any] = {}
+            while True:
+                page = await self._page(kind, website_id, generation, after)
+                for document in page:
+                    yield kind, document
+                if len(page) < PAGE:
+                    break
+                after = {"$gt": page[-1]["_id"].get("local_id")}
+
+    async def count(self, website_id: str, generation: int) -> Counts:
+        """Count by kind, from the index."""
+        query = _of(website_id, generation)
+        async with self._connection.asking() as database:
+            numbers = await asyncio.gather(
+                *(database[name].count_documents(query) for name in self.names.values())
+            )
+        return {kind: number for kind, number in zip(self.names, numbers, strict=True) if number}
+
+    async def generations(self, website_id: str) -> frozenset[int]:
+        """Return the generations with at least one record."""
+        async with self._connection.asking() as database:
+            found: Iterable[list[Any]] = await asyncio.gather(
+                *(
+                    database[name].distinct("_id.generation", {"_id.website_id": website_id})
+                    for name in self.names.values()
+                )
+            )
+        return frozenset(generation for each in found for generation in each)
+
+    async def drop(self, website_id: str, generations: Collection[int]) -> None:
+        """Delete one kind after the other: no reader uses them any more."""
+        for generation in generations:
+            for name in self.names.values():
+                async with self._connection.asking() as database:
+                    await database[name].delete_many(_of(website_id, generation))
+
+    async def _page(
+        self, kind: str, website_id: str, generation: int, after: Mapping[str, Any]
+    ) -> list[MongoDocument]:
+        query = _of(website_id, generation) | ({"_id.local_id": after} if after else {})
+        async with self._connection.asking() as database:
+            cursor = database[self.names[kind]].find(query).sort("_id.local_id", 1).limit(PAGE)
+            return await cursor.to_list()
+
+
+def local_id(document: MongoDocument) -> str:
+    """Return the local id of a stored document; manual editing may have left anything in its place."""
+    return str(document["_id"].get("local_id", ""))
+
+
+def _of(website_id: str, generation: int) -> dict[str, Any]:
+    return {"_id.website_id": website_id, "_id.generation": generation}
+
+
+def _ends(record: KnowledgeRecord | EdgeRecord) -> dict[str, dict[str, str]]:
+    if isinstance(record, KnowledgeRecord):
+        return {}
+    return {
+        end: {"kind": node.kind, "local_id": node.local_id}
+        for end, node in (("source", record.source), ("target", record.target))
+    }

@@ -1,0 +1,1 @@
+"""Proposed changes: the port, decisions, and changes of stored knowledge."""

@@ -1,0 +1,1 @@
+"""Runs: the ports of run stores, with leases and lessons."""

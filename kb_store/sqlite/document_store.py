@@ -1,0 +1,249 @@
+"""The document store in SQLite: records, leases, pins and active generations."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from datetime import datetime
+
+from kb_store.errors import LeaseLost, LoadConflict, StoreError
+from kb_store.knowledge_records import KnowledgeRecord
+from kb_store.ports import Counts, Generation, GenerationPin, LeaseOwner, LoadLease, StoreHealth
+from kb_store.sqlite.database import PAGE, SqliteDatabase, to_text
+
+_ACTIVE = (
+    "SELECT website_id, active_generation, loaded_at, schema_version, counts FROM websites "
+    "WHERE active_generation IS NOT NULL"
+)
+
+
+class SqliteDocumentStore:
+    """`DocumentStore` on a `SqliteDatabase`. `now` gives seconds since the epoch."""
+
+    def __init__(self, database: SqliteDatabase, *, now: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._now = now
+
+    @property
+    def address(self) -> str:
+        """The path of the file."""
+        return self._database.address
+
+    async def prepare(self) -> None:
+        """Open the file, which creates it and its tables."""
+        await self._database.read(lambda _: None)
+
+    async def close(self) -> None:
+        """Close the file."""
+        await self._database.close()
+
+    async def health(self) -> StoreHealth:
+        """Return whether the file can be read."""
+        return await health_of(self._database)
+
+    # -- active generations
+
+    async def websites(self) -> Sequence[Generation]:
+        """Read by website id."""
+        return [_generation(*row) for row in await self._database.rows(_ACTIVE + " ORDER BY website_id")]
+
+    async def active(self, website_id: str) -> Generation | None:
+        """Read one indexed row."""
+        rows = await self._database.rows(_ACTIVE + " AND website_id = ?", (website_id,))
+        return _generation(*rows[0]) if rows else None
+
+    # -- loading
+
+    async def begin(
+        self, website_id: str, owner: LeaseOwner, *, ttl: float, instead_of: str | None = None
+    ) -> LoadLease:
+        """Check and take the lease in one transaction."""
+        token = secrets.token_hex(16)
+
+        def work(db: sqlite3.Connection) -> LoadLease:
+            now = self._now()
+            held = _held(db, website_id, now)
+            if held is not None and held.token != instead_of:
+                raise LoadConflict(website_id, str(held.owner), free_in=held.expires_in)
+            (generation,) = db.execute(
+                "INSERT INTO websites (website_id, last_generation) VALUES (?, 1) "
+                "ON CONFLICT (website_id) DO UPDATE SET last_generation = last_generation + 1 "
+                "RETURNING last_generation",
+                (website_id,),
+            ).fetchone()
+            db.execute(
+                "UPDATE websites SET lease_token = ?, lease_generation = ?, lease_owner = ?, lease_expires = ? "
+                "WHERE website_id = ?",
+                (token, generation, to_text(dataclasses.asdict(owner)), now + ttl, website_id),
+            )
+            return LoadLease(website_id, generation, token, owner, ttl)
+
+        return await self._database.write(work)
+
+    async def holder(self, website_id: str) -> LoadLease | None:
+        """Return the lease; an expired one has no holder."""
+        return await self._database.read(lambda db: _held(db, website_id, self._now()))
+
+    async def renew(self, lease: LoadLease, *, ttl: float) -> None:
+        """Renew the lease. One that expired but was not taken is still valid."""
+        await self._database.write(lambda db: self._hold(db, lease, ttl))
+
+    async def put(self, lease: LoadLease, records: Sequence[KnowledgeRecord]) -> None:
+        """Write, and renew the lease, in one transaction."""
+        rows = [(lease.website_id, lease.generation, r.kind, r.local_id, to_text(r.body)) for r in records]
+
+        def work(db: sqlite3.Connection) -> None:
+            self._hold(db, lease, lease.expires_in)
+            db.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?)", rows)
+
+        await self._database.write(work)
+
+    async def commit(self, lease: LoadLease, generation: Generation) -> int | None:
+        """Make the load visible in one statement."""
+        counts = {
+            "documents": generation.documents,
+            "vertices": generation.vertices,
+            "edges": generation.edges,
+        }
+
+        def work(db: sqlite3.Connection) -> int | None:
+            self._hold(db, lease, lease.expires_in)
+            query = "SELECT active_generation FROM websites WHERE website_id = ?"
+            (replaced,) = db.execute(query, (lease.website_id,)).fetchone()
+            db.execute(
+                "UPDATE websites SET active_generation = ?, loaded_at = ?, schema_version = ?, counts = ?, "
+                "lease_token = NULL, lease_generation = NULL, lease_owner = NULL, lease_expires = NULL "
+                "WHERE website_id = ?",
+                (
+                    lease.generation,
+                    generation.loaded_at.isoformat(),
+                    generation.schema_version,
+                    to_text(counts),
+                    lease.website_id,
+                ),
+            )
+            return None if replaced is None else int(replaced)
+
+        return await self._database.write(work)
+
+    async def release(self, lease: LoadLease) -> None:
+        """Delete only the own one."""
+        query = (
+            "UPDATE websites SET lease_token = NULL, lease_generation = NULL, lease_owner = NULL, "
+            "lease_expires = NULL WHERE website_id = ? AND lease_token = ?"
+        )
+        await self._database.execute(query, (lease.website_id, lease.token))
+
+    def _hold(self, db: sqlite3.Connection, lease: LoadLease, ttl: float) -> None:
+        renewed = db.execute(
+            "UPDATE websites SET lease_expires = ? WHERE website_id = ? AND lease_token = ?",
+            (self._now() + ttl, lease.website_id, lease.token),
+        )
+        if renewed.rowcount != 1:
+            raise LeaseLost(lease.website_id)
+
+    # -- reading
+
+    async def pin(self, website_id: str, *, ttl: float) -> GenerationPin | None:
+        """Read and pin in one transaction, which also deletes expired pins."""
+        token = secrets.token_hex(16)
+
+        def work(db: sqlite3.Connection) -> GenerationPin | None:
+            now = self._now()
+            db.execute("DELETE FROM pins WHERE expires < ?", (now,))
+            row = db.execute(
+                "INSERT INTO pins SELECT ?, website_id, active_generation, ? FROM websites "
+                "WHERE website_id = ? AND active_generation IS NOT NULL RETURNING generation",
+                (token, now + ttl, website_id),
+            ).fetchone()
+            return None if row is None else GenerationPin(website_id, row[0], token)
+
+        return await self._database.write(work)
+
+    async def unpin(self, pin: GenerationPin) -> None:
+        """Delete only the own one."""
+        await self._database.execute("DELETE FROM pins WHERE token = ?", (pin.token,))
+
+    async def records(self, website_id: str, generation: int) -> AsyncIterator[KnowledgeRecord]:
+        """Read in pages, each from its own consistent view: a committed generation does not change."""
+        query = (
+            "SELECT kind, local_id, body FROM documents WHERE website_id = ? AND generation = ? "
+            "AND (kind, local_id) > (?, ?) ORDER BY kind, local_id LIMIT ?"
+        )
+        after = ("", "")
+        while True:
+            rows = await self._database.rows(query, (website_id, generation, *after, PAGE))
+            for kind, local_id, body in rows:
+                yield KnowledgeRecord(kind, local_id, json.loads(body))
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][:2]
+
+    async def count(self, website_id: str, generation: int) -> Counts:
+        """Use the primary key's index."""
+        query = "SELECT kind, count(*) FROM documents WHERE website_id = ? AND generation = ? GROUP BY kind"
+        rows = await self._database.rows(query, (website_id, generation))
+        return dict(rows)
+
+    # -- deleting
+
+    async def generations(self, website_id: str) -> frozenset[int]:
+        """Use the primary key's index."""
+        query = "SELECT DISTINCT generation FROM documents WHERE website_id = ?"
+        rows = await self._database.rows(query, (website_id,))
+        return frozenset(row[0] for row in rows)
+
+    async def in_use(self, website_id: str) -> frozenset[int]:
+        """Read active generation, lease and pins from one consistent view."""
+        query = (
+            "SELECT active_generation FROM websites WHERE website_id = :website "
+            "UNION SELECT lease_generation FROM websites WHERE website_id = :website AND lease_expires >= :now "
+            "UNION SELECT generation FROM pins WHERE website_id = :website AND expires >= :now"
+        )
+        values = {"website": website_id, "now": self._now()}
+        rows = await self._database.rows(query, values)
+        return frozenset(row[0] for row in rows if row[0] is not None)
+
+    async def drop(self, website_id: str, generations: Collection[int]) -> None:
+        """Delete each in one transaction."""
+        query = "DELETE FROM documents WHERE website_id = ? AND generation = ?"
+        for generation in generations:
+            await self._database.execute(query, (website_id, generation))
+
+
+async def health_of(database: SqliteDatabase) -> StoreHealth:
+    """Return whether the file can be opened and read."""
+    try:
+        detail = await database.read(_engine)
+    except StoreError as exc:
+        return StoreHealth.down(database.address, exc)
+    return StoreHealth(database.address, ok=True, detail=detail)
+
+
+def _engine(db: sqlite3.Connection) -> str:
+    (mode,) = db.execute("PRAGMA journal_mode").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    return f"SQLite {sqlite3.sqlite_version}, journal {mode}, format {version}"
+
+
+def _held(db: sqlite3.Connection, website_id: str, now: float) -> LoadLease | None:
+    row = db.execute(
+        "SELECT lease_generation, lease_token, lease_owner, lease_expires FROM websites "
+        "WHERE website_id = ? AND lease_expires >= ?",
+        (website_id, now),
+    ).fetchone()
+    if row is None:
+        return None
+    generation, token, owner, expires = row
+    return LoadLease(website_id, generation, token, LeaseOwner(**json.loads(owner)), expires - now)
+
+
+def _generation(
+    website_id: str, generation: int, loaded_at: str, schema_version: int, counts: str
+) -> Generation:
+    loaded = datetime.fromisoformat(loaded_at)
+    return Generation(website_id, generation, loaded, schema_version, **json.loads(counts))

@@ -1,0 +1,1 @@
+"""Reads Playwright suites (Python, TypeScript) as a draft of a knowledge base."""

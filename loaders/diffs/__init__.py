@@ -1,0 +1,1 @@
+"""The difference of two knowledge bases, as data, in words, and as Markdown."""

@@ -1,0 +1,77 @@
+"""The pages of an exploration as the import uses them: their records and their content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.explorations import AttemptedTransition, ExplorationPage
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.url_patterns import relative_path
+from loaders.screen_learner.observed_pages import ObservedPage
+from web_pages.page_limits import PageRefused
+from web_pages.page_profiles import build_page_profile
+from web_pages.stored_pages import StoredPage
+
+OUTSIDE = "out-"
+"""The prefix of the ids of pages that were seen signed out, beside those that were seen signed in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExploredPage:
+    """One explored page."""
+
+    page: ExplorationPage
+    observed: ObservedPage
+    """In the form for the screen learner. Its path is below the base URL."""
+
+    @property
+    def page_id(self) -> str:
+        """The id of the page."""
+        return self.page.page_id
+
+
+class ExploredSite:
+    """An exploration, and optionally one of the same site without being signed in."""
+
+    def __init__(self, main: ExplorationFolder, signed_out: ExplorationFolder | None = None) -> None:
+        self._parts = {"": main} | ({OUTSIDE: signed_out} if signed_out is not None else {})
+        self.exploration = main.exploration
+
+    def pages(self) -> Iterator[ExplorationPage]:
+        """Yield the pages in the order in which they were found."""
+        for prefix, folder in self._parts.items():
+            for page in folder.pages():
+                yield page.model_copy(update={"page_id": prefix + page.page_id}) if prefix else page
+
+    def passages(self) -> Iterator[AttemptedTransition]:
+        """Yield the attempted transitions in order."""
+        for prefix, folder in self._parts.items():
+            for each in folder.passages():
+                to_page = None if each.to_page is None else prefix + each.to_page
+                yield each.model_copy(update={"from_page": prefix + each.from_page, "to_page": to_page})
+
+    def snapshot(self, page_id: str) -> PageSnapshot:
+        """Return the snapshot of a page."""
+        if OUTSIDE in self._parts and page_id.startswith(OUTSIDE):
+            return self._parts[OUTSIDE].snapshot(page_id.removeprefix(OUTSIDE))
+        return self._parts[""].snapshot(page_id)
+
+
+def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[str]]:
+    """Return the pages in the order in which they were found, and remarks on unreadable ones.
+
+    Each page counts as a run of its own, so that what is learned from others can be tested on it. Raises
+    `KnowledgeError`.
+    """
+    base = seen.exploration.base_url
+    looks, remarks = [], []
+    for page in seen.pages():
+        try:
+            drawn = build_page_profile(StoredPage(seen.snapshot(page.page_id)))
+        except PageRefused as exc:
+            remarks.append(f"page {page.page_id} is left out: {exc}")
+            continue
+        looks.append(ExploredPage(page, ObservedPage(drawn, relative_path(page.url, base), run=page.page_id)))
+    return looks, remarks

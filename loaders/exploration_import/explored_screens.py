@@ -1,0 +1,136 @@
+"""Groups explored pages into screens, with signature, name and address."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from kb_schema.screens import Signature
+from kb_schema.url_patterns import matches_pattern, path_of
+from loaders.exploration_import.explored_pages import ExploredPage
+from loaders.exploration_import.screen_titles import titles_of
+from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.page_clusters import cluster_pages
+from loaders.screen_learner.screen_names import choose_free_id
+from loaders.screen_learner.signature_learner import learn_signatures
+from loaders.screen_learner.url_patterns import pattern_of, place
+
+OK = 200
+"""The HTTP status."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExploredScreen:
+    """One screen and its pages."""
+
+    screen_id: str
+    name: str
+    looks: tuple[ExploredPage, ...]
+    signature: Signature | None = None
+    """None if only its address identifies it."""
+    patterns: tuple[str, ...] = ()
+    evidence: str = ""
+
+    @property
+    def page_ids(self) -> tuple[str, ...]:
+        """The ids of its pages."""
+        return tuple(look.page_id for look in self.looks)
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether it was only seen signed in."""
+        return all(look.page.signed_in for look in self.looks)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is an error page."""
+        return all((look.page.status or 200) >= 400 for look in self.looks)
+
+    @property
+    def url(self) -> str | None:
+        """The address that opens it, if that does not contain the id of one of many things."""
+        if self.failed or len({_bare(look) for look in self.looks}) != 1:
+            return None
+        by_url: dict[str, list[ExploredPage]] = defaultdict(list)
+        for look in self.looks:
+            by_url[look.page.url.partition("#")[0] if "#/" not in look.page.url else look.page.url].append(
+                look
+            )
+        opening = [url for url, looks in by_url.items() if _opens(looks)]
+        if not opening or any("*" in place(look.observed.path) for look in self.looks):
+            return None
+        return min(opening, key=lambda url: (len(url), url))
+
+
+def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], list[str]]:
+    """Return the screens in the order in which they were found, and remarks on poorly identified ones."""
+    seen = [look.observed for look in looks]
+    groups = cluster_pages(seen)
+    titles = titles_of(groups, seen, _row_names(looks))
+    labelled = list(seen)
+    names: dict[str, str] = {}
+    for group, title in zip(groups, titles, strict=True):
+        screen_id = choose_free_id(title, names)
+        names[screen_id] = title
+        for at in group:
+            labelled[at] = replace(labelled[at], screen=screen_id)
+    learned = learn_signatures(labelled, least_pages=1)
+    found, remarks = [], []
+    for screen_id, group in zip(names, groups, strict=True):
+        screen = ExploredScreen(screen_id, names[screen_id], tuple(looks[at] for at in group))
+        known = learned.learned.get(screen_id)
+        if known is not None:
+            found.append(
+                replace(
+                    screen, signature=known.signature, patterns=known.url_patterns, evidence=known.evidence
+                )
+            )
+            continue
+        reason = learned.refused[screen_id].reason
+        pattern = _own_address(group, labelled)
+        if pattern is None:
+            remarks.append(
+                f"{screen.name} is left out, nothing distinguishes it from other screens: {reason}"
+            )
+        else:
+            remarks.append(f"{screen.name} is identified by its address only: {reason}")
+            found.append(replace(screen, patterns=(pattern,), evidence="its address"))
+    return found, remarks
+
+
+def _row_names(looks: Sequence[ExploredPage]) -> set[str]:
+    """Return the labels of links that contain ids."""
+    return {
+        " ".join(offer.name.split())
+        for look in looks
+        for offer in look.page.offers
+        if offer.in_row and offer.href is not None and "*" in place(path_of(offer.href))
+    }
+
+
+def _own_address(group: Sequence[int], labelled: Sequence[ObservedPage]) -> str | None:
+    """Return a pattern that no page of another screen matches."""
+    pattern = pattern_of(labelled[at].path for at in group)
+    inside = set(group)
+    if pattern is None or any(
+        matches_pattern(pattern, page.path) for at, page in enumerate(labelled) if at not in inside
+    ):
+        return None
+    return pattern
+
+
+def _opens(looks: Sequence[ExploredPage]) -> bool:
+    """Return whether an address opens one of these pages.
+
+    That was tried, or the site answered with one and nothing contradicts it.
+    """
+    tried = [look.page.openable for look in looks]
+    if any(tried) or any(look.page.start for look in looks):
+        return True
+    return None in tried and any(look.page.status == OK for look in looks)
+
+
+def _bare(look: ExploredPage) -> str:
+    return urlsplit(look.observed.path).path

@@ -1,0 +1,189 @@
+"""Makes transitions of attempts, with reliability and duration, and of links that were not tried."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kb_schema.conditions import AllRequiredFieldsFilled, Authenticated, Condition, ContextEquals
+from kb_schema.explorations import AttemptedTransition
+from kb_schema.graph_documents import Transition
+from kb_schema.screens import UIElement
+from loaders.exploration_import.explored_screens import ExploredScreen
+from loaders.exploration_import.readable_ids import make_unique_id
+from loaders.exploration_import.screen_addresses import ScreenAddresses
+from loaders.exploration_import.screen_controls import ScreenControl
+
+ARRIVED = frozenset({"arrived", "popup"})
+FAILED = frozenset({"refused", "error", "vanished", "timeout", "stayed"})
+UNTRIED = 0.8
+"""The reliability of an untried link with the address of a known screen."""
+MOST_UNTRIED = 40
+"""The most untried links of one screen."""
+ROW = "row"
+"""The parameter of row selectors."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedControl:
+    """A control of a screen with its element."""
+
+    screen: ExploredScreen
+    control: ScreenControl
+    element: UIElement
+
+
+@dataclass(slots=True)
+class _TransitionTally:
+    """The outcomes of one control, for one target screen."""
+
+    arrived: list[AttemptedTransition] = field(default_factory=list)
+    failed: int = 0
+
+
+class ObservedTransitions:
+    """The transitions of a site. `has_sign_in_conditions`: whether the knowledge has sign-in conditions."""
+
+    def __init__(
+        self,
+        screens: Sequence[ExploredScreen],
+        placed: Sequence[PlacedControl],
+        addresses: ScreenAddresses,
+        *,
+        has_sign_in_conditions: bool,
+    ) -> None:
+        self._placed, self._addresses, self._told_apart = placed, addresses, has_sign_in_conditions
+        self._screens = {screen.screen_id: screen for screen in screens}
+        self._screen_of = {page: screen.screen_id for screen in screens for page in screen.page_ids}
+        self._of_offer = {
+            (look.page_id, offer.offer_id): each for each in placed for look, offer in each.control.seen
+        }
+        self._taken: set[str] = set()
+
+    def of(self, passages: Sequence[AttemptedTransition]) -> list[Transition]:
+        """Return the attempted transitions, then those of untried links."""
+        tried = self._tried(passages)
+        found = [
+            self._measured(each, to_screen, tally)
+            for (each, to_screen), tally in tried.items()
+            if tally.arrived and to_screen != each.screen.screen_id
+        ]
+        known = {each for each, _ in tried}
+        more: Counter[str] = Counter()
+        for each in self._placed:
+            to_screen = None if each in known else self._addressed(each)
+            own = each.screen.screen_id
+            if to_screen is None or to_screen == own or more[own] == MOST_UNTRIED:
+                continue
+            more[own] += 1
+            found.append(self._untried(each, to_screen))
+        return found
+
+    def _tried(
+        self, passages: Sequence[AttemptedTransition]
+    ) -> dict[tuple[PlacedControl, str], _TransitionTally]:
+        tried: dict[tuple[PlacedControl, str], _TransitionTally] = defaultdict(_TransitionTally)
+        times: Counter[PlacedControl] = Counter()
+        for passage in passages:
+            each = self._of_offer.get((passage.from_page, passage.offer_id or ""))
+            if passage.way != "offer" or each is None:
+                continue
+            to_screen = self._screen_of.get(passage.to_page or "")
+            if passage.outcome in ARRIVED and to_screen is not None:
+                tried[each, to_screen].arrived.append(passage)
+                times[each] += 1
+            elif passage.outcome in FAILED:
+                times[each] += 1
+        for (each, _), tally in tried.items():
+            tally.failed = times[each] - len(tally.arrived)
+        return tried
+
+    def _addressed(self, each: PlacedControl) -> str | None:
+        """Return the one screen that a link's addresses belong to, or None."""
+        hrefs = (o.href for _, o in each.control.seen if o.href is not None and o.danger is None)
+        known = {screen for href in hrefs if (screen := self._addresses.screen(href)) is not None}
+        return known.pop() if len(known) == 1 else None
+
+    def _measured(self, each: PlacedControl, to_screen: str, tally: _TransitionTally) -> Transition:
+        times = sorted(passage.duration_ms for passage in tally.arrived)
+        mean = round(sum(times) / len(times), 1)
+        first = tally.arrived[0]
+        return self._edge(
+            each,
+            to_screen,
+            self._filled(first),
+            new_tab="follow" if first.outcome == "popup" else None,
+            duration={
+                "avg_duration_ms": mean,
+                "min": round(times[0] / 1000, 3),
+                "max": round(times[-1] / 1000, 3),
+            },
+            cost={"estimated_ms": mean},
+            reliability_metrics={
+                "success_count": len(tally.arrived),
+                "failure_count": tally.failed,
+                "last_updated": max(passage.at for passage in tally.arrived),
+            },
+        )
+
+    def _untried(self, each: PlacedControl, to_screen: str) -> Transition:
+        return self._edge(
+            each,
+            to_screen,
+            (),
+            reliability_score=UNTRIED,
+            description="From the link's address; not tried from here",
+        )
+
+    def _edge(
+        self,
+        each: PlacedControl,
+        to_screen: str,
+        filled: Sequence[str],
+        *,
+        new_tab: str | None = None,
+        **more: Any,
+    ) -> Transition:
+        row = f"{to_screen}_{ROW}" if each.element.selector.required_context else None
+        call = {
+            "action_type": each.element.affordances[0].action_type,
+            "element_id": each.element.element_id,
+            "new_tab": new_tab,
+            **({"parameters": {ROW: f"{{{row}}}"}} if row is not None else {}),
+        }
+        ends = f"{each.screen.screen_id}.to.{to_screen}"
+        transition_id = make_unique_id(
+            f"{ends}.{each.element.element_id}"[:190] if ends in self._taken else ends, self._taken
+        )
+        self._taken.add(transition_id)
+        return Transition.model_validate(
+            {
+                "_from": each.screen.screen_id,
+                "_to": to_screen,
+                "type": "transition",
+                "transition_id": transition_id,
+                "triggered_by": call,
+                "conditions": {"required": tuple(self._conditions(each.screen, to_screen, row, filled))},
+                **more,
+            }
+        )
+
+    def _conditions(
+        self, screen: ExploredScreen, to_screen: str, row: str | None, filled: Sequence[str]
+    ) -> Iterator[Condition]:
+        if row is not None:
+            why = "The row must be given by some of its text"
+            yield ContextEquals(type="context_equals", name=row, reason=why)
+        if filled:
+            yield AllRequiredFieldsFilled(type="all_required_fields_filled", fields=tuple(filled))
+        if self._told_apart and screen.signed_in and self._screens[to_screen].signed_in:
+            yield Authenticated(type="authenticated")
+
+    def _filled(self, passage: AttemptedTransition) -> tuple[str, ...]:
+        """Return the elements that were filled before: the required ones, or else all."""
+        placed = [self._of_offer.get((passage.from_page, offer_id)) for offer_id in passage.filled]
+        elements = [each.element for each in placed if each is not None]
+        needed = [each for each in elements if any(a.required for a in each.affordances)]
+        return tuple(dict.fromkeys(each.element_id for each in needed or elements))

@@ -1,0 +1,151 @@
+"""Finds a selector for the same control in any row of a list: by the row's text, or the first row.
+
+A selector is returned only if it was tried on an explored page: with a row's text it leads into that row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kb_schema.explorations import Offer
+from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.templates import xpath_literal
+from loaders.exploration_import.explored_pages import ExploredSite
+from loaders.exploration_import.screen_controls import ScreenControl
+from web_pages.element_tree import Element
+from web_pages.page_limits import PageRefused
+from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.element_terms import find_text_term
+from web_pages.selectors.row_selectors import (
+    PARAMETER,
+    build_row_selector,
+    resolve_row_template,
+    row_template_selector,
+)
+from web_pages.selectors.selector_generator import PageSelectors
+from web_pages.selectors.selector_terms import InnerTextTerm
+from web_pages.stored_pages import StoredPage
+
+MOST_TRIED = 3
+"""The number of rows from whose text a selector is built."""
+MOST_FILLED = 12
+"""The number of rows it is tried on."""
+_ROW_TAGS = frozenset({"tr", "li", "article", "dt", "dd"})
+
+
+@dataclass(frozen=True, slots=True)
+class RowControlSelector:
+    """A selector for one element of any row, or of the first row."""
+
+    selector: Selector
+    row: str | None = None
+    """The text of one row as an example; None if the selector is for the first row."""
+
+
+class RowControls:
+    """Finds selectors for the controls of any row. Each page is parsed once."""
+
+    def __init__(self, seen: ExploredSite) -> None:
+        self._seen = seen
+        self._pages: dict[str, PageSelectors | None] = {}
+
+    def of(self, control: ScreenControl) -> RowControlSelector | None:
+        """Return a selector tried on the page with the most rows; None if none leads into a row."""
+        by_page: dict[str, list[Offer]] = {}
+        for look, offer in control.seen:
+            by_page.setdefault(look.page_id, []).append(offer)
+        page_id, offers = max(by_page.items(), key=lambda item: len(item[1]))
+        page = self._page(page_id)
+        if page is None:
+            return None
+        elements = [
+            found
+            for offer in offers[:MOST_FILLED]
+            if offer.selector is not None and (found := page.page.resolve(offer.selector).element) is not None
+        ]
+        methods = (_by_own_text, _by_row_text) if control.offer.href else (_by_row_text, _by_own_text)
+        selectors = (method(page, elements) for method in methods)
+        return next((each for each in selectors if each is not None), None) or _first(page, elements)
+
+    def _page(self, page_id: str) -> PageSelectors | None:
+        if page_id not in self._pages:
+            try:
+                self._pages[page_id] = PageSelectors(StoredPage(self._seen.snapshot(page_id)))
+            except PageRefused:
+                self._pages[page_id] = None
+        return self._pages[page_id]
+
+
+def _by_own_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:
+    """By the text of the control itself, if it differs in each row."""
+    texts = [_get_own_text(page, element) for element in elements]
+    words = [text for _, text in texts]
+    if not elements or len(set(words)) != len(words) or "" in words or len({tag for tag, _ in texts}) != 1:
+        return None
+    tag = texts[0][0]
+    own = f"normalize-space()='{{{{{PARAMETER}}}}}'"
+    holding = f"[{own}]" if tag is None else f"[.//{tag}[{own}]]"
+    for where in _places(elements):
+        template = f"{where}{holding}"
+        if all(
+            resolve_row_template(page, template, text) == (element,)
+            for element, text in zip(elements, words, strict=True)
+        ):
+            return RowControlSelector(row_template_selector(template), words[0])
+    return None
+
+
+def _by_row_text(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:
+    """By the other text of the row, if the control has the same text in each."""
+    for element in elements[:MOST_TRIED]:
+        found = build_row_selector(page, element)
+        if found is not None:
+            return RowControlSelector(found.selector, found.row)
+    return None
+
+
+def _first(page: PageSelectors, elements: Sequence[Element]) -> RowControlSelector | None:
+    for where in _places(elements):
+        selector = Selector(strategies=(ValueStrategy(type="xpath", value=f"({where})[1]"),))
+        if page.page.resolve(selector).element in elements:
+            return RowControlSelector(selector)
+    return None
+
+
+def _places(elements: Sequence[Element]) -> Iterator[str]:
+    """Yield XPaths that match all of the elements, the widest first."""
+    tags = {element.tag for element in elements}
+    if len(tags) != 1:
+        return
+    tag = next(iter(tags))
+    hrefs = [href for element in elements if (href := element.get("href"))]
+    begins = _beginning(hrefs) if hrefs and len(hrefs) == len(elements) else ""
+    starting = f"[starts-with(@href, {xpath_literal(begins)})]" if begins else ""
+    around = [element.closest(*_ROW_TAGS) for element in elements]
+    rows = {each.tag for each in around if each is not None}
+    if starting:
+        yield f"//{tag}{starting}"
+    if len(rows) == 1 and None not in around:
+        row = rows.pop()
+        yield f"//{row}//{tag}{starting}"
+        yield f"//main//{row}//{tag}{starting}"
+    if not starting:
+        yield f"//{tag}"
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    """Return the common prefix of the texts, up to a slash."""
+    low, high = min(texts), max(texts)
+    same = next(
+        (at for at, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), len(low)
+    )
+    return low[: low.rfind("/", 0, same) + 1]
+
+
+def _get_own_text(page: PageSelectors, element: Element) -> tuple[str | None, str]:
+    """Return an element's text, and the tag of the inner element that has it if it is only a part."""
+    term, _ = find_text_term(page.terms(element.root, shadows=False), element)
+    if isinstance(term, InnerTextTerm):
+        return term.tag, term.text
+    return None, squeeze(text_of(element))

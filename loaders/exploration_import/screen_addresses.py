@@ -1,0 +1,49 @@
+"""Finds the screen of an address, from explored pages."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from kb_schema.url_patterns import relative_path
+from loaders.exploration_import.explored_screens import ExploredScreen
+from loaders.screen_learner.url_patterns import place
+
+_Key = TypeVar("_Key", bound=Hashable)
+_ROUTES = ("/", "!/")
+
+
+class ScreenAddresses:
+    """The addresses of a site and their screens."""
+
+    def __init__(self, screens: Iterable[ExploredScreen], base: str) -> None:
+        self._base = base
+        self._exact: dict[str, str | None] = {}
+        self._places: dict[tuple[str, ...], str | None] = {}
+        for screen in screens:
+            for look in screen.looks:
+                if screen.failed:
+                    continue
+                _only(self._exact, _plain(look.observed.path), screen.screen_id)
+                _only(self._places, place(look.observed.path), screen.screen_id)
+
+    def screen(self, href: str) -> str | None:
+        """Return the screen of an address; None if it was not seen, or belongs to several."""
+        path = self.path(href)
+        if path in self._exact:
+            return self._exact[path]
+        parts = place(path)
+        return self._places.get(parts) if "*" in parts else None
+
+    def path(self, href: str) -> str:
+        """Return an address below the base URL, without a fragment that is not a route."""
+        return _plain(relative_path(href, self._base))
+
+
+def _plain(path: str) -> str:
+    bare, _, fragment = path.partition("#")
+    return path if fragment.startswith(_ROUTES) else bare
+
+
+def _only(found: dict[_Key, str | None], key: _Key, screen_id: str) -> None:
+    found[key] = screen_id if found.get(key, screen_id) == screen_id else None

@@ -1,0 +1,202 @@
+"""Merges the offers of a screen's pages: the same control of several pages is one."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from kb_schema.explorations import Offer
+from kb_schema.selectors import Selector, ValueStrategy
+from loaders.exploration_import.explored_pages import ExploredPage
+from loaders.exploration_import.screen_addresses import ScreenAddresses
+from loaders.screen_learner.url_patterns import place, segments
+
+MOST = 0.5
+"""The share of a screen's pages that have an element of it; rarer ones belong to a page."""
+ControlPlace = tuple[str, str]
+"""A page and one of its offers."""
+ControlKey = tuple[str, ...]
+
+_DOING = frozenset(
+    {
+        "button",
+        "link",
+        "tab",
+        "menuitem",
+        "menuitemcheckbox",
+        "menuitemradio",
+        "option",
+        "treeitem",
+        "checkbox",
+        "switch",
+        "radio",
+        "textbox",
+        "searchbox",
+        "combobox",
+        "listbox",
+        "spinbutton",
+        "slider",
+    }
+)
+"""Roles of interactive elements: a clickable heading or table is mostly part of one, or around it."""
+_SURE = ("data-qa", "data-testid", "id")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScreenControl:
+    """One control of a screen."""
+
+    key: ControlKey
+    seen: tuple[tuple[ExploredPage, Offer], ...]
+    """Where it was seen. For a row control: every row of every page."""
+    pages: int
+    """The number of the screen's pages."""
+    in_rows: bool = False
+    """Whether it is in every row of a list, so that the row must be given."""
+
+    @property
+    def offer(self) -> Offer:
+        """The offer that represents it."""
+        return self.seen[0][1]
+
+    @property
+    def lasting(self) -> bool:
+        """Whether most pages of its screen have it."""
+        return len({look.page_id for look, _ in self.seen}) >= MOST * self.pages
+
+    @property
+    def region(self) -> str:
+        """The most frequent region."""
+        return Counter(offer.region for _, offer in self.seen).most_common(1)[0][0]
+
+    @property
+    def called(self) -> str:
+        """The most frequent label."""
+        names = (
+            strip_row_words(offer) if self.in_rows else offer.label or offer.name for _, offer in self.seen
+        )
+        counts = Counter(names)
+        return counts.most_common(1)[0][0]
+
+    @property
+    def of_data(self) -> bool:
+        """Whether its label differs in each row."""
+        return self.in_rows and len({strip_row_words(offer) for _, offer in self.seen}) > 1
+
+    @property
+    def selector(self) -> Selector | None:
+        """The strategies that match it on most of its pages."""
+        stated = [offer.selector for _, offer in self.seen if offer.selector is not None]
+        if not stated:
+            return None
+        holds = Counter(each.model_dump_json() for selector in stated for each in selector.strategies)
+        first = max(stated, key=lambda each: sum(holds[s.model_dump_json()] for s in each.strategies))
+        kept = tuple(s for s in first.strategies if holds[s.model_dump_json()] >= MOST * len(stated))
+        return first.model_copy(update={"strategies": kept or first.strategies})
+
+
+def controls_of(
+    looks: Sequence[ExploredPage], addresses: ScreenAddresses, used: Collection[ControlPlace]
+) -> list[ScreenControl]:
+    """Return the controls of a screen's pages, in the order in which they occur.
+
+    Controls on few of the pages are left out, unless they were `used` and led somewhere.
+    """
+    found: dict[ControlKey, list[tuple[ExploredPage, Offer]]] = defaultdict(list)
+    rows: set[ControlKey] = set()
+    for look in looks:
+        offers = [
+            offer
+            for offer, beside in _beside(look.page.offers)
+            if offer.selector is not None and (not beside or (look.page_id, offer.offer_id) in used)
+        ]
+        kinds = _row_kinds(offers, addresses)
+        times: Counter[ControlKey] = Counter()
+        for offer in offers:
+            kind = kinds.get(offer.offer_id)
+            if kind is not None:
+                rows.add(kind)
+                found[kind].append((look, offer))
+                continue
+            key = _key(offer)
+            times[key] += 1
+            found[key if times[key] == 1 else (*key, str(times[key]))].append((look, offer))
+    controls = [ScreenControl(key, tuple(seen), len(looks), key in rows) for key, seen in found.items()]
+    return [
+        control
+        for control in controls
+        if control.lasting or any((look.page_id, offer.offer_id) in used for look, offer in control.seen)
+    ]
+
+
+def _key(offer: Offer) -> ControlKey:
+    """Return the key by which controls of different pages are the same."""
+    assert offer.selector is not None  # noqa: S101 - others were left out
+    for strategy in offer.selector.strategies:
+        if isinstance(strategy, ValueStrategy) and strategy.type in _SURE:
+            return ("by", strategy.type, strategy.value, offer.selector.frame or "")
+    label = " ".join((offer.label or offer.name).casefold().split())
+    return ("named", offer.role or offer.tag, offer.kind, label, offer.region)
+
+
+def _beside(offers: Sequence[Offer]) -> Iterator[tuple[Offer, bool]]:
+    """Yield each offer, and whether it is redundant: without a label, or with the label of one around or
+    before it.
+    """
+    labels = {"", *(_normalise_text(each.label or each.name) for each in offers if each.role in _DOING)}
+    for offer in offers:
+        name = _normalise_text(offer.name)
+        own = offer.role in _DOING or offer.action_type != "click" or offer.href is not None
+        yield offer, not own and name in labels
+        if not offer.in_row:
+            labels.add(name)
+
+
+def _normalise_text(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def strip_row_words(offer: Offer) -> str:
+    """Return a row control's label without the row's text: `Delete`, not `Delete Ada`."""
+    label = offer.label or offer.name
+    for words in sorted(() if offer.fingerprint is None else offer.fingerprint.row, key=len, reverse=True):
+        if words and words != label:
+            label = label.replace(words, " ")
+    return " ".join(label.split())
+
+
+# -- rows ------------------------------------------------------------------------------------------------
+
+
+def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str, ControlKey]:
+    """Return which offers of a page are the same control in different rows, by offer id.
+
+    Links are if their addresses differ in an id only, or all known ones lead to one screen; others if several
+    have one name.
+    """
+    alike: dict[ControlKey, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        if offer.in_row and not offer.region.startswith("navigation"):
+            alike[_row_key(offer, addresses)].append(offer)
+    return {
+        offer.offer_id: key
+        for key, same in alike.items()
+        if key[0] == "rows" and (len(same) > 1 or key[-1] == "id")
+        for offer in same
+    }
+
+
+def _row_key(offer: Offer, addresses: ScreenAddresses) -> ControlKey:
+    role = offer.role or offer.tag
+    if offer.href is None:
+        return ("rows", offer.action_type, role, offer.kind, strip_row_words(offer).casefold(), "name")
+    path = addresses.path(offer.href)
+    parts = place(path)
+    if "*" in parts:
+        return ("rows", offer.action_type, role, "/".join(parts), "id")
+    screen = addresses.screen(offer.href)
+    own = [part for part in segments(path) if part]
+    if screen is None or len(own) < 2:
+        return ("one", offer.offer_id)
+    return ("rows", offer.action_type, role, "/".join(own[:-1]), str(len(own)), screen, "screen")

@@ -1,0 +1,226 @@
+"""Names screens by the titles and headings of their pages, without the names of data."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from loaders.exploration_import.readable_ids import to_id_words
+from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.screen_names import choose_name
+from loaders.screen_learner.url_patterns import ANY, place
+
+LONGEST = 200
+LONGEST_HEADING = 40
+"""The most characters of a heading that is combined with a name."""
+COMMON = 0.5
+"""The share of other screens from which a heading belongs to the site."""
+LEAST_COMMON = 2
+"""The least number of screens for that."""
+_HEADS = (("heading", "h1"), ("title", ""), ("heading", "h2"), ("heading", "h3"), ("heading", "h4"))
+"""Where a page states what it is, in this order."""
+_PARTING = re.compile(r"\s*[:|\u2013\u2014\u00b7-]\s+|\s+[|\u2013\u2014\u00b7-]\s*")
+_PIECES = re.compile(r"\s+[|\u2013\u2014\u00b7-]\s+")
+"""What separates the name of a page from its site's."""
+_OF_ONE = re.compile(r"(.*?\w)(?::\s.*|\s+[#\u2116]?\d[\w.,/-]*)")
+"""A heading that names one of many things: `Order #10002`, `Notification: Your parcel`."""
+SHARED = 0.8
+"""The share of addresses from which a common prefix distinguishes none of them."""
+
+
+def titles_of(
+    groups: Sequence[Sequence[int]], seen: Sequence[ObservedPage], rows: Collection[str]
+) -> list[str]:
+    """Return a distinct name for each group of pages. `rows`: the names of list rows."""
+    grouped = [[seen[at] for at in group] for group in groups]
+    site = _SiteTexts(grouped, rows)
+    names = [site.title(own, _others(group, seen)) for own, group in zip(grouped, groups, strict=True)]
+    alike: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(names):
+        alike[to_id_words(name)].append(number)
+    for numbers in alike.values():
+        if len(numbers) > 1:
+            paths = [seen[groups[number][0]].path for number in numbers]
+            parted = zip(_parted(paths), _headed_apart([grouped[each] for each in numbers]), strict=True)
+            for number, (by_path, by_heading) in zip(numbers, parted, strict=True):
+                beside = by_path or by_heading
+                names[number] = f"{names[number]} ({beside})" if beside else names[number]
+    return [name[:LONGEST] for name in names]
+
+
+class _SiteTexts:
+    """What the pages of a site have in common, and the names of its data."""
+
+    def __init__(self, grouped: Sequence[Sequence[ObservedPage]], rows: Collection[str]) -> None:
+        self._rows = rows
+        self._places = {_place_of(own) for own in grouped}
+        self._root = _root([_parts(own[0].path) for own in grouped])
+        shown = Counter(
+            text for own in grouped for text in set.intersection(*(set(_texts(page)) for page in own))
+        )
+        least = max(LEAST_COMMON, COMMON * len(grouped))
+        self._common = {text for text, times in shown.items() if times > least}
+        self._heads_of = {id(page): self._own_heads(page) for own in grouped for page in own}
+
+    def title(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+        """Return the name of the screen with these pages."""
+        at = _place_of(own)
+        if ANY not in at:
+            return choose_name(own, others)
+        return self._heading(own, others) or self._of_one(own, others) or self._common_text(own, others, at)
+
+    def _heads(self, page: ObservedPage) -> tuple[str, ...]:
+        """Return the page's highest headings, or title, without those of the site."""
+        return self._heads_of[id(page)]
+
+    def _own_heads(self, page: ObservedPage) -> tuple[str, ...]:
+        for kind, where in _HEADS:
+            texts = page.profile.texts.get((kind, where), ())
+            if kind == "title":
+                texts = tuple(_PIECES.split(text)[0] for text in texts)
+            own = tuple(text for text in texts if text not in self._common)
+            if own:
+                return own
+        return ()
+
+    def _heading(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+        """Return the heading that all pages share, except for a row's name; empty if there is none."""
+        usual = [text for page in others for text in self._heads(page)]
+        for strictly in (True, False):
+            together = set.intersection(
+                *(
+                    {without_rows(text, self._rows, strictly=strictly) for text in self._heads(page)}
+                    for page in own
+                )
+            )
+            known = [text for text in together if text and usual.count(text) <= COMMON * len(others)]
+            if known:
+                return min(known, key=lambda text: (usual.count(text), -len(text), text))
+        return ""
+
+    def _of_one(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
+        """Return the common part of headings that name one of many things; empty for a single page."""
+        heads = [self._heads(page) for page in own]
+        if len(set(heads)) < 2:
+            return ""
+        kinds = [
+            {found[1] for text in texts if (found := _OF_ONE.fullmatch(text)) is not None} for texts in heads
+        ]
+        known = set.intersection(*kinds) - {text for page in others for text in self._heads(page)}
+        return min(known, key=lambda text: (-len(text), text)) if known else ""
+
+    def _common_text(
+        self, own: Sequence[ObservedPage], others: Sequence[ObservedPage], at: tuple[str, ...]
+    ) -> str:
+        """Return another common text that is no row's name and is where a page states what it is."""
+        name = choose_name(own, others)
+        headed = all(any(name in text for text in (*_texts(page), *_titles(page))) for page in own)
+        if headed and name not in self._rows:
+            return name
+        short = at[len(self._root) :] if at[: len(self._root)] == self._root else at
+        return by_address(short or at, listed=at[:-1] in self._places) or name
+
+
+def _texts(page: ObservedPage) -> tuple[str, ...]:
+    return page.profile.texts.get(_HEADS[0], ())
+
+
+def _titles(page: ObservedPage) -> tuple[str, ...]:
+    return page.profile.texts.get(_HEADS[1], ())
+
+
+def _place_of(own: Sequence[ObservedPage]) -> tuple[str, ...]:
+    """Return the common place of the pages, with varying parts left open."""
+    places = [_parts(page.path) for page in own]
+    first = min(places, key=lambda each: (len(each), each))
+    return tuple(part if all(part in each for each in places) else ANY for part in first)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in place(path) if part)
+
+
+def _root(places: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the prefix of nearly all addresses."""
+    root: tuple[str, ...] = ()
+    while len(places) > 1:
+        begun = Counter(each[: len(root) + 1] for each in places if len(each) > len(root))
+        most, times = begun.most_common(1)[0] if begun else (root, 0)
+        if times < SHARED * len(places):
+            break
+        root = most
+    return root
+
+
+def without_rows(text: str, rows: Collection[str], *, strictly: bool = True) -> str:
+    """Return a heading without a row name. `strictly`: only if a separator is between them.
+
+    >>> without_rows("History: Ada", {"Ada"}), without_rows("Edit Ada", {"Ada"}, strictly=False)
+    ('History', 'Edit')
+    """
+    if text in rows:
+        return ""
+    parts = _PARTING.split(text)
+    for at in range(1, len(parts)):
+        if any(" ".join(some) in rows for some in (parts[:at], parts[at:])):
+            return " ".join(parts[at:] if " ".join(parts[:at]) in rows else parts[:at])
+    words = text.split()
+    for at in range(1, len(words)) if not strictly else ():
+        if " ".join(words[at:]) in rows:
+            return " ".join(words[:at])
+    return text
+
+
+def by_address(at: Sequence[str], *, listed: bool = True) -> str:
+    """Return the words of a place without ids. `listed`: whether it is one of several places.
+
+    >>> by_address(("agents", "*", "history")), by_address(("agent", "*")), by_address(("agent", "edit", "*"), listed=False)
+    ('Agents history', 'Agent detail', 'Agent edit')
+    """
+    parts = [part for part in at if part not in ("", "#")]
+    words = [part for part in parts if part != ANY]
+    title = _spoken(words).capitalize()
+    return f"{title} detail" if title and parts[-1] == ANY and (listed or len(words) == 1) else title
+
+
+def _parted(paths: Sequence[str]) -> list[str]:
+    """Return the words of each address that not all of them have."""
+    every = [[part for part in _parts(path) if part != "#"] for path in paths]
+    shared = set(every[0]).intersection(*every[1:]) | {ANY}
+    own_words = [_spoken(part for part in parts if part not in shared) for parts in every]
+    if not any(own_words) and len({len(parts) for parts in every}) > 1:
+        return ["detail" if parts[-1:] == [ANY] else "" for parts in every]
+    return own_words
+
+
+def _headed_apart(grouped: Sequence[Sequence[ObservedPage]]) -> list[str]:
+    """For pages with one name, return the heading that all pages of a group have and no others."""
+    shown = [[_headings(page) for page in own] for own in grouped]
+    found = []
+    for number, own in enumerate(shown):
+        elsewhere = {
+            each for at, other in enumerate(shown) if at != number for page in other for each in page
+        }
+        found.append(min(set.intersection(*own) - elsewhere, default=("", ""))[1])
+    return found
+
+
+def _headings(page: ObservedPage) -> set[tuple[str, str]]:
+    """Return headings with their level; higher ones are smaller."""
+    return {
+        (where, text)
+        for (kind, where), texts in page.profile.texts.items()
+        if kind == "heading"
+        for text in texts
+        if len(text) <= LONGEST_HEADING
+    }
+
+
+def _spoken(parts: Iterable[str]) -> str:
+    return " ".join(parts).replace("-", " ").replace("_", " ")
+
+
+def _others(group: Sequence[int], seen: Sequence[ObservedPage]) -> list[ObservedPage]:
+    inside = set(group)
+    return [page for at, page in enumerate(seen) if at not in inside]

@@ -1,0 +1,1 @@
+"""Learns screens from pages: grouping, signatures, names."""

@@ -1,0 +1,409 @@
+"""Groups pages into screens, by their actions and by the nesting of their elements.
+
+Addresses that differ only in ids are one place. So are addresses that differ in a name, if everything below
+the names is alike; the pages of two models of one application are not, however similar some of them are.
+Pages of one place with little in common are several screens: steps of a wizard, an error page. Equal pages at
+unrelated places are one screen.
+
+Rows, dates and names of data do not count, so thousands of pages have few variants, and only these are compared.
+The order of the pages and duplicates make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeVar
+
+from loaders.screen_learner.error_pages import is_error_page
+from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.url_patterns import ANY, place, segments
+from web_pages.page_profiles import PageFeature
+
+SAME_PLACE = 0.3
+"""The weighted share of common features from which two pages of one place are one screen."""
+SAME_STEP = 0.6
+"""The same for pages of different places on which different runs performed the same action."""
+SAME_TOOLS = 0.7
+"""The share of common fields, columns and buttons from which two names are of one kind."""
+SAME_BUILD = 0.7
+"""The same for the nesting of elements."""
+SAME_BRANCH = 0.9
+"""The same for all features, if one page is deeper in the same tree: folders, categories."""
+SAME_LOOK = 0.95
+"""The same for all features, if equal pages at two places are one screen."""
+MOST_COMPARED = 150
+"""The most different pages of one place that are compared with each other; further ones only with these."""
+
+DEEPEST = 60
+"""The most parts of an address that are compared."""
+
+_WEIGHTS = {
+    "heading": 1.5,
+    "title": 1.0,
+    "label": 2.0,
+    "field": 2.0,
+    "column": 1.5,
+    "landmark": 1.0,
+    "test_id": 1.0,
+    "control": 1.0,
+    "id": 0.5,
+    "marker": 1.0,
+    "current": 0.5,
+}
+"""The weight of a feature of each kind; others count nothing."""
+_LINK = 0.25
+_TOOLS = frozenset({"label", "field", "column", "landmark", "test_id", "marker"})
+_CALLED = frozenset({"heading", "title"})
+_COMMON = 0.6
+"""The share of places from which a feature belongs to the site's frame."""
+_FEW_PLACES = 4
+_PIECES = re.compile(r"(?<=:)\s+|\s+[|\u2013\u2014\u00b7-]\s+|[\u201c\u201d\"]")
+_VARIES = re.compile(r"\d+|(?<!\S)/\S*")
+"""Numbers, and addresses in texts."""
+
+_Part = TypeVar("_Part")
+SignRole = tuple[str, str, str]
+"""A feature without its varying parts."""
+
+
+def cluster_pages(pages: Sequence[ObservedPage]) -> list[list[int]]:
+    """Return the page numbers of each screen, in the order of their first page."""
+    looks = _build_variants(pages)
+    joined = _DisjointSets(len(looks))
+    places = _places(looks)
+    for at in places.values():
+        _join_place(looks, sorted(at), joined)
+    _join_steps(pages, looks, joined)
+    _join_everywhere(looks, joined)
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, look in enumerate(looks):
+        found[joined.leader(number)] += look.pages
+    return sorted(sorted(group) for group in found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _PageVariant:
+    """The pages of one place that have the same relevant features."""
+
+    place: tuple[str, ...]
+    roles: frozenset[SignRole]
+    """Their features without the site's frame."""
+    shape: frozenset[str]
+    """Their nesting of elements."""
+    built: frozenset[str]
+    """The same without the site's frame."""
+    signs: frozenset[PageFeature]
+    """All features of one of them, including texts and data."""
+    error: bool
+    pages: tuple[int, ...]
+
+    @property
+    def tools(self) -> frozenset[SignRole]:
+        """The actions and the data of the page."""
+        return frozenset(
+            role for role in self.roles if role[0] in _TOOLS or (role[0] == "control" and role[1] == "button")
+        )
+
+    @property
+    def called(self) -> frozenset[SignRole]:
+        """The names of the page."""
+        return frozenset(role for role in self.roles if role[0] in _CALLED)
+
+
+class _DisjointSets:
+    """Sets of numbers that are joined; the least of a set represents it."""
+
+    def __init__(self, count: int) -> None:
+        self._leaders = list(range(count))
+
+    def leader(self, number: int) -> int:
+        while self._leaders[number] != number:
+            self._leaders[number] = self._leaders[self._leaders[number]]
+            number = self._leaders[number]
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        first, second = sorted((self.leader(one), self.leader(other)))
+        self._leaders[second] = first
+
+
+# -- relevant features -----------------------------------------------------------------------------------
+
+
+def _build_variants(pages: Sequence[ObservedPage]) -> list[_PageVariant]:
+    data = frozenset().union(*(page.profile.data for page in pages))
+    known: dict[PageFeature, tuple[SignRole, ...]] = {}
+    seen: dict[tuple[tuple[str, ...], frozenset[SignRole]], list[int]] = defaultdict(list)
+    for number, page in enumerate(pages):
+        roles: set[SignRole] = set()
+        for sign in page.profile.signs - page.profile.passing:
+            if sign not in known:
+                known[sign] = tuple(_roles(sign, data))
+            roles.update(known[sign])
+        seen[_bare(place(page.path)), frozenset(roles)].append(number)
+    frame = _frame(seen)
+    found: dict[tuple[tuple[str, ...], frozenset[SignRole]], list[int]] = defaultdict(list)
+    for (at, whole), where in seen.items():
+        found[at, whole - frame].extend(where)
+    order = sorted(found, key=lambda key: (key[0], sorted(key[1])))
+    shapes: dict[tuple[tuple[str, ...], frozenset[SignRole]], frozenset[str]] = {
+        key: frozenset[str]().union(*(pages[number].profile.shape for number in numbers))
+        for key, numbers in found.items()
+    }
+    frame_built = _frame_built((at, shapes[at, roles]) for at, roles in order)
+    return [
+        _PageVariant(
+            at,
+            roles,
+            shapes[at, roles],
+            shapes[at, roles] - frame_built,
+            min((pages[number].profile.signs for number in found[at, roles]), key=_fixed),
+            any(is_error_page(pages[number].profile) for number in found[at, roles]),
+            tuple(found[at, roles]),
+        )
+        for at, roles in order
+    ]
+
+
+def _roles(sign: PageFeature, data: frozenset[str]) -> Iterator[SignRole]:
+    """Return a feature by its role: of texts the parts that name no data, without numbers."""
+    if sign.kind not in _WEIGHTS:
+        return
+    pieces = _PIECES.split(sign.text) if sign.kind in _CALLED else [sign.text]
+    for piece in pieces:
+        folded = piece.casefold().strip(" :*")
+        named = folded in data and sign.kind in ("heading", "title", "control", "current")
+        plain = _VARIES.sub("#", folded)
+        if plain.strip("# ") and not named:
+            yield sign.kind, sign.where, plain
+
+
+def _frame(seen: Iterable[tuple[tuple[str, ...], frozenset[SignRole]]]) -> frozenset[SignRole]:
+    """Return what most of the places show."""
+    by_place: dict[tuple[str, ...], set[SignRole]] = defaultdict(set)
+    for at, roles in seen:
+        by_place[at] |= roles
+    counted = Counter(role for roles in by_place.values() for role in roles)
+    least = _COMMON * len(by_place) if len(by_place) >= _FEW_PLACES else len(by_place) - 0.5
+    return frozenset(role for role, number in counted.items() if number > least and len(by_place) > 1)
+
+
+def _frame_built(built: Iterable[tuple[tuple[str, ...], frozenset[str]]]) -> frozenset[str]:
+    """Return the nesting of most of the places; siblings, which may be items of one kind, count once."""
+    by_place: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for at, shape in built:
+        by_place[at] |= shape
+    beside = Counter(at[:-1] for at in by_place)
+    if len(beside) < _FEW_PLACES:
+        return frozenset()
+    weights: Counter[str] = Counter()
+    for at, built_there in by_place.items():
+        weights.update(dict.fromkeys(built_there, 1 / beside[at[:-1]]))
+    return frozenset(each for each, weight in weights.items() if weight > _COMMON * len(beside))
+
+
+def _bare(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return (parts[:-1] if len(parts) > 1 and parts[-1] == "" else parts)[:DEEPEST]
+
+
+def _weight(roles: Iterable[SignRole]) -> float:
+    return sum(
+        _LINK if role[0] == "control" and role[1] == "link" else _WEIGHTS[role[0]] for role in sorted(roles)
+    )
+
+
+def _role_similarity(one: frozenset[SignRole], other: frozenset[SignRole]) -> float:
+    together = one | other
+    return _weight(one & other) / _weight(together) if together else 1.0
+
+
+def _fixed(signs: frozenset[PageFeature]) -> tuple[int, list[str]]:
+    return len(signs), sorted(f"{sign.kind} {sign.where} {sign.text}" for sign in signs)
+
+
+def _share(one: frozenset[_Part], other: frozenset[_Part]) -> float:
+    together = one | other
+    return len(one & other) / len(together) if together else 1.0
+
+
+# -- places ----------------------------------------------------------------------------------------------
+
+
+class _AddressNode:
+    """A part of addresses and everything below it."""
+
+    def __init__(self) -> None:
+        self.here: list[int] = []
+        self.below: dict[str, _AddressNode] = {}
+
+
+def _places(looks: Sequence[_PageVariant]) -> Mapping[Hashable, list[int]]:
+    """Group pages by place, with names of items of one kind left open."""
+    root = _AddressNode()
+    for number, look in enumerate(looks):
+        node = root
+        for part in look.place:
+            node = node.below.setdefault(part, _AddressNode())
+        node.here.append(number)
+    found: dict[Hashable, list[int]] = {}
+    _collect(looks, [root], (), found)
+    return found
+
+
+def _collect(
+    looks: Sequence[_PageVariant],
+    nodes: Sequence[_AddressNode],
+    at: tuple[object, ...],
+    found: dict[Hashable, list[int]],
+) -> None:
+    """Traverse nodes that stand for one another as one."""
+    here = [number for node in nodes for number in node.here]
+    if here:
+        found[at] = here
+    below: dict[str, list[_AddressNode]] = defaultdict(list)
+    for node in nodes:
+        for part, each in node.below.items():
+            below[part].append(each)
+    for kind, same in enumerate(_of_one_kind(looks, below)):
+        _collect(looks, [each for part in same for each in below[part]], (*at, kind), found)
+
+
+def _of_one_kind(
+    looks: Sequence[_PageVariant], below: Mapping[str, Sequence[_AddressNode]]
+) -> list[list[str]]:
+    """Group parts of addresses that are names of items of one kind."""
+    kinds: list[tuple[list[str], list[dict[tuple[str, ...], list[int]]]]] = []
+    for part in sorted(below):
+        addresses = _group_by_remaining_path(below[part])
+        for names, others in kinds:
+            by_id = ANY in names
+            if any(_stand_for_another(looks, addresses, other, by_id=by_id) for other in others):
+                names.append(part)
+                if len(others) < _FEW_PLACES:
+                    others.append(addresses)
+                break
+        else:
+            if len(kinds) < MOST_COMPARED:
+                kinds.append(([part], [addresses]))
+            else:
+                kinds[-1][0].append(part)
+    return [names for names, _ in kinds]
+
+
+def _group_by_remaining_path(nodes: Sequence[_AddressNode]) -> dict[tuple[str, ...], list[int]]:
+    """Group pages by the rest of their addresses."""
+    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    stack: list[tuple[tuple[str, ...], _AddressNode]] = [((), node) for node in nodes]
+    while stack:
+        rest, node = stack.pop()
+        found[rest] += node.here
+        stack += [((*rest, part), each) for part, each in node.below.items()]
+    return {rest: numbers for rest, numbers in found.items() if numbers}
+
+
+def _stand_for_another(
+    looks: Sequence[_PageVariant],
+    one: Mapping[tuple[str, ...], list[int]],
+    other: Mapping[tuple[str, ...], list[int]],
+    *,
+    by_id: bool,
+) -> bool:
+    """Return whether two names are of one kind: everywhere below both, actions and nesting are alike.
+
+    `by_id`: the others are ids, so a word is probably an action (`add`) and not a name; its page must match
+    more closely.
+    """
+    shared = one.keys() & other.keys()
+    if not shared:
+        return False
+    for rest in shared:
+        pairs = [(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3]]
+        if not any(
+            _same_kind(first, second) and not (by_id and _say_another_thing(first, second))
+            for first, second in pairs
+        ):
+            return False
+    return True
+
+
+def _say_another_thing(one: _PageVariant, other: _PageVariant) -> bool:
+    return bool(one.called - other.called) and bool(other.called - one.called)
+
+
+def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
+    if one.error != other.error:
+        return False
+    return (
+        _role_similarity(one.tools, other.tools) >= SAME_TOOLS
+        and _share(one.built, other.built) >= SAME_BUILD
+    )
+
+
+# -- joining ---------------------------------------------------------------------------------------------
+
+
+def _join_place(looks: Sequence[_PageVariant], numbers: Sequence[int], joined: _DisjointSets) -> None:
+    """Join the pages of one place that have enough in common."""
+    for one, other in _pairs(numbers):
+        if (
+            looks[one].error == looks[other].error
+            and _role_similarity(looks[one].roles, looks[other].roles) >= SAME_PLACE
+        ):
+            joined.join(one, other)
+
+
+def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    yield from combinations(numbers[:MOST_COMPARED], 2)
+    for number in numbers[MOST_COMPARED:]:
+        yield from ((other, number) for other in numbers[:MOST_COMPARED])
+
+
+def _join_steps(pages: Sequence[ObservedPage], looks: Sequence[_PageVariant], joined: _DisjointSets) -> None:
+    """Join pages of different places on which different runs performed the same action."""
+    by_step: dict[tuple[int, int], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for number, look in enumerate(looks):
+        for at in look.pages:
+            step = pages[at].step
+            if step is not None:
+                by_step[step, len(segments(pages[at].path))][number].add(pages[at].run)
+    for same in by_step.values():
+        for one, other in _pairs(sorted(same)):
+            several = len(same[one] | same[other]) > 1
+            if several and _role_similarity(looks[one].roles, looks[other].roles) >= SAME_STEP:
+                joined.join(one, other)
+
+
+def _join_everywhere(looks: Sequence[_PageVariant], joined: _DisjointSets) -> None:
+    """Join equal pages at any places: error pages, pages with two addresses."""
+    by_name: dict[frozenset[SignRole], list[int]] = defaultdict(list)
+    for number, look in enumerate(looks):
+        if look.called:
+            by_name[look.called].append(number)
+    for same in by_name.values():
+        for one, other in _pairs(same):
+            first, second = looks[one], looks[other]
+            if (first.error and second.error and not _fields(first) and not _fields(second)) or (
+                (first.signs == second.signs and _share(first.shape, second.shape) >= SAME_LOOK)
+                or _of_one_tree(first, second)
+            ):
+                joined.join(one, other)
+
+
+def _of_one_tree(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether one page is deeper in the same tree, with equal names and nesting: a folder in a folder."""
+    upper, lower = sorted((one, other), key=lambda look: len(look.place))
+    return (
+        len(upper.place) < len(lower.place)
+        and lower.place[: len(upper.place) - 1] == upper.place[:-1]
+        and one.error == other.error
+        and _role_similarity(one.roles, other.roles) >= SAME_BRANCH
+        and _share(one.built, other.built) >= SAME_BRANCH
+    )
+
+
+def _fields(look: _PageVariant) -> frozenset[SignRole]:
+    return frozenset(role for role in look.roles if role[0] in ("field", "label"))

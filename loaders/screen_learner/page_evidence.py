@@ -1,0 +1,240 @@
+"""All pages of a site, indexed by features and addresses, from which signatures are selected.
+
+Sets of pages are masks (`web_pages.page_masks`), so that thousands of pages are tested in one step.
+`indicator_selection` selects the features.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os.path import commonprefix
+
+from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.url_patterns import AddressSlots, fits, place
+from web_pages.indicator_candidates import PageProfileIndex
+from web_pages.page_masks import page_mask, page_numbers
+from web_pages.page_profiles import PageFeature
+
+DURABLE = {
+    "heading": 0.95,
+    "label": 1.0,
+    "field": 0.95,
+    "column": 0.95,
+    "landmark": 0.8,
+    "control": 0.85,
+    "title": 0.8,
+    "test_id": 0.75,
+    "current": 0.55,
+    "id": 0.5,
+    "marker": 0.5,
+    "text": 0.5,
+}
+"""The probability that a feature of a kind survives a redesign: texts and names of fields outlive ids, test
+ids, classes.
+"""
+MOST_GROUPS = 150
+"""The most screens that a feature is compared with one by one; of more, their pages are counted."""
+
+_LIKE_DATA = re.compile(
+    r"""\d{1,4}[-/.:]\d{1,2} | \d\s?% | [\w.+-]+@[\w-]+\.\w | [€$£¥]\s?\d | \d[\d,.]*\s?[€$£¥] | \d{4,}
+      | \b\d+\s+(?:results?|items?|of|rows?|entries|pages?|hours?|days?|minutes?)\b | ://""",
+    re.VERBOSE | re.IGNORECASE,
+)
+MOST_OF_A_KIND = 100
+"""The most features of a kind for one screen, the shortest ones; each is searched on all pages."""
+_LONG = 50
+_MANY = 3
+"""The number of pages from which a screen is considered to show its states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """A feature of a screen's pages, and how reliable it is."""
+
+    sign: PageFeature
+    mask: int
+    """The pages on which its condition holds."""
+    trust: float
+    """0 to 1: how durable it is, and how unlike data."""
+    passing: bool
+    """Whether it was seen only in unstable places."""
+
+    @property
+    def words(self) -> str:
+        """Its text, for comparison."""
+        return self.sign.text.casefold().strip(" :*")
+
+
+class PageEvidence:
+    """Labelled pages without duplicates."""
+
+    def __init__(self, pages: Sequence[ObservedPage]) -> None:
+        self.pages = pages
+        self.book = PageProfileIndex([page.profile for page in pages])
+        self.all = (1 << len(pages)) - 1
+        self.of: dict[str, int] = defaultdict(int)
+        unlabelled: dict[tuple[str, ...], int] = defaultdict(int)
+        for number, page in enumerate(pages):
+            if page.screen is None:
+                unlabelled[place(page.path)] |= 1 << number
+            else:
+                self.of[page.screen] |= 1 << number
+        self._groups = [
+            *((name, mask) for name, mask in self.of.items()),
+            *(("", m) for m in unlabelled.values()),
+        ]
+        self._by_pattern: dict[str, int] = {}
+
+    @cached_property
+    def data(self) -> frozenset[str]:
+        """The texts of rows, items and fields on any page."""
+        return frozenset().union(*(page.profile.data for page in self.pages))
+
+    @cached_property
+    def slots(self) -> AddressSlots:
+        """The varying parts of addresses."""
+        return AddressSlots([self.paths(mask) for mask in self.of.values()], self.data)
+
+    def paths(self, mask: int) -> list[str]:
+        """Return the addresses of these pages."""
+        return [self.pages[number].path for number in page_numbers(mask)]
+
+    def at(self, patterns: Iterable[str]) -> int:
+        """Return the pages that any of the patterns matches; all of them without a pattern."""
+        found, some = 0, False
+        for pattern in patterns:
+            some = True
+            if pattern not in self._by_pattern:
+                self._by_pattern[pattern] = page_mask(
+                    number for number, page in enumerate(self.pages) if fits(pattern, page.path)
+                )
+            found |= self._by_pattern[pattern]
+        return found if some else self.all
+
+    def showing(self, signs: Iterable[PageFeature]) -> int:
+        """Return the pages that show any of the features."""
+        mask = 0
+        for sign in signs:
+            mask |= self.book.mask(sign)
+        return mask
+
+    def elsewhere(self, mask: int, own: int, within: int) -> float:
+        """Return the share of other pages among `within` that are in `mask`, each screen counting equally."""
+        others = within & ~own
+        if not others:
+            return 0.0
+        if len(self._groups) > MOST_GROUPS:
+            return (mask & others).bit_count() / others.bit_count()
+        shares = [
+            (mask & part).bit_count() / part.bit_count()
+            for _, group in self._groups
+            if (part := group & others)
+        ]
+        return sum(shares) / len(shares)
+
+    def groups(self, mask: int) -> Iterator[tuple[str, int]]:
+        """Yield these pages by screen; those without a screen by place."""
+        return ((name, part) for name, group in self._groups if (part := group & mask))
+
+    def traits(self, own: int) -> list[Trait]:
+        """Return the features that at least half of a screen's pages show, the most reliable first."""
+        least = own.bit_count() / 2
+        seen: set[PageFeature] = set()
+        for number in page_numbers(own):
+            seen |= self.pages[number].profile.signs
+        found = []
+        kept: Counter[str] = Counter()
+        for sign in sorted(seen, key=_short_first):
+            exact = self.book.exactly(sign) & own
+            if exact.bit_count() < least or kept[sign.kind] == MOST_OF_A_KIND:
+                continue
+            kept[sign.kind] += 1
+            passing = not self.book.steadily(sign) & own
+            found.append(Trait(sign, self.book.mask(sign), self._trust(sign, own, passing=passing), passing))
+        for sign in sorted(self._pieces(own) - seen, key=_fixed):
+            mask = self.book.mask(sign)
+            if (mask & own).bit_count() >= least:
+                found.append(Trait(sign, mask, self._trust(sign, own, passing=False), passing=False))
+        return found
+
+    def _pieces(self, own: int) -> set[PageFeature]:
+        """Return parts of headings and titles: before a data name (`Change history:`), and common prefixes of
+        its pages.
+        """
+        found: set[PageFeature] = set()
+        whole: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
+        for number in page_numbers(own):
+            profile = self.pages[number].profile
+            for sign in profile.signs - profile.passing:
+                if sign.kind in ("heading", "title"):
+                    whole[sign.kind, sign.where].append(sign.text.split(" "))
+                    pieces = [piece.strip() for piece in _SEPARATOR.split(sign.text)]
+                    found |= {
+                        PageFeature(sign.kind, sign.where, piece)
+                        for piece in pieces
+                        if len(piece) >= _SHORTEST
+                    }
+        for (kind, where), texts in whole.items():
+            if len(texts) == own.bit_count() > 1:
+                shared = " ".join(commonprefix(texts))  # noqa: RUF071 - of words, not of paths
+                if len(shared) >= _SHORTEST:
+                    found.add(PageFeature(kind, where, shared))
+        return found
+
+    def _names_a_thing(self, text: str) -> bool:
+        """Return whether a part of the text, or several words of it, is the text of a row, an item or a
+        field.
+        """
+        folded = text.casefold()
+        parts = [part.strip() for part in _PARTS.split(folded)]
+        if len(parts) > 1 and any(part in self.data for part in parts if part):
+            return True
+        words = [word.strip(":,;.!?\"'") for word in _WORDS.findall(folded)[:_MOST_WORDS]]
+        return any(
+            " ".join(words[begin:end]) in self.data
+            for begin in range(len(words))
+            for end in range(begin + 2, len(words) + (begin > 0))
+        )
+
+    def _trust(self, sign: PageFeature, own: int, *, passing: bool) -> float:
+        trust = DURABLE[sign.kind]
+        text = sign.text
+        if passing or _LIKE_DATA.search(text):
+            trust *= 0.1
+        elif any(char.isdigit() for char in text):
+            trust *= 0.5
+        if sign.kind in _OF_WORDS and text.casefold().strip() in self.data:
+            # It is on many pages with different data, so it is not data.
+            trust *= 0.8 if own.bit_count() >= _MANY and len(set(self.paths(own))) > 2 else 0.3
+        elif sign.kind in _OF_WORDS and self._names_a_thing(text):
+            trust *= 0.25
+        if len(text) > _LONG:
+            trust *= 0.6
+        if sign.kind == "heading" and sign.where != "h1":
+            trust *= 0.9
+        if sign.kind == "control" and sign.where == "link":
+            trust *= 0.7  # many links are labelled like their target
+        if sign.kind == "column" and own.bit_count() < _MANY:
+            trust *= 0.75  # an empty list has none
+        return trust
+
+
+_SEPARATOR = re.compile(r"(?<=:)\s+|\s+[|\u2013\u2014\u00b7-]\s+|[\u201c\u201d\"]")
+_SHORTEST = 4
+"""The least characters of a meaningful part."""
+_PARTS = re.compile(r"[:|\"\u201c\u201d\u201e\u00ab\u00bb\u203a/]\s*|\s[-\u2013\u2014\u00b7]\s|[(),]\s*")
+_WORDS = re.compile(r"\S+")
+_MOST_WORDS = 14
+_OF_WORDS = frozenset({"heading", "control", "title", "text", "current"})
+
+
+def _short_first(sign: PageFeature) -> tuple[str, int, str, str]:
+    return sign.kind, len(sign.text), sign.where, sign.text
+
+
+def _fixed(sign: PageFeature) -> tuple[str, str, str]:
+    return sign.kind, sign.where, sign.text

@@ -1,1 +1,0 @@
-"""From pages that were seen to how their screens are known again: grouping, learning, naming."""

@@ -1,0 +1,87 @@
+"""Descriptions of a website, a screen or a task. Available actions and next steps have modules of their own."""
+
+from __future__ import annotations
+
+from kb_schema.base import Document
+from kb_schema.screens import Screen
+from kb_schema.tasks import Task
+from kb_schema.tool_answers import (
+    Detail,
+    DocumentAnswer,
+    GroupList,
+    GroupSummary,
+    TaskList,
+    TaskSummary,
+    WebsiteSummary,
+)
+from kb_schema.workflows import Workflow
+from mcp_server import cursors
+from mcp_server.document_text.detail_levels import reduce_to_level
+from mcp_server.knowledge.compiled_view import KnowledgeView
+
+PAGE_OF_TASKS = 50
+
+
+def describe_document(view: KnowledgeView, wanted: Document, detail: Detail) -> DocumentAnswer:
+    """A document at a level of detail; a screen comes with the elements of its layouts."""
+    if isinstance(wanted, Screen):
+        elements = tuple(view.elements[wanted.screen_id].values())
+        wanted = wanted.model_copy(update={"ui_elements": elements})
+    return DocumentAnswer(
+        website_id=view.website_id,
+        kind=wanted.kind,
+        id=wanted.local_id,
+        detail=detail,
+        document=reduce_to_level(wanted, detail),
+    )
+
+
+def describe_groups(view: KnowledgeView, screen_id: str) -> GroupList:
+    """The groups of a screen, by id."""
+    found = (view.knowledge.groups[group] for group in view.groups_of.get(screen_id, ()))
+    return GroupList(
+        website_id=view.website_id,
+        screen_id=screen_id,
+        groups=tuple(
+            GroupSummary(group_id=each.group_id, name=each.name, recovery_priority=each.recovery_priority)
+            for each in found
+        ),
+    )
+
+
+def list_tasks(view: KnowledgeView, cursor: str | None = None, *, size: int = PAGE_OF_TASKS) -> TaskList:
+    """Return one page of the tasks and workflows, by id. Raises `BadRequest` for a foreign cursor."""
+    begin = cursors.read(cursor, "tasks")
+    work: dict[str, Task | Workflow] = {**view.knowledge.workflows, **view.knowledge.tasks}
+    ids = sorted(work)
+    return TaskList(
+        website_id=view.website_id,
+        tasks=tuple(summarize_task(work[each]) for each in ids[begin : begin + size]),
+        next_cursor=cursors.make(begin + size, "tasks") if len(ids) > begin + size else None,
+    )
+
+
+def summarize_task(task: Task | Workflow) -> TaskSummary:
+    """A task or workflow in short. An input with a default need not be given."""
+    required = [spec.required and spec.default is None for spec in task.io_spec.inputs]
+    names = [spec.name for spec in task.io_spec.inputs]
+    return TaskSummary(
+        task_id=task.local_id,
+        name=task.name or task.local_id.replace("_", " "),
+        description=task.description,
+        relation="workflow" if isinstance(task, Workflow) else None,
+        required_inputs=tuple(name for name, needed in zip(names, required, strict=True) if needed),
+        optional_inputs=tuple(name for name, needed in zip(names, required, strict=True) if not needed),
+    )
+
+
+def summarize_website(view: KnowledgeView) -> WebsiteSummary:
+    """A website in short."""
+    return WebsiteSummary(
+        website_id=view.website_id,
+        name=view.website.name,
+        base_url=view.website.base_url,
+        screens=len(view.knowledge.screens),
+        tasks=len(view.knowledge.tasks),
+        flows=tuple(sorted(view.knowledge.flows)),
+    )

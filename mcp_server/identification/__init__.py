@@ -1,0 +1,1 @@
+"""Identification: which screen a page is, with the evidence."""

@@ -1,0 +1,1 @@
+"""The compiled knowledge of each website, where it comes from, and how it changes."""

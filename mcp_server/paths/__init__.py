@@ -1,0 +1,1 @@
+"""Paths between screens and recovery paths: graphs, searches, explanations."""

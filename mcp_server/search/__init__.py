@@ -1,0 +1,1 @@
+"""Full-text search over the words of one website's knowledge."""

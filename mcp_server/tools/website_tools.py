@@ -1,0 +1,57 @@
+"""Tools for websites: the list, one website, its site map, full-text search."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from kb_schema import MODELS
+from kb_schema.tool_answers import DocumentAnswer, SearchResults, SiteMap
+from mcp_server import cursors
+from mcp_server.descriptions import answer_text, document_summaries, site_map
+from mcp_server.server_context import WebsiteRequest
+from mcp_server.tools.tool_parameters import DetailLevel, Id, require_document
+from mcp_server.tools.tool_specs import ToolReply, WebsiteToolSpec
+
+MOST_HITS = 10
+
+
+def get_website(request: WebsiteRequest, detail: DetailLevel = "working") -> ToolReply[DocumentAnswer]:
+    """The website: base URL, how to tell that a user is signed in, its default recovery."""
+    answer = document_summaries.describe_document(request.view, request.view.website, detail)
+    return ToolReply(answer, answer_text.render_document(answer))
+
+
+def get_site_map(request: WebsiteRequest) -> ToolReply[SiteMap]:
+    """Every screen and every transition of the website, without details."""
+    answer = site_map.build_site_map(request.view)
+    return ToolReply(answer, site_map.render_site_map(answer))
+
+
+def search_knowledge(
+    request: WebsiteRequest,
+    query: Annotated[str, Field(min_length=1, max_length=500)],
+    kinds: Annotated[tuple[Id, ...], Field(max_length=20, description="e.g. screen, task")] = (),
+    cursor: Id | None = None,
+) -> ToolReply[SearchResults]:
+    """Full-text search in the knowledge base, best hits first. Tolerates typing mistakes."""
+    for kind in kinds:
+        require_document("kind of document", kind, MODELS, "leave `kinds` out to search all")
+    question = f"search:{request.view.generation}:{sorted(set(kinds))}:{query}"
+    begin = cursors.read(cursor, question)
+    found = request.view.search.hits(query, MOST_HITS, kinds=kinds, skip=begin)
+    answer = SearchResults(
+        website_id=request.view.website_id,
+        query=query,
+        hits=found.hits,
+        next_cursor=cursors.make(begin + MOST_HITS, question) if found.more else None,
+    )
+    return ToolReply(answer, answer_text.render_search(answer))
+
+
+TOOLS = (
+    WebsiteToolSpec(get_website, "A website"),
+    WebsiteToolSpec(get_site_map, "The map of a site"),
+    WebsiteToolSpec(search_knowledge, "Search", in_thread=True),
+)

@@ -1,0 +1,183 @@
+"""The transitions as a graph of integers, built for searching and rebuilt in part when weights change.
+
+The two parts of a weight become one integer, so that sums are exact in any order and equality is exact: the order of
+transition ids decides ties, not rounding. Screens and transitions are integers, too; a transition's number is its
+position in the order of ids.
+
+Not here: searches (`bidirectional_search`, `k_shortest_paths`) and `next_hop_tables`.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter, itemgetter
+
+from kb_schema.tool_answers import Objective
+from mcp_server.transition_graph.fact_conditions import check_on_facts
+from mcp_server.transition_graph.next_hop_tables import CostChange, NextHopTables
+from mcp_server.transition_graph.transition_weights import FactSet, Weight, WeightedTransition
+
+_STEPS_BITS = 20
+_SECOND_BITS = 60
+_FIRST_PER_UNIT = 2.0**32
+"""Parts of a millisecond, or of a logarithm, that a weight's first part is told in."""
+_SECOND_PER_UNIT = 2.0**8
+_MOST_SECOND = 1 << 42
+"""More than half a year in milliseconds, so that 2^18 of them still fit their bits."""
+
+MOST_VERDICTS = 20_000
+"""Remembered before all are forgotten: clients may give any facts."""
+
+ConditionsVerdict = tuple[bool, tuple[str, ...]]
+"""Whether no condition is known not to hold, and those that are unknown, in words."""
+Arc = tuple[int, int, int]
+"""Cost, the screen at the other end, the transition."""
+
+_id_of = attrgetter("transition_id")
+_cost_then_way = itemgetter(0, 2)
+
+
+def encode_cost(weight: Weight) -> int:
+    """Both parts of a weight, then one step, in one number: of equals, the path with fewer steps."""
+    first = round(weight[0] * _FIRST_PER_UNIT)
+    second = min(round(weight[1] * _SECOND_PER_UNIT), _MOST_SECOND)
+    return (first << _SECOND_BITS + _STEPS_BITS) + (second << _STEPS_BITS) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class ArcLists:
+    """Every transition by one objective; the lists of a screen are in the order of cost, then way."""
+
+    costs: Sequence[int]
+    """By way."""
+    out: Sequence[Sequence[Arc]]
+    """By screen: the transitions that leave it."""
+    into: Sequence[Sequence[Arc]]
+    """By screen: the transitions that arrive at it."""
+
+
+class TransitionNetwork:
+    """One website's transitions as numbers. What it says never changes; `changed` makes another one."""
+
+    def __init__(self, ways: Sequence[WeightedTransition]) -> None:
+        self.ways = ways
+        """In the order of their ids."""
+        ends = {screen for way in ways for screen in (way.source, way.target)}
+        self.screens = tuple(sorted(ends))
+        """Screen ids by number, of screens that a transition leaves or arrives at."""
+        self.numbers = {screen: number for number, screen in enumerate(self.screens)}
+        """Screen id -> number."""
+        self.tails = tuple([self.numbers[way.source] for way in ways])
+        self.heads = tuple([self.numbers[way.target] for way in ways])
+        self.facts_set = frozenset(fact for way in ways for fact, _ in way.sets)
+        """Names of the facts that a transition makes known."""
+        self.factual = frozenset(number for number, way in enumerate(ways) if way.required or way.sets)
+        """Transitions that facts have to do with."""
+        self.tables = NextHopTables()
+        self._arcs: dict[Objective, ArcLists] = {}
+        self._verdicts: dict[tuple[int, FactSet], ConditionsVerdict] = {}
+
+    @classmethod
+    def of(cls, ways: Mapping[str, Iterable[WeightedTransition]]) -> TransitionNetwork:
+        """Build the network from the outgoing transitions of every screen."""
+        return cls(sorted((way for own in ways.values() for way in own), key=_id_of))
+
+    @cached_property
+    def by_action(self) -> Mapping[str, Sequence[int]]:
+        """The transitions of every action type."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for number, way in enumerate(self.ways):
+            found[way.action_type].append(number)
+        return found
+
+    @cached_property
+    def by_effect(self) -> Mapping[str, Sequence[int]]:
+        """The transitions that have an effect of a type."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for number, way in enumerate(self.ways):
+            for name in {effect.type for effect in way.transition.effects}:
+                found[name].append(number)
+        return found
+
+    def number_of(self, transition_id: str) -> int:
+        """The transition of that id, which there is."""
+        return bisect_left(self.ways, transition_id, key=_id_of)
+
+    def arcs(self, objective: Objective) -> ArcLists:
+        """The transitions as an objective weighs them, made when it is first asked for."""
+        found = self._arcs.get(objective)
+        if found is None:
+            found = self._arcs[objective] = self._weighed(objective)
+        return found
+
+    def verdict(self, way: int, facts: FactSet) -> ConditionsVerdict:
+        """Of a transition's required conditions, the facts being known; remembered, since sites have few facts."""
+        found = self._verdicts.get((way, facts))
+        if found is None:
+            if len(self._verdicts) >= MOST_VERDICTS:
+                self._verdicts.clear()
+            known = {fact: json.loads(value) for fact, value in facts}
+            conditions, source = self.ways[way].required, self.ways[way].source
+            found = self._verdicts[way, facts] = check_on_facts(conditions, known, source)
+        return found
+
+    def changed(self, ways: Iterable[WeightedTransition]) -> TransitionNetwork:
+        """The network in which these transitions, weighed anew, stand for those of the same ids.
+
+        Takes a copy of the outer lists and what changed, not a compilation; next-hop tables that
+        the changes cannot touch stay as they are.
+        """
+        renewed = {self.number_of(way.transition_id): way for way in ways}
+        ordered = list(self.ways)
+        for number, way in renewed.items():
+            ordered[number] = way
+        arcs: dict[Objective, ArcLists] = {}
+        tables = self.tables
+        for objective, old in list(self._arcs.items()):
+            new = {number: encode_cost(way.weights[objective]) for number, way in renewed.items()}
+            new = {number: cost for number, cost in new.items() if cost != old.costs[number]}
+            arcs[objective] = self._with(old, new) if new else old
+            least = [
+                CostChange(self.tails[number], self.heads[number], min(old.costs[number], cost))
+                for number, cost in new.items()
+            ]
+            tables = tables.after(objective, least, old.costs, self.heads)
+        network = copy(self)  # where transitions lead, and what they require, stays as it is
+        network.ways, network.tables, network._arcs = ordered, tables, arcs  # noqa: SLF001 - its own class
+        return network
+
+    def _weighed(self, objective: Objective) -> ArcLists:
+        costs = [encode_cost(way.weights[objective]) for way in self.ways]
+        out: list[list[Arc]] = [[] for _ in self.screens]
+        into: list[list[Arc]] = [[] for _ in self.screens]
+        for number, (cost, tail, head) in enumerate(zip(costs, self.tails, self.heads, strict=True)):
+            out[tail].append((cost, head, number))
+            into[head].append((cost, tail, number))
+        for arcs in (*out, *into):
+            arcs.sort(key=_cost_then_way)
+        return ArcLists(costs, out, into)
+
+    def _with(self, old: ArcLists, new: Mapping[int, int]) -> ArcLists:
+        """Arcs with other costs for some transitions: only lists that have one of them are made anew."""
+        costs = list(old.costs)
+        for number, cost in new.items():
+            costs[number] = cost
+        out = _update_arcs(old.out, {self.tails[number] for number in new}, costs)
+        into = _update_arcs(old.into, {self.heads[number] for number in new}, costs)
+        return ArcLists(costs, out, into)
+
+
+def _update_arcs(
+    side: Sequence[Sequence[Arc]], screens: Collection[int], costs: Sequence[int]
+) -> Sequence[Sequence[Arc]]:
+    renewed = list(side)
+    for screen in screens:
+        own = [(costs[number], other, number) for _, other, number in side[screen]]
+        renewed[screen] = sorted(own, key=_cost_then_way)
+    return renewed

@@ -1,0 +1,99 @@
+"""The transitions as a multigraph with their costs. Parallel transitions are different actions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kb_schema.conditions import BaseCondition
+from kb_schema.edge_weights import edge_weights
+from kb_schema.effects import FactEffect
+from kb_schema.graph_documents import Transition
+from kb_schema.observed_outcomes import ObservedStats
+from kb_schema.tool_answers import Objective, PathStep
+from kb_store.learned import learned_numbers
+from mcp_server.document_text.detail_levels import working_document
+
+FactSet = frozenset[tuple[str, str]]
+"""Known facts: (name, value as JSON)."""
+Weight = tuple[float, float]
+"""What an objective minimises, then what decides between equals. Added part by part."""
+
+
+@dataclass(frozen=True)
+class WeightedTransition:
+    """One transition as paths use it."""
+
+    transition: Transition
+    source: str
+    target: str
+    transition_id: str
+    action_type: str
+    expected_ms: float
+    reliability: float
+    required: tuple[BaseCondition, ...]
+    sets: tuple[tuple[str, str], ...]
+    """Facts it makes known: (name, value as JSON)."""
+    weights: Mapping[Objective, Weight]
+
+    @cached_property
+    def step(self) -> PathStep:
+        """It as answers tell it."""
+        return PathStep(
+            transition_id=self.transition_id,
+            from_screen=self.source,
+            to_screen=self.target,
+            expected_ms=self.expected_ms,
+            reliability=self.reliability,
+            transition=_executable_form(self.transition),
+        )
+
+
+def _executable_form(transition: Transition) -> dict[str, Any]:
+    """As JSON that still parses, without the numbers that a step tells as they are believed now."""
+    data = working_document(transition)
+    told = {key: value for key, value in data.items() if key not in ("cost", "duration", "reliability_score")}
+    if transition.duration.max is not None:  # how long to wait for it: not how long it is expected to take
+        told["duration"] = {"max": data["duration"]["max"]}
+    return told
+
+
+def weigh_transition(
+    transition: Transition, recovery_ms: float, seen: ObservedStats | None = None
+) -> WeightedTransition:
+    """A transition with its weights, `recovery_ms` being what a failure on its screen costs.
+
+    Learned numbers (`seen`) come in here and nowhere else.
+    """
+    ms = learned_numbers.expected_ms(transition.expected_ms, seen)
+    reliability = learned_numbers.posterior(transition.reliability, seen)
+    return WeightedTransition(
+        transition=transition,
+        source=transition.from_screen,
+        target=transition.to_screen,
+        transition_id=transition.local_id,
+        action_type=transition.triggered_by.canonical_type,
+        expected_ms=ms,
+        reliability=reliability,
+        required=transition.conditions.required,
+        sets=tuple(
+            (effect.fact, json.dumps(effect.value, sort_keys=True))
+            for effect in transition.effects
+            if isinstance(effect, FactEffect)
+        ),
+        weights=edge_weights_by_objective(ms, reliability, recovery_ms),
+    )
+
+
+def edge_weights_by_objective(ms: float, reliability: float, recovery_ms: float) -> dict[Objective, Weight]:
+    """An edge's weight for each objective, with what decides between equals."""
+    by = edge_weights(ms, reliability, recovery_ms)
+    return {
+        "fewest": (by["fewest"], by["balanced"]),
+        "fastest": (by["fastest"], by["balanced"]),
+        "reliable": (by["reliable"], by["balanced"]),
+        "balanced": (by["balanced"], by["fastest"]),
+    }

@@ -1,0 +1,67 @@
+"""Output that several commands share: JSON for scripts, changed values and trees for people."""
+
+from __future__ import annotations
+
+import json
+from itertools import takewhile
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.tree import Tree
+
+from loaders.diffs.diff_summary import format_count
+from loaders.diffs.knowledge_diff import ValueChange
+from loaders.markup_escapes import one_line, with_hidden
+
+__all__ = ["format_count", "print_json"]
+
+
+def print_json(console: Console, data: Any) -> None:
+    """Print data as JSON; with colours on a terminal."""
+    if console.is_terminal:
+        console.print_json(json.dumps(data, ensure_ascii=False))
+    else:
+        typer.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+LONGEST = 120
+"""Maximum number of characters shown of one value."""
+BEFORE = 30
+"""How many of them precede the first difference when the value is longer."""
+WIDEST = 100_000
+"""Columns of an output that is not a terminal: lines are neither wrapped nor cut."""
+
+
+def format_change(change: ValueChange) -> str:
+    """Return one line of markup: the path, the old value and the new value.
+
+    Long values are shown from shortly before their first difference.
+    """
+    texts = [
+        "" if value is None else json.dumps(value, ensure_ascii=False) for value in _change_values(change)
+    ]
+    same = sum(1 for _ in takewhile(lambda each: each[0] == each[1], zip(*texts, strict=False)))
+    before, after = (
+        escape(with_hidden(_cut_value(text, same))) if text else "[dim]nothing[/]" for text in texts
+    )
+    return f"[cyan]{escape(one_line(change.path, LONGEST))}[/] {before} [dim]->[/] {after}"
+
+
+def print_tree(console: Console, tree: Tree) -> None:
+    """Print a tree. On a terminal lines are wrapped; otherwise each entry stays on one line."""
+    if console.is_terminal:
+        console.print(tree, highlight=False)
+    else:
+        Console(file=console.file, width=WIDEST).print(tree, highlight=False)
+
+
+def _change_values(change: ValueChange) -> tuple[Any, Any]:
+    return change.before, change.after
+
+
+def _cut_value(text: str, same: int) -> str:
+    start = max(0, same - BEFORE) if len(text) > LONGEST else 0
+    part = text[start : start + LONGEST]
+    return f"{'…' if start else ''}{part}{'…' if start + LONGEST < len(text) else ''}"

@@ -1,0 +1,38 @@
+"""All pages of the console. To add a page, write its module with a `router` and add the router to `PAGES`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from periplus.console import (
+    demo_pages,
+    health_page,
+    home_page,
+    identification_page,
+    path_page,
+    proposal_pages,
+    report_pages,
+    run_pages,
+    screen_page,
+    search_page,
+    sign_in_page,
+    site_page,
+    task_pages,
+)
+
+PAGES: list[APIRouter] = [
+    sign_in_page.router,
+    home_page.router,
+    site_page.router,
+    screen_page.router,
+    search_page.router,
+    identification_page.router,
+    path_page.router,
+    task_pages.router,
+    run_pages.router,
+    proposal_pages.router,
+    demo_pages.router,
+    report_pages.router,
+    health_page.router,
+]
+"""The routers, in the order in which FastAPI matches them."""

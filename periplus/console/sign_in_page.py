@@ -1,0 +1,93 @@
+"""Sign-in with a key, sign-out, and the colour scheme."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from periplus.console.console_framework import THEME, THEMES, ConsoleContextParam, render
+from periplus.service.access_control import COOKIE, SIGN_IN, person_of
+from periplus.service.console_sessions import LASTS_S
+
+A_YEAR_S = 365 * 86_400
+LONGEST = 8_000
+"""Maximum number of characters of the return path and of a key."""
+
+router = APIRouter()
+
+
+@router.get(SIGN_IN)
+async def sign_in_page(request: Request, next: Annotated[str, Query(max_length=LONGEST)] = "/") -> Response:  # noqa: A002
+    """Show the sign-in form."""
+    return render(
+        request,
+        "sign_in.html.j2",
+        to=safe_redirect_path(next),
+        refused=False,
+        needed=person_of(request.scope) is None,
+    )
+
+
+@router.post(SIGN_IN)
+async def sign_in(
+    request: Request,
+    parts: ConsoleContextParam,
+    key: Annotated[str, Form(max_length=LONGEST)] = "",
+    to: Annotated[str, Form(alias="next", max_length=LONGEST)] = "/",
+) -> Response:
+    """Start a session, or show the form again for an unknown key."""
+    cookie = parts.sessions.begin(key.strip())
+    if cookie is None:
+        return render(request, "sign_in.html.j2", 401, to=safe_redirect_path(to), refused=True, needed=True)
+    answer = RedirectResponse(safe_redirect_path(to), 303)
+    answer.set_cookie(
+        COOKIE,
+        cookie,
+        max_age=LASTS_S,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+@router.post("/sign-out")
+async def sign_out() -> Response:
+    """End the session in this browser."""
+    answer = RedirectResponse(SIGN_IN, 303)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+@router.post("/theme")
+async def theme(
+    request: Request,
+    chosen: Annotated[str, Form(alias="theme")] = "auto",
+    to: Annotated[str, Form(alias="next", max_length=LONGEST)] = "/",
+) -> Response:
+    """Set the colour scheme: light, dark, or the system's."""
+    answer = RedirectResponse(safe_redirect_path(to), 303)
+    answer.set_cookie(
+        THEME,
+        chosen if chosen in THEMES else "auto",
+        max_age=A_YEAR_S,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+def safe_redirect_path(path: str) -> str:
+    """Return the path if it is one of this service (no open redirect); else `/`."""
+    safe = (
+        path.startswith("/")
+        and not path.startswith(("//", "/\\"))
+        and path.isprintable()
+        and "\\" not in path
+    )
+    return path if safe else "/"

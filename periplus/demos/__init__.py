@@ -1,0 +1,1 @@
+"""Runs demos: the environment they share, live presentations, films, and rehearsals."""

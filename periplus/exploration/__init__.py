@@ -1,0 +1,1 @@
+"""Implements `periplus map`: explores a website and builds a knowledge base from the result."""

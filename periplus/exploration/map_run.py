@@ -1,0 +1,153 @@
+"""Runs `periplus map`: sign in, explore, explore signed out, and build the knowledge base."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from playwright.async_api import Browser
+
+from agent.exploration.shared_exploration import ExplorationWorkers
+from agent.exploration.website_exploration import (
+    ExplorationMismatch,
+    ExplorationNotSignedIn,
+    SignInRenewal,
+    StartNotOpened,
+    explore,
+)
+from kb_schema.explorations import Exploration, MapLimits
+from kb_schema.url_patterns import origin_of
+from loaders.exploration_import import ExploredKnowledge
+from periplus.errors import UserError
+from periplus.exploration.map_folder import EXPLORATION, SIGNED_OUT, MapFolder
+from periplus.exploration.map_knowledge_base import check_unedited, write_knowledge_base
+from periplus.exploration.map_view import MapView
+from periplus.exploration.sign_in_methods import ExplorationSignIn
+from periplus.signals import on_signals
+
+OUTSIDE = MapLimits(depth=3, states=30, seconds=180.0)
+"""Limits of the exploration without sign-in, which records the login pages."""
+
+SignInFunction = Callable[[Browser], Awaitable[ExplorationSignIn]]
+
+
+@dataclass(frozen=True, slots=True)
+class MapRunPlan:
+    """The options of a map run."""
+
+    website_id: str
+    url: str
+    folder: MapFolder
+    limits: MapLimits = field(default_factory=MapLimits)
+    origins: tuple[str, ...] = ()
+    """Allowed origins in addition to that of the URL."""
+    allowed: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Additional start pages."""
+    hints: tuple[str, ...] = ()
+    """Addresses to open at the end, if they were not reached."""
+    robots: bool = True
+    seed: int = 0
+    name: str | None = None
+    force: bool = False
+    """Whether to overwrite edited knowledge."""
+
+    def exploration(self, signed_in_by: str, limits: MapLimits) -> Exploration:
+        """Return the exploration as it is stored."""
+        base = origin_of(self.url)
+        return Exploration(
+            website_id=self.website_id,
+            base_url=base,
+            starts=tuple(dict.fromkeys((self.url, *self.also))),
+            hints=self.hints,
+            origins=tuple(dict.fromkeys((base, *self.origins))),
+            limits=limits,
+            allowed=self.allowed if signed_in_by or limits is self.limits else (),
+            signed_in_by=signed_in_by,
+            robots=self.robots,
+            seed=self.seed,
+            started_at=datetime.now(UTC),
+        )
+
+
+async def map_website(
+    browser: Browser,
+    plan: MapRunPlan,
+    sign_in: SignInFunction | None,
+    view: MapView,
+    workers: ExplorationWorkers | None = None,
+) -> tuple[ExploredKnowledge, bool]:
+    """Explore the website and build the knowledge base; return whether the exploration was stopped.
+
+    Ctrl-C ends the exploration; the knowledge base is built from what was found. `workers` perform the signed-in
+    exploration, or all of it without sign-in. Raises `UserError` and `KnowledgeError`.
+    """
+    if not plan.force:
+        check_unedited(plan.folder)  # fail early, not after an hour
+    stop = asyncio.Event()
+    signed = None
+    if sign_in is not None:
+        view.say("signing in")
+        signed = await sign_in(browser)
+    with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
+        await _explore_website(browser, plan, signed, view, stop, workers)
+        if signed is not None and not stop.is_set():
+            view.say("exploring without sign-in")
+            await _explore_signed_out(browser, plan, view, stop)
+    view.say("building the knowledge base")
+    return await asyncio.to_thread(
+        write_knowledge_base, plan.folder, name=plan.name, force=plan.force
+    ), stop.is_set()
+
+
+async def _explore_website(
+    browser: Browser,
+    plan: MapRunPlan,
+    signed: ExplorationSignIn | None,
+    view: MapView,
+    stop: asyncio.Event,
+    workers: ExplorationWorkers | None,
+) -> None:
+    wanted = plan.exploration(signed.by if signed is not None else "", plan.limits)
+    keep = (
+        SignInRenewal(sign_in_again=signed.again) if signed is not None and signed.again is not None else None
+    )
+    try:
+        await explore(
+            browser,
+            wanted,
+            plan.folder.path / EXPLORATION,
+            tell=view,
+            storage_state=None if signed is None else signed.state,
+            keep_signed_in=keep,
+            stop=stop,
+            workers=workers,
+        )
+    except ExplorationNotSignedIn as exc:
+        raise UserError(
+            str(exc), fix="sign in again: --sign-in TASK, --sign-in-form, or a new --storage-state"
+        ) from exc
+    except ExplorationMismatch as exc:
+        raise UserError(str(exc), fix="choose another folder with --out") from exc
+    except StartNotOpened as exc:
+        raise UserError(str(exc), fix=_advise_on_start(exc)) from exc
+
+
+def _advise_on_start(error: StartNotOpened) -> str:
+    """Return what to do about a start page that could not be opened."""
+    if error.reason.startswith("robots.txt disallows"):
+        return "start at an allowed page, or explore with --ignore-robots"
+    return "start the site, or correct the URL"
+
+
+async def _explore_signed_out(browser: Browser, plan: MapRunPlan, view: MapView, stop: asyncio.Event) -> None:
+    """Explore without sign-in into a separate folder."""
+    more = {"allowed": (), "starts": (plan.url,), "hints": ()}
+    wanted = plan.exploration("", OUTSIDE).model_copy(update=more)
+    try:
+        await explore(browser, wanted, plan.folder.path / SIGNED_OUT, tell=view, stop=stop)
+    except StartNotOpened as exc:
+        view.say(str(exc))

@@ -1,0 +1,112 @@
+"""Signs in for an exploration: with a storage state, a task of a loaded knowledge base, or a login form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.async_api import Browser, BrowserContext, StorageState
+
+from agent.redaction import Secrets
+from agent.run_context import InputProvider
+from kb_store import Stores
+from kb_store.runs.run_store import RunStore
+from periplus.errors import UserError
+from periplus.exploration.login_form import sign_in_by_form
+from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
+from periplus.session_setup import open_fresh_context
+from periplus.website_selection import select_website
+
+RenewSignIn = Callable[[], Awaitable[StorageState | None]]
+"""Signs in again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationSignIn:
+    """A signed-in session of the website."""
+
+    by: str
+    """The method as it is stored: `task LOGIN`, `storage state` or `form`."""
+    state: StorageState
+    again: RenewSignIn | None = None
+
+
+def sign_in_by_storage_state(file: Path) -> ExplorationSignIn:
+    """Read a Playwright storage state. Raises `UserError` if the file is invalid."""
+    try:
+        state = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise UserError(
+            f"{file} cannot be read: {exc}", fix="use a storage state file of Playwright"
+        ) from exc
+    if not isinstance(state, dict) or not isinstance(state.get("cookies", []), list):
+        raise UserError(f"{file} is not a storage state", fix="use a storage state file of Playwright")
+    # Playwright requires both parts.
+    session: StorageState = {"cookies": state.get("cookies", []), "origins": state.get("origins", [])}
+    return ExplorationSignIn("storage state", session)
+
+
+async def sign_in_with_form(browser: Browser, url: str, inputs: Mapping[str, str]) -> ExplorationSignIn:
+    """Sign in with the website's login form. The inputs are never stored. Raises `UserError`."""
+    _secrets_of(inputs)
+
+    async def again() -> StorageState | None:
+        try:
+            return await sign_in_by_form(browser, url, inputs)
+        except UserError:
+            return None
+
+    return ExplorationSignIn("form", await sign_in_by_form(browser, url, inputs), again)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSignIn:
+    """The options for signing in with a task of a loaded knowledge base."""
+
+    task_id: str
+    website_id: str | None
+    base_url: str
+    inputs: Mapping[str, str]
+
+
+async def sign_in_by_task(
+    browser: Browser,
+    asked: TaskSignIn,
+    stores: Stores,
+    runs: RunStore,
+    folder: Path,
+    asker: InputProvider | None,
+) -> ExplorationSignIn:
+    """Sign in with a task, run as by `periplus run`. Raises `UserError` if the task does not succeed."""
+    known = sorted(generation.website_id for generation in await stores.documents.websites())
+    website_id = select_website(asked.website_id if asked.website_id in known else None, known)
+
+    async def run(asker: InputProvider | None = None) -> StorageState | None:
+        kept: list[StorageState] = []
+
+        @asynccontextmanager
+        async def keeping(storage: StorageState | None) -> AsyncIterator[BrowserContext]:
+            async with open_fresh_context(browser, storage) as context:
+                yield context
+                kept.append(await context.storage_state())
+
+        errand = TaskRunRequest(website_id, asked.task_id, base_url=asked.base_url, values=asked.inputs)
+        result = await execute_task_run(errand, TaskRunResources(stores, runs, keeping, folder, asker=asker))
+        return kept[0] if result.complete and kept else None
+
+    state = await run(asker)
+    if state is None:
+        raise UserError(
+            f"the task {asked.task_id} did not sign in", fix=f"see {folder}; try `periplus run` with it"
+        )
+    return ExplorationSignIn(f"task {asked.task_id}", state, run)
+
+
+def _secrets_of(inputs: Mapping[str, str]) -> Secrets:
+    """Return the secrets of the sign-in, so that messages and logs never contain them."""
+    secrets = Secrets()
+    secrets.keep(tuple(inputs.values()))
+    return secrets

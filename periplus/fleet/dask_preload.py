@@ -1,0 +1,16 @@
+"""Dask preload of local worker processes: detaches them from the terminal, so that only the command gets Ctrl-C.
+
+The command then stops runs after their current step. If it dies, Dask ends its workers.
+"""
+
+from __future__ import annotations
+
+import os
+
+from distributed import Worker
+
+
+def dask_setup(worker: Worker) -> None:
+    """Dask calls this when a worker starts."""
+    del worker
+    os.setsid()

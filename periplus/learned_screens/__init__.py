@@ -1,0 +1,1 @@
+"""Implements `periplus learn`: learns screens from manually sorted pages or from sessions."""

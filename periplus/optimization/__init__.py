@@ -1,0 +1,1 @@
+"""`periplus optimize`: how a suite is run, where learned values are stored, and how results are shown."""

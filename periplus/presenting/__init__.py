@@ -1,1 +1,0 @@
-"""Putting on shows: what they share (`venue`), and one of them with everything it needs (`show`)."""

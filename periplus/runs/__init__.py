@@ -1,0 +1,1 @@
+"""Runs of `periplus run` and of the agent's MCP server: requests, execution, reports and undo."""

@@ -1,0 +1,81 @@
+"""Checks a run's request against the knowledge base before a browser opens and anything is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent.errors import AgentError, UnknownToKnowledge
+from agent.execution.values.input_resolution import check_required_inputs
+from agent.execution.workflow_runner import find_workflow
+from agent.knowledge_client import KnowledgeClient
+from agent.run_context import RunContext
+from kb_schema.documents import did_you_mean
+from kb_schema.tasks import Task
+from kb_schema.websites import Website
+from kb_schema.workflows import Workflow
+from kb_store import Stores
+from periplus.agent_failures import to_user_error
+from periplus.errors import UserError
+from periplus.knowledge_server import connect_knowledge_client
+from periplus.runs.task_runs import TaskRunRequest
+from periplus.vault_setup import open_vault
+
+
+async def check_run_request(run_request: TaskRunRequest, stores: Stores, *, asks: bool) -> None:
+    """Raise `UserError` for an unknown website, task, screen or input, and for an input without a value.
+
+    `asks`: a person is asked for inputs that have no value, so they may be missing.
+    """
+    async with connect_knowledge_client(stores) as client:
+        knowledge = KnowledgeClient(client, run_request.website_id)
+        website = await _find_website(knowledge)
+        context = RunContext(global_values={**website.global_context, **run_request.values})
+        context.said, context.vault = dict(run_request.values), open_vault(run_request.website_id)
+        try:
+            if run_request.goal is not None:
+                await knowledge.screen(run_request.goal)
+            if run_request.task_id is not None:
+                work = await _find_work(knowledge, run_request.task_id)
+                await _check_input_names(knowledge, work, run_request.values, website)
+                if not asks:
+                    await check_required_inputs(work.local_id, work.io_spec, run_request.values, context)
+        except AgentError as exc:
+            raise to_user_error(exc, context) from exc
+
+
+async def check_task_known(stores: Stores, website_id: str, task_id: str, *, what: str = "task") -> None:
+    """Raise `UserError` if the website has no task or workflow of this id; `what` names it in the message."""
+    async with connect_knowledge_client(stores) as client:
+        knowledge = KnowledgeClient(client, website_id)
+        try:
+            await _find_work(knowledge, task_id)
+        except UnknownToKnowledge as exc:
+            raise UserError(f"no {what} {task_id!r}", fix=exc.hint) from exc
+
+
+async def _find_website(knowledge: KnowledgeClient) -> Website:
+    try:
+        return await knowledge.website()
+    except UnknownToKnowledge as exc:
+        fix = f"{exc.hint}; " if exc.hint else ""
+        raise UserError(str(exc), fix=f"{fix}load its knowledge base first: periplus kb load DIR") from exc
+
+
+async def _find_work(knowledge: KnowledgeClient, task_id: str) -> Task | Workflow:
+    return await find_workflow(knowledge, task_id) or await knowledge.task(task_id)
+
+
+async def _check_input_names(
+    knowledge: KnowledgeClient, work: Task | Workflow, values: Mapping[str, object], website: Website
+) -> None:
+    """Raise `UserError` for a value whose name is nearly the name of an input; other names may be facts."""
+    own = {spec.name for spec in work.io_spec.inputs}
+    others = values.keys() - own - website.global_context.keys()
+    if not others:
+        return
+    summaries = await knowledge.tasks()
+    known = own | {name for each in summaries for name in (*each.required_inputs, *each.optional_inputs)}
+    for name in sorted(others - known):
+        meant = did_you_mean(name, sorted(own)) or did_you_mean(name, sorted(known))
+        if meant:
+            raise UserError(f"no task has an input {name!r}", fix=meant)

@@ -1,0 +1,284 @@
+"""Executes one task run, for `periplus run` and the agent's MCP server.
+
+A run holds a lease, a browser context, a session and a trace; it stores its record and writes `result.json`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
+from pydantic import JsonValue
+
+from agent.errors import AgentError
+from agent.events import Event
+from agent.execution.navigation_tasks import combine_results, reach_screen
+from agent.execution.persistence.checkpoint_state import CheckpointState
+from agent.execution.persistence.checkpoints import LATEST
+from agent.execution.results.run_metrics import compute_run_metrics
+from agent.execution.stop_request import RunStopped, StopRequest
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import find_workflow, run_workflow
+from agent.page.errors import PageError
+from agent.run_context import InputProvider
+from agent.run_records.run_log import RunLog, build_task_ending
+from agent.run_records.session_trace import SessionTrace
+from agent.session import Session
+from kb_schema.documents import did_you_mean
+from kb_schema.io_specs import IoSpec
+from kb_schema.read_backs import ReadBackStatus
+from kb_schema.run_records import RunKind, RunResult, StoredRun
+from kb_store import StoreError, Stores
+from kb_store.runs.run_leases import hold_run_lease
+from kb_store.runs.run_store import RunStore
+from periplus.agent_failures import to_user_error
+from periplus.errors import UserError
+from periplus.log_setup import bind_run_id, requested_log_listeners
+from periplus.output_folder import SESSION
+from periplus.run_store_adapters import RunStoreKeeping, end_run_record, record_run
+from periplus.session_setup import open_session
+
+if TYPE_CHECKING:
+    from playwright.async_api import StorageState
+
+TAKEN_OVER = "another process took over the run"
+RESULT = "result.json"
+DOWNLOADS = "downloads"
+
+_INSTEAD = {
+    "goal": "navigate again: `periplus run --goal SCREEN`",
+    "undo": "undo the original run again: `periplus run --undo RUN`",
+}
+"""Kind of a run that cannot be resumed -> what to do instead."""
+
+Browsers = Callable[["StorageState | None"], AbstractAsyncContextManager[BrowserContext]]
+"""Opens a browser context with an optional storage state."""
+
+
+def new_run_id() -> str:
+    """Return a new run id."""
+    return uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunRequest:
+    """What to run."""
+
+    website_id: str
+    task_id: str | None
+    """None: only navigate to `goal`."""
+    goal: str | None = None
+    """The screen to end on."""
+    base_url: str | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
+    """Inputs of the task and of the tasks it calls."""
+    run_id: str = field(default_factory=new_run_id)
+    carries_on: bool = False
+    """Whether to resume an interrupted run from its checkpoint."""
+    decided: ReadBackStatus | None = None
+    """Whether the uncertain step took effect, according to a person."""
+    undoes: bool = False
+    """Whether it undoes another run."""
+    storage: JsonValue = None
+    """The initial storage state, unless the checkpoint has one."""
+
+    @property
+    def kind(self) -> RunKind:
+        """Return the kind of the run."""
+        if self.undoes:
+            return "undo"
+        return "goal" if self.task_id is None else "task"
+
+    @property
+    def subject(self) -> str:
+        """Return the task's id, or the screen's."""
+        return self.task_id or self.goal or ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRunResources:
+    """The stores, browser and listeners of a run."""
+
+    stores: Stores
+    runs: RunStore
+    browsers: Browsers
+    folder: Path
+    """The existing folder for result and trace."""
+    stop: StopRequest = field(default_factory=StopRequest)
+    asker: InputProvider | None = None
+    listeners: Sequence[Callable[[Event], None]] = ()
+    uploads: Path | None = None
+    """The only folder with files for uploads; None: any."""
+    note: Callable[[str], None] = lambda _: None
+    """Receives warnings."""
+
+
+def build_resume_request(run: StoredRun, *, base_url: str | None = None, **more: object) -> TaskRunRequest:
+    """Return the request that resumes a run. Raises `UserError` if it cannot be resumed."""
+    if run.kind != "task":
+        raise UserError(
+            f"run {run.run_id} of kind {run.kind} cannot be resumed",
+            fix=_INSTEAD.get(run.kind, "only task runs can be resumed"),
+        )
+    if run.status is not None and run.status.complete:
+        raise UserError(
+            f"run {run.run_id} has already ended: {run.status}", fix=f"`periplus runs show {run.run_id}`"
+        )
+    return TaskRunRequest(
+        run.website_id,
+        run.subject,
+        base_url=base_url or run.url,
+        run_id=run.run_id,
+        carries_on=True,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResources) -> RunResult:
+    """Execute a run, store its record and return its result.
+
+    Raises `RunHeld` if another process executes it, `RunStopped` if it was stopped, and `UserError` for requests
+    that cannot be run.
+    """
+    async with AsyncExitStack() as stack:
+        stack.enter_context(bind_run_id(run_request.run_id, website_id=run_request.website_id))
+        lease = hold_run_lease(
+            resources.runs.leases, run_request.run_id, on_lost=lambda: resources.stop.ask(TAKEN_OVER)
+        )
+        await stack.enter_async_context(lease)
+        state = await _load_checkpoint(run_request, resources.runs) if run_request.carries_on else None
+        storage = run_request.storage if state is None else state.storage
+        browser = await stack.enter_async_context(resources.browsers(cast("StorageState | None", storage)))
+        session = await stack.enter_async_context(
+            open_session(
+                resources.stores,
+                browser,
+                run_request.website_id,
+                base_url=run_request.base_url,
+                values=run_request.values,
+                asker=resources.asker,
+                runs=resources.runs,
+                run_id=run_request.run_id,
+            )
+        )
+        session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads
+        trace = SessionTrace(
+            resources.folder / SESSION, website_id=run_request.website_id, context=session.context
+        )
+        session.bus.listen(trace, pages=True)
+        for listener in (*resources.listeners, *requested_log_listeners()):
+            session.bus.listen(listener)
+        ended = False
+        try:
+            await _check_known(run_request, session, resources.note)
+            record = record_run(
+                nullcontext(resources.runs), session, kind=run_request.kind, subject=run_request.subject
+            )
+            log = await stack.enter_async_context(record)
+            result = await _run_with_agent(run_request, resources, session, state, log)
+            ended = True
+        except (AgentError, PageError, PlaywrightError) as exc:
+            raise to_user_error(exc, session.context) from exc
+        finally:
+            html = None
+            with suppress(PageError, PlaywrightError):
+                html = (await session.snapshot()).html
+            trace.close(html, complete=ended)
+        await _write_result(result, resources, log)
+        return result
+
+
+async def _load_checkpoint(run_request: TaskRunRequest, runs: RunStore) -> CheckpointState:
+    kept = await runs.checkpoint(run_request.run_id)
+    if kept is None:
+        entries = await runs.journal(run_request.run_id)
+        if any(entry.outcome != "did_not_happen" for entry in entries):
+            raise UserError(
+                f"run {run_request.run_id} cannot be resumed: it changed the site and has no checkpoint",
+                fix=f"checkpoints are stored for a day; `periplus runs show {run_request.run_id}` lists its steps:"
+                " check the site before you start a new run",
+            )
+        raise UserError(
+            f"run {run_request.run_id} cannot be resumed: it has no checkpoint",
+            fix=f"checkpoints are stored for a day; start a new run: `periplus run {run_request.subject}`",
+        )
+    return CheckpointState.model_validate(kept.state)
+
+
+async def _check_known(run_request: TaskRunRequest, session: Session, note: Callable[[str], None]) -> None:
+    """Raise `UnknownToKnowledge` before anything is recorded or done; warn about unused inputs."""
+    if run_request.goal is not None:
+        await session.knowledge.screen(run_request.goal)
+    if run_request.task_id is None:
+        return
+    work = await find_workflow(session.knowledge, run_request.task_id) or await session.knowledge.task(
+        run_request.task_id
+    )
+    own = {spec.name for spec in work.io_spec.inputs}
+    others = run_request.values.keys() - own - session.website.global_context.keys()
+    if others:
+        summaries = await session.knowledge.tasks()
+        known = {name for each in summaries for name in (*each.required_inputs, *each.optional_inputs)}
+        for name in sorted(others - known):
+            note(
+                f"no task has an input {name!r}; {did_you_mean(name, sorted(own | known)) or 'is it misspelt?'}"
+            )
+
+
+def _select_task_inputs(io_spec: IoSpec, values: Mapping[str, object]) -> dict[str, object]:
+    names = {spec.name for spec in io_spec.inputs}
+    return {name: value for name, value in values.items() if name in names}
+
+
+async def _run_with_agent(
+    run_request: TaskRunRequest,
+    resources: TaskRunResources,
+    session: Session,
+    state: CheckpointState | None,
+    log: RunLog,
+) -> RunResult:
+    engine = TaskRunner(
+        session,
+        keeping=RunStoreKeeping(resources.runs),
+        resume=state,
+        decided=run_request.decided,
+        stop=resources.stop,
+    )
+    try:
+        if run_request.task_id is None:
+            return await reach_screen(engine, run_request.goal or "")
+        workflow = await find_workflow(session.knowledge, run_request.task_id)
+        if workflow is not None:
+            result = await run_workflow(
+                engine, workflow, _select_task_inputs(workflow.io_spec, run_request.values)
+            )
+        else:
+            task = await session.knowledge.task(run_request.task_id)
+            result = await engine.run_task(
+                run_request.task_id, _select_task_inputs(task.io_spec, run_request.values)
+            )
+        if run_request.goal is None or not result.complete:
+            return result
+        return combine_results(result, await reach_screen(engine, run_request.goal))
+    except RunStopped as stopped:
+        if stopped.reason == TAKEN_OVER:
+            log.leave()
+        raise
+
+
+async def _write_result(result: RunResult, resources: TaskRunResources, log: RunLog) -> None:
+    path = resources.folder / RESULT
+    path.write_text(result.model_dump_json(indent=2), encoding="utf-8")
+    files = {RESULT: ("result", path), f"{SESSION}/": ("trace", resources.folder / SESSION)}
+    note = await end_run_record(log, build_task_ending(result), files, metrics=compute_run_metrics(result))
+    if note:
+        resources.note(note)
+    elif result.complete:  # its end is stored, so the checkpoint is no longer needed
+        with suppress(StoreError):
+            await resources.runs.drop_checkpoint(result.run_id, LATEST)

@@ -1,0 +1,1 @@
+"""Seeds: example knowledge with a matching site, started as a process."""

@@ -1,0 +1,165 @@
+"""Console sessions in signed cookies.
+
+A session contains the name of its token and a digest of the token's stored entry, never the token. It ends when
+the token expires or is revoked. Sessions are signed with a key of this service; if its file is lost, people sign in
+again. Roles are checked in `periplus.console.console_framework`; `access_control` reads the cookie.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import structlog
+
+from kb_schema.base import Model
+from mcp_server.security.access_scopes import REVIEW, WRITE
+from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenEntry, digest_token
+
+Role = Literal["read", "review", "operate"]
+"""`read` reads, `review` also decides on proposals, `operate` also starts and stops runs and demos."""
+ROLES: tuple[Role, ...] = ("read", "review", "operate")
+"""Each role includes the ones before it."""
+LASTS_S = 12 * 3_600
+"""Lifetime of a session: a working day."""
+KEY_BYTES = 32
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolePerson:
+    """A user of the console."""
+
+    name: str
+    role: Role
+    bound_to: str
+    """The value that CSRF tokens are bound to: this session."""
+    signed_in: bool = False
+    """Whether there is a session that can be ended."""
+
+    def may(self, role: Role) -> bool:
+        """Return whether the person's role includes this one."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+ANYBODY = ConsolePerson("this machine", "operate", "this machine")
+"""The person of all requests if no key is set; the service then only answers to this machine."""
+
+
+def role_of_scopes(scopes: Iterable[str]) -> Role:
+    """Return the role for a token's scopes; `write` becomes `operate`."""
+    found = frozenset(scopes)
+    if WRITE in found:
+        return "operate"
+    return "review" if REVIEW in found else "read"
+
+
+class _SessionCookie(Model):
+    """The content of the cookie, without its signature."""
+
+    name: str
+    proof: str
+    """A digest of the token's entry, so that another token with the same name is not accepted."""
+    until: int
+    """Seconds since 1970."""
+    nonce: str
+
+
+class ConsoleSessions:
+    """Starts and reads sessions, and signs forms."""
+
+    def __init__(
+        self, key: bytes, tokens: FileTokenVerifier | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._key, self._tokens, self._clock = key, tokens, clock
+
+    def begin(self, token: str) -> str | None:
+        """Return the cookie of a new session; None for an unknown or expired token."""
+        entry = self._entry(lambda each: hmac.compare_digest(each.sha256, digest_token(token)))
+        if entry is None:
+            return None
+        session = _SessionCookie(
+            name=entry.name,
+            proof=self._proof(entry),
+            until=int(self._clock()) + LASTS_S,
+            nonce=secrets.token_hex(8),
+        )
+        body = base64.urlsafe_b64encode(session.model_dump_json().encode()).decode().rstrip("=")
+        return f"{body}.{self._sign('session', body)}"
+
+    def person(self, cookie: str) -> tuple[ConsolePerson, tuple[str, ...]] | None:
+        """Return the cookie's person with the token's scopes; None for an invalid or expired cookie."""
+        body, _, signature = cookie.partition(".")
+        # Compared as bytes: `compare_digest` refuses non-ASCII text, and cookies can contain any.
+        if not hmac.compare_digest(
+            self._sign("session", body).encode(), signature.encode("utf-8", "replace")
+        ):
+            return None
+        try:
+            session = _SessionCookie.model_validate_json(
+                base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
+            )
+        except ValueError:  # not base64, or no session (`ValidationError` is one)
+            return None
+        if session.until <= self._clock():
+            return None
+        entry = self._entry(lambda each: hmac.compare_digest(self._proof(each), session.proof))
+        if entry is None:
+            return None
+        person = ConsolePerson(
+            entry.name, role_of_scopes(entry.scopes), f"session {session.nonce}", signed_in=True
+        )
+        return person, entry.scopes
+
+    def form_token(self, bound_to: str) -> str:
+        """Return the CSRF token of a form."""
+        return self._sign("form", bound_to)
+
+    def form_is_ours(self, bound_to: str, given: str) -> bool:
+        """Return whether a form's CSRF token belongs to the session."""
+        return hmac.compare_digest(self.form_token(bound_to).encode(), given.encode("utf-8", "replace"))
+
+    def _entry(self, is_it: Callable[[TokenEntry], bool]) -> TokenEntry | None:
+        """Return the matching token entry if it has not expired. All entries are compared (constant time)."""
+        if self._tokens is None:
+            return None
+        found = [each for each in self._tokens.readable() if is_it(each)]
+        now = datetime.fromtimestamp(self._clock(), UTC)
+        return next((each for each in found if each.expires_at is None or each.expires_at > now), None)
+
+    def _proof(self, entry: TokenEntry) -> str:
+        return self._sign("token", f"{entry.name} {entry.sha256}")
+
+    def _sign(self, purpose: str, text: str) -> str:
+        said = f"{purpose}\0{text}".encode("utf-8", "replace")
+        return hmac.new(self._key, said, hashlib.sha256).hexdigest()
+
+
+def load_session_key(path: Path) -> bytes:
+    """Return the key that signs sessions, from the file; the file is created if missing.
+
+    If it cannot be written, the key lasts as long as this process.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            key = secrets.token_bytes(KEY_BYTES)
+            file.write(key)
+            return key
+    except FileExistsError:
+        pass
+    except OSError as exc:
+        _log.warning("session_key_not_kept", reason=exc.strerror)
+        return secrets.token_bytes(KEY_BYTES)
+    kept = path.read_bytes() if os.access(path, os.R_OK) else b""
+    return kept if len(kept) == KEY_BYTES else secrets.token_bytes(KEY_BYTES)

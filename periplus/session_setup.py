@@ -1,0 +1,124 @@
+"""Opens browsers, browser contexts and sessions for the commands, and closes them in order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, StorageState, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from agent.browser.launch import BrowserMissing, has_display, launch
+from agent.errors import UnknownToKnowledge
+from agent.events import EventBus
+from agent.healing.element_memory import ElementMemory
+from agent.healing.healer import HealPolicy
+from agent.knowledge_client import KnowledgeClient
+from agent.page import in_page_library
+from agent.presentation.page_overlay import PageOverlay
+from agent.run_context import InputProvider, RunContext
+from agent.run_records.outcome_reports import report_outcomes
+from agent.session import Session
+from kb_store import Stores
+from mcp_server.failures.failed_runs import RunReader
+from periplus.errors import UserError
+from periplus.knowledge_server import connect_knowledge_client
+from periplus.resilience_settings import load_resilience_policy
+from periplus.settings import load_settings
+from periplus.vault_setup import open_vault
+
+VIEWPORT = (1280, 720)
+
+
+@asynccontextmanager
+async def open_browser_context(
+    *, headed: bool | None = None, storage: StorageState | None = None
+) -> AsyncIterator[BrowserContext]:
+    """Open a context in a new browser; see `start_browser` and `open_fresh_context`."""
+    async with start_browser(headed=headed) as browser, open_fresh_context(browser, storage) as context:
+        yield context
+
+
+@asynccontextmanager
+async def start_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]:
+    """Start Chromium. `headed` None: show it if there is a display. Raises `UserError` if it cannot start."""
+    headless = not (has_display() if headed is None else headed)
+    async with async_playwright() as playwright:
+        try:
+            browser = await launch(playwright, headless=headless)
+        except BrowserMissing as exc:
+            raise UserError("no Chromium found", fix=str(exc)) from exc
+        except PlaywrightError as exc:
+            reason = exc.message.splitlines()[0]
+            raise UserError(
+                f"Chromium does not start: {reason}",
+                fix="set PERIPLUS_CHROMIUM=/path/to/chromium, or use --headless",
+            ) from exc
+        try:
+            yield browser
+        finally:
+            if browser.is_connected():
+                await browser.close()
+
+
+@asynccontextmanager
+async def open_fresh_context(
+    browser: Browser, storage: StorageState | None = None
+) -> AsyncIterator[BrowserContext]:
+    """Open a new context (1280 x 720) with the in-page libraries; `storage`: an optional storage state."""
+    context = await browser.new_context(
+        viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
+    )
+    try:
+        await in_page_library.install(context)
+        await PageOverlay.install(context)
+        yield context
+    finally:
+        if browser.is_connected():
+            await context.close()
+
+
+@asynccontextmanager
+async def open_session(
+    stores: Stores,
+    browser: BrowserContext,
+    website_id: str,
+    *,
+    base_url: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    asker: InputProvider | None = None,
+    healing: HealPolicy | None = None,
+    runs: RunReader | None = None,
+    run_id: str | None = None,
+) -> AsyncIterator[Session]:
+    """Open a session on a new page, with knowledge over MCP.
+
+    `values`: global values, such as an account. `runs`: the run store, so that the knowledge server can explain
+    failed runs. `run_id`: the id of an existing run. Raises `UserError` for an unknown website.
+    """
+    urls = {website_id: base_url} if base_url else {}
+    async with connect_knowledge_client(stores, urls, runs=runs) as client:
+        knowledge = KnowledgeClient(client, website_id, base_url)
+        try:
+            website = await knowledge.website()
+        except UnknownToKnowledge as exc:
+            raise UserError(str(exc), fix="load its knowledge base first: periplus kb load DIR") from exc
+        context = RunContext(asker=asker) if run_id is None else RunContext(asker=asker, run_id=run_id)
+        context.global_values = {**website.global_context, **(values or {})}
+        context.said, context.vault = dict(values or {}), open_vault(website_id)
+        page = await browser.new_page()
+        session = Session(
+            page,
+            knowledge,
+            website,
+            (base_url or website.base_url).rstrip("/"),
+            context=context,
+            bus=EventBus(context.redact),
+            healing=healing or HealPolicy(max_rounds=load_settings().max_heal_rounds),
+            memory=ElementMemory(website_id),
+            resilience=load_resilience_policy(),
+        )
+        is_personal = context.personal.within
+        async with report_outcomes(session.bus, knowledge, context.run_id, is_personal=is_personal):
+            yield session

@@ -1,0 +1,1 @@
+"""Implements `periplus synthesize`: reads traces, and validates and publishes the synthesized workflow."""

@@ -1,0 +1,333 @@
+"""Reads traces, synthesizes a workflow, validates it on the website and publishes it (`periplus synthesize`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.async_api import Error as PlaywrightError
+
+from agent.errors import AgentError
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
+from agent.knowledge_client import KnowledgeClient
+from agent.page.errors import PageError
+from agent.redaction import REDACTED
+from agent.run_records.session_trace import SessionTrace
+from agent.synthesis.alignment.aligned_traces import AlignedPosition
+from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.graph.action_graph import ActionGraph
+from agent.synthesis.graph.graph_portability import make_portable
+from agent.synthesis.graph.graph_script import render_script
+from agent.synthesis.graph.graph_validation import GraphValidator, ValidationResults
+from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, ParameterizableInfo
+from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, SynthesisStrategy
+from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult
+from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
+from kb_schema import KnowledgeError
+from kb_schema.base import Document
+from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.proposals import WorkflowChange
+from kb_schema.run_records import RunResult
+from kb_schema.screens import Screen
+from kb_schema.session_reader import MANIFEST, SessionUnreadable, read_session
+from kb_store import Stores, read_knowledge
+from kb_store.proposals.accepted_changes import apply_change
+from periplus.errors import UserError
+from periplus.knowledge_server import connect_knowledge_client
+from periplus.session_setup import open_browser_context, open_session
+from periplus.trial_stores import open_trial_stores
+
+
+def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
+    """Return the traces of session folders and of all session folders inside them, each once.
+
+    An unreadable session becomes a failed trace. Raises `UserError` for a folder without traces.
+    """
+    found: dict[str, ExecutionTrace] = {}
+    seen: set[Path] = set()
+    for folder in folders:
+        sessions = list(_sessions(folder))
+        if not sessions:
+            raise UserError(
+                f"{folder} contains no trace", fix="create one with `periplus record` or `periplus import`"
+            )
+        for each in sessions:
+            if each.resolve() in seen:
+                continue
+            seen.add(each.resolve())
+            try:
+                trace = read_session(each)
+            except SessionUnreadable as exc:
+                trace = ExecutionTrace(
+                    trace_id=each.name, success=False, error=str(exc), session_dir=str(each)
+                )
+            name = _find_free_name(trace.trace_id, found)
+            found[name] = trace.model_copy(update={"trace_id": name})
+    return list(found.values())
+
+
+def _sessions(folder: Path) -> Iterator[Path]:
+    if (folder / MANIFEST).is_file():
+        yield folder
+    elif folder.is_dir():
+        yield from sorted(file.parent for file in folder.rglob(MANIFEST))
+
+
+def _find_free_name(name: str, taken: Mapping[str, Any]) -> str:
+    number = 1
+    while (name if number == 1 else f"{name}.{number}") in taken:
+        number += 1
+    return name if number == 1 else f"{name}.{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisJudgement:
+    """How traces are evaluated and patterns synthesized (MA `PipelineConfig`)."""
+
+    strategy: SynthesisStrategy = SynthesisStrategy.RULE_BASED
+    evaluation: Literal["exception_only", "llm_judge"] = "exception_only"
+    """The rule-based evaluation needs predicates, so it is available to programs only."""
+    min_success_traces: int = 1
+    model: str | None = None
+    """`provider:model`."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a model is needed."""
+        return self.strategy is not SynthesisStrategy.RULE_BASED or self.evaluation == "llm_judge"
+
+    def inferencer(self) -> Inferencer | None:
+        """Return the model; None if none is needed. Raises `UserError` if it is missing or unknown."""
+        if not self.asks:
+            return None
+        if self.model is None:
+            raise UserError(
+                "a language model is required, but none is configured",
+                fix="set --model or PERIPLUS_MODEL to provider:model",
+            )
+        try:
+            return ModelInferencer(self.model)
+        except InferenceFailed as exc:
+            raise UserError(str(exc), fix=exc.hint or "choose another model with --model") from exc
+
+
+BY_RULES = SynthesisJudgement()
+
+
+async def induce_workflow(
+    traces: Sequence[ExecutionTrace], name: str, task: str, judgement: SynthesisJudgement = BY_RULES
+) -> PipelineResult:
+    """Synthesize a portable graph and its script from traces; `add_workflow_documents` completes the result.
+
+    Raises `UserError`, with the reason, if a stage refuses the traces.
+    """
+    config = PipelineConfig(
+        name=name,
+        synthesis_strategy=judgement.strategy,
+        evaluation_strategy=EvaluationStrategy(judgement.evaluation),
+        min_success_traces=judgement.min_success_traces,
+    )
+    pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
+    try:
+        result = await pipeline.synthesize_graph(traces, task)
+    except MetaAgentError as exc:
+        raise UserError(str(exc), fix=exc.hint or "check the traces") from exc
+    if result.failed_stage is not None:
+        if isinstance(result.cause, MetaAgentError):
+            raise UserError(str(result.error), fix=result.cause.hint or "check the traces")
+        if result.cause is not None:
+            raise result.cause
+    if result.graph is None:
+        return result
+    graph = make_portable(result.graph)
+    return replace(result, graph=graph, python_script=render_script(graph))
+
+
+def write_synthesis_files(result: PipelineResult, folder: Path, screens: Sequence[Screen] = ()) -> list[Path]:
+    """Write graph, documents, report and script to files; return their paths."""
+    files = {f"screens/{screen.screen_id}.json": _format_document(screen) for screen in screens}
+    if result.graph is not None:
+        files["graph.json"] = result.graph.model_dump_json(indent=2, by_alias=True)
+    if result.synthesis_report is not None:
+        files["report.json"] = result.synthesis_report.model_dump_json(indent=2)
+    if result.python_script is not None:
+        files["workflow.py"] = result.python_script
+    if result.lowered is not None:
+        files["workflow.json"] = _format_document(result.lowered.workflow)
+        files |= {f"tasks/{task.task_id}.json": _format_document(task) for task in result.lowered.tasks}
+        for number, edge in enumerate(result.lowered.dependencies, 1):
+            files[f"dependencies/{number:03d}.json"] = _format_document(edge)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
+
+
+def _format_document(document: Document) -> str:
+    return json.dumps(document.to_json(), indent=2, ensure_ascii=False)
+
+
+def read_shown_values(result: PipelineResult, trace_id: str) -> dict[str, Any]:
+    """Return the workflow's inputs that one trace shows; traces do not contain secrets."""
+    shown: dict[str, Any] = {}
+    if result.patterns is None or result.lowered is None or result.aligned is None:
+        return shown
+    given = result.aligned.traces[trace_id].input_data or {}
+    for spec in result.lowered.workflow.io_spec.inputs:
+        if spec.name in given:
+            shown[spec.name] = given[spec.name]
+    wanted = {spec.name for spec in result.lowered.workflow.io_spec.inputs}
+    for patterns in result.patterns.walk():
+        for loop in patterns.loop_patterns:
+            if loop.rule.items in wanted and trace_id in loop.rule.given:
+                shown.setdefault(loop.rule.items, list(loop.rule.given[trace_id]))
+    for position, info in _parameterizable(result.patterns):
+        for name, value in _iterate_shown_values(position, info, trace_id):
+            if name in wanted and value not in (None, REDACTED):
+                shown.setdefault(name, value)
+    return shown
+
+
+def _parameterizable(patterns: ExtractedPatterns) -> Iterator[tuple[AlignedPosition, ParameterizableInfo]]:
+    """Yield the steps with inputs, also those in branches and in each round of loops."""
+    yield from patterns.parameterizable_steps
+    for loop in patterns.loop_patterns:
+        for body in loop.rounds or (loop.body,):
+            yield from _parameterizable(body)
+    for branch in patterns.branch_patterns:
+        for body in branch.bodies.values():
+            yield from _parameterizable(body)
+
+
+def _iterate_shown_values(
+    position: AlignedPosition, info: ParameterizableInfo, trace_id: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield the variables that are a whole value at a position, with their value in the trace."""
+    step = position.steps.get(trace_id)
+    for key, variable in info.variable_args.items():
+        binding = info.bindings.get(key)
+        if step is not None and binding is not None and binding.template == f"{{{variable}}}":
+            yield variable, (step.args or {}).get(key)
+    if info.target is not None and info.target.binding.template == f"{{{info.target.binding.name}}}":
+        words = next((said for row, said in sorted(info.target.words.items()) if row[0] == trace_id), None)
+        yield info.target.binding.name, words
+
+
+def mark_unverified(lowered: WorkflowDocuments) -> WorkflowDocuments:
+    """Return the documents; a workflow without success criteria states that its results are unverified."""
+    if lowered.workflow.success_criteria:
+        return lowered
+    return replace(lowered, workflow=lowered.workflow.model_copy(update={"unverified": True}))
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisSite:
+    """The website on which a workflow runs."""
+
+    stores: Stores
+    website_id: str
+    base_url: str | None
+    headed: bool | None = None
+    allow_unverified: bool = False
+    """Whether a workflow without success criteria may be published."""
+
+
+class WorkflowSiteRunner:
+    """Runs a workflow on the website, in a new browser context (MA 8)."""
+
+    def __init__(
+        self, site: SynthesisSite, lowered: WorkflowDocuments, folder: Path, given: Mapping[str, Any]
+    ) -> None:
+        self._site, self._lowered, self._folder, self._given = site, lowered, folder, dict(given)
+        self._runs = 0
+
+    async def __call__(self, graph: ActionGraph, data: dict[str, Any] | None) -> ExecutionTrace:  # noqa: ARG002 - the documents of the graph are run
+        """Return the trace of the run; a failed run gives a failed trace."""
+        self._runs += 1
+        site, folder = self._site, self._folder / f"validation-{self._runs}"
+        values = {**(data or {}), **self._given}
+        async with (
+            open_browser_context(headed=site.headed) as browser,
+            open_session(
+                site.stores, browser, site.website_id, base_url=site.base_url, values=values
+            ) as session,
+        ):
+            for task in self._lowered.tasks:
+                session.knowledge.know(task)
+            trace = SessionTrace(folder, website_id=site.website_id, context=session.context)
+            session.bus.listen(trace, pages=True)
+            error: str | None = None
+            try:
+                done = await run_workflow(TaskRunner(session), self._lowered.workflow, values)
+                error = self._find_failure(done)
+            except (AgentError, PageError, PlaywrightError) as exc:
+                error = str(exc)
+            trace.close(complete=error is None)
+        return read_session(folder).model_copy(update={"success": error is None, "error": error})
+
+    def _find_failure(self, done: RunResult) -> str | None:
+        """Return why a run does not count as passed; None if it does."""
+        if done.succeeded or (done.complete and self._site.allow_unverified):
+            return None
+        if done.complete:
+            return "every step was done, but nothing in the application showed that it worked"
+        return done.error or done.status
+
+
+async def validate_workflow(
+    site: SynthesisSite,
+    result: PipelineResult,
+    count: int,
+    folder: Path,
+    given: Mapping[str, Any],
+    screens: Sequence[Screen] = (),
+) -> ValidationResults:
+    """Run the workflow on the website with the inputs of `count` traces and with the `given` values.
+
+    Runs use a temporary copy of the knowledge base that contains the workflow and the new screens.
+    Raises `UserError` if these cannot be added to the knowledge base.
+    """
+    if result.graph is None or result.lowered is None:
+        return ValidationResults()
+    lowered = mark_unverified(result.lowered)
+    shown = [read_shown_values(result, trace.trace_id) for trace in result.traces if trace.success]
+    known, _ = await read_knowledge(site.stores.documents, site.stores.graph, site.website_id)
+    change = WorkflowChange(
+        type="workflow",
+        workflow=lowered.workflow,
+        tasks=lowered.tasks,
+        dependencies=lowered.dependencies,
+        screens=tuple(screens),
+    )
+    try:
+        would_be, _ = apply_change(known, change)
+    except KnowledgeError as exc:
+        raise UserError(
+            f"the workflow cannot be added to the knowledge base: {exc}", fix="check the traces"
+        ) from exc
+    async with open_trial_stores(would_be) as stores:
+        runner = WorkflowSiteRunner(replace(site, stores=stores), lowered, folder, given)
+        return await GraphValidator(runner).validate(result.graph, shown[:count])
+
+
+async def publish_workflow(
+    site: SynthesisSite, lowered: WorkflowDocuments, screens: Sequence[Screen] = (), *, replace: bool
+) -> str:
+    """Publish the workflow and its new screens over MCP; return the workflow id. Raises `UserError`."""
+    if site.allow_unverified:
+        lowered = mark_unverified(lowered)
+    async with connect_knowledge_client(site.stores) as client:
+        try:
+            answer = await KnowledgeClient(client, site.website_id).publish(
+                lowered.workflow, lowered.tasks, lowered.dependencies, screens, replace=replace
+            )
+        except AgentError as exc:
+            raise UserError(
+                str(exc), fix=exc.hint or "use --replace to replace the existing workflow"
+            ) from exc
+    return answer.workflow_id

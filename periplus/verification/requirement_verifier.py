@@ -1,0 +1,364 @@
+"""Verifies requirements: opens stores, checkpoints and the browser, runs the graph, records runs and reports.
+
+One `RequirementVerifier` can verify many requirements at once, each in browser contexts of its own, in one
+browser that is restarted if it dies. The command is in `periplus/commands/verify.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from playwright.async_api import Browser
+from playwright.async_api import Error as PlaywrightError
+
+from agent.errors import AgentError
+from agent.events import Event
+from agent.execution.stop_request import RunStopped, StopRequest
+from agent.page.errors import PageError
+from agent.run_context import RunContext
+from agent.run_records.run_log import RunLog, build_run_record
+from agent.telemetry import span
+from agent.verification.graph import (
+    PassedPlans,
+    VerificationNodes,
+    VerificationTarget,
+    build_error_report,
+    build_report,
+    open_phase_page,
+    redact_report,
+    run_graph,
+)
+from agent.verification.graph.suite_folder import SuiteFolder
+from agent.verification.page_checks import VerificationTimeouts
+from agent.verification.reports import write_verdict
+from agent.verification.root_cause import classify
+from kb_schema.run_records import EvidenceLevel, RunEnding, RunStatus, StoredStep
+from kb_schema.verification import (
+    FailureEvidence,
+    FailureKind,
+    Requirement,
+    RootCause,
+    VerdictReport,
+    VerificationRunState,
+)
+from kb_store import StoreError
+from kb_store.runs.run_leases import hold_run_lease
+from kb_store.runs.run_store import RunStore
+from kb_store.store_factory import open_runs
+from periplus.log_setup import bind_run_id, requested_log_listeners
+from periplus.run_store_adapters import RunStoreLocatorCache
+from periplus.runs.task_runs import TAKEN_OVER, new_run_id
+from periplus.session_setup import start_browser
+from periplus.settings import load_settings
+from periplus.verification.login_tasks import LoginFailed
+from periplus.verification.shared_logins import SharedLogins
+from periplus.verification.verification_checkpointer import open_checkpointer
+from periplus.verification.verifier_settings import VerifierSettings, find_secrets, resolve_requirement_url
+
+VERDICT_FILE = "verdict_report"
+TEST_FILE = "test_file"
+"""PACTS 9.1's `artifact_type`."""
+_STATUS = {"pass": RunStatus.SUCCESS, "partial": RunStatus.PARTIAL, "fail": RunStatus.FAILURE}
+_EVIDENCE = {
+    "pass": EvidenceLevel.VERIFIED,
+    "partial": EvidenceLevel.UNVERIFIED,
+    "fail": EvidenceLevel.CONTRADICTED,
+}
+
+
+@asynccontextmanager
+async def open_verifier(settings: VerifierSettings) -> AsyncIterator[RequirementVerifier]:
+    """Open a verifier with its stores, checkpoints and browser.
+
+    Raises `UserError` if no browser starts, `StoreError` if a store does not answer.
+    """
+    environment = load_settings(mongodb_url=settings.mongodb_url)
+    url = environment.mongodb_url.get_secret_value() if environment.mongodb_url else None
+    data_dir = settings.data_dir or environment.data_dir
+    rounds = settings.max_heal_rounds
+    async with AsyncExitStack() as stack:
+        runs = await stack.enter_async_context(open_runs(data_dir, url))
+        saver = await stack.enter_async_context(open_checkpointer(data_dir, url))
+        browsers = await stack.enter_async_context(_RestartableBrowser(settings.headed))
+        await browsers.get()
+        yield RequirementVerifier(
+            settings,
+            runs,
+            saver,
+            browsers,
+            PassedPlans(data_dir),
+            environment.max_heal_rounds if rounds is None else rounds,
+        )
+
+
+class _RestartableBrowser:
+    """A browser that is started again if it died."""
+
+    def __init__(self, headed: bool | None) -> None:
+        self._headed, self._stack = headed, AsyncExitStack()
+        self._browser: Browser | None = None
+        self._starting = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        with suppress(PlaywrightError):
+            await self._stack.aclose()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the browser is connected."""
+        return self._browser is not None and self._browser.is_connected()
+
+    async def get(self) -> Browser:
+        """Return a connected browser. Raises `UserError` if none starts."""
+        async with self._starting:
+            if self._browser is None or not self._browser.is_connected():
+                self._browser = await self._stack.enter_async_context(start_browser(headed=self._headed))
+            return self._browser
+
+
+class RequirementVerifier:
+    """Verifies requirements, one call each; calls may run at the same time."""
+
+    def __init__(
+        self,
+        settings: VerifierSettings,
+        runs: RunStore,
+        saver: BaseCheckpointSaver[Any],
+        browsers: _RestartableBrowser,
+        plans: PassedPlans,
+        max_heal_rounds: int,
+    ) -> None:
+        self._settings, self.runs, self._saver, self._browsers = settings, runs, saver, browsers
+        self._plans, self._max_heal_rounds = plans, max_heal_rounds
+        self._policy = VerificationTimeouts(max_heal_rounds=max_heal_rounds)
+        self._logins = SharedLogins(settings, self._browsers.get, self._policy, runs)
+        self._suites: dict[Path, SuiteFolder] = {}
+
+    @property
+    def browser_alive(self) -> bool:
+        """Whether the browser is connected."""
+        return self._browsers.alive
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Return the environment variables that the tests of a folder read: the secrets of its requirements."""
+        found = dict(self._logins.environment)
+        if folder in self._suites:
+            found |= self._suites[folder].hidden
+        return found
+
+    async def verify(
+        self,
+        requirement: Requirement,
+        *,
+        run_id: str | None = None,
+        tell: Callable[[Event], None] = lambda _: None,
+        stop: StopRequest | None = None,
+        folder: Path | None = None,
+    ) -> VerdictReport:
+        """Verify one requirement, or resume the run of that id. Returns the report, also written to `folder`.
+
+        A stopped run returns a `partial` report and can be resumed. Raises `UserError` for problems the caller
+        can fix before anything begins (a missing secret, no site), `RunHeld` if another process executes this
+        run, `StoreError`.
+        """
+        run_id, stop = run_id or new_run_id(), stop or StopRequest()
+        folder = folder or self._settings.out
+        requirement, base_url = resolve_requirement_url(requirement, self._settings.base_url)
+        secrets = find_secrets((requirement,), self._settings.secrets)
+        context = RunContext(run_id=run_id)
+        context.keep_secret(list(secrets.values()))
+        website_id = self._settings.website_id or urlsplit(base_url).netloc
+        run = build_run_record(
+            context,
+            website_id=website_id,
+            url=base_url,
+            kind="verification",
+            subject=requirement.req_id,
+            req_id=requirement.req_id,
+        )
+        lease = hold_run_lease(self.runs.leases, run_id, on_lost=lambda: stop.ask(TAKEN_OVER))
+        async with lease:
+            log = RunLog(self.runs, run, context)
+            await log.begin()
+            listeners: tuple[Callable[[Event], None], ...] = (log, tell, *requested_log_listeners())
+
+            def publish(event: Event) -> None:
+                for listener in listeners:
+                    listener(event)
+
+            try:
+                with (
+                    bind_run_id(run_id, req_id=requirement.req_id),
+                    span("verification", run_id=run_id),
+                    self._logins.lane() as lane,
+                ):
+                    report = await self._run_graph(
+                        requirement,
+                        base_url,
+                        website_id,
+                        secrets,
+                        folder,
+                        run_id=run_id,
+                        tell=publish,
+                        stop=stop,
+                        lane=lane,
+                        redact=context.redact,
+                    )
+                context.keep_secret(list(self._logins.environment.values()))
+                report = redact_report(report, context.redact)
+                path = write_verdict(report, folder)
+                if stop.reason != TAKEN_OVER:
+                    await self._record(log, report, folder, path)
+            finally:
+                await log.close()
+        return report
+
+    async def _run_graph(
+        self,
+        requirement: Requirement,
+        base_url: str,
+        website_id: str,
+        secrets: Mapping[str, str],
+        folder: Path,
+        *,
+        run_id: str,
+        tell: Callable[[Event], None],
+        stop: StopRequest,
+        lane: int,
+        redact: Callable[[Any], Any],
+    ) -> VerdictReport:
+        began = datetime.now(UTC)
+        try:
+            others = find_secrets(self._settings.requirements, self._settings.secrets, strict=False)
+            known = {**others, **secrets}
+            login = await self._logins.sign_in(requirement, base_url, website_id, known, lane=lane)
+            target = VerificationTarget(base_url, website_id, login.storage, login.by, self._settings.origins)
+            suite = self._suite(folder, base_url)
+            suite.login = login.plan or suite.login
+            open_page = partial(
+                open_phase_page,
+                req_id=requirement.req_id,
+                target=target,
+                get_browser=self._browsers.get,
+                folder=folder,
+                secrets=secrets,
+                policy=self._policy,
+                locators=RunStoreLocatorCache(self.runs),
+                pictures=self._settings.pictures,
+                tell=tell,
+            )
+            nodes = VerificationNodes(
+                requirement,
+                target,
+                open_page,
+                plans=self._plans,
+                write_test=suite.write_test if self._settings.tests else None,
+                max_heal_rounds=self._max_heal_rounds,
+                rediscover=self._settings.rediscover,
+                inferencer=self._settings.inferencer,
+                redact=redact,
+                tell=tell,
+            )
+            state = await run_graph(nodes, run_id=run_id, checkpointer=self._saver, stop=stop)
+        except RunStopped as stopped:
+            state = await self._load_state(run_id, requirement)
+            note = (f"stopped: {stopped.reason}",)
+            return build_report(state, requirement, run_id=run_id, base_url=base_url, notes=note)
+        except LoginFailed as exc:
+            root = RootCause(
+                class_="env_fault",
+                confidence=0.5,
+                message=exc.message,
+                recommendation=exc.fix or "",
+                evidence=("the login failed, so nothing was verified",),
+            )
+            return build_error_report(requirement, root, run_id=run_id, began=began)
+        except (AgentError, PageError, PlaywrightError) as exc:
+            evidence = FailureEvidence(
+                failure=FailureKind.TIMEOUT,
+                what="page",
+                message=str(exc),
+                url=base_url,
+                browser_alive=self._browsers.alive,
+            )
+            return build_error_report(requirement, classify(evidence), run_id=run_id, began=began)
+        notes = (login.note,) if login.note else ()
+        return build_report(state, requirement, run_id=run_id, base_url=base_url, notes=notes)
+
+    async def _load_state(self, run_id: str, requirement: Requirement) -> VerificationRunState:
+        """Return the last saved state of a stopped run."""
+        kept = await self._saver.aget({"configurable": {"thread_id": run_id}})
+        values = kept["channel_values"] if kept is not None else {}
+        known = {name: values[name] for name in VerificationRunState.model_fields if name in values}
+        return VerificationRunState.model_validate({"req_id": requirement.req_id, **known})
+
+    def _suite(self, folder: Path, base_url: str) -> SuiteFolder:
+        """Return the suite of a folder. The suite of the verifier's own folder is kept and grows."""
+        if folder in self._suites:
+            return self._suites[folder]
+        own = folder == self._settings.out
+        known = self._settings.requirements if own else ()
+        wanted = {each.req_id: resolve_requirement_url(each, self._settings.base_url)[0] for each in known}
+        suite = SuiteFolder(folder, base_url=base_url, requirements=wanted, title=self._settings.title)
+        suite.load_plans()
+        if own:
+            self._suites[folder] = suite
+        return suite
+
+    async def _record(self, log: RunLog, report: VerdictReport, folder: Path, path: Path) -> None:
+        """Store the steps, measures and files of the run. Deletes the checkpoint unless the run can be resumed."""
+        # The steps of a run that can be resumed are stored when it ends.
+        for step in report.steps if report.verdict != "partial" else ():
+            await self.runs.append_step(
+                StoredStep(
+                    run_id=report.run_id,
+                    step_idx=step.step_idx,
+                    element=step.element,
+                    action=step.action,
+                    selector=step.selector,
+                    strategy=step.strategy or None,
+                    confidence=step.confidence,
+                    status=step.status,
+                    heal_round=step.heal_round,
+                    error_message=step.error,
+                    executed_at=step.timestamp,
+                    task_id=report.req_id,
+                    step_id=f"step_{step.step_idx + 1}",
+                    duration_ms=step.duration_ms,
+                )
+            )
+        for name, value in report.rca.metrics.items():
+            await log.measure(name, value)
+        await log.measure("duration_ms", report.duration_ms)
+        await log.add_file(path.name, VERDICT_FILE, path)
+        test = report.artifacts.get("test_file")
+        if test is not None:
+            await log.add_file(Path(test).name, TEST_FILE, folder / test)
+        failed = next((step for step in report.steps if step.status == "failed"), None)
+        await log.finish(
+            RunEnding(
+                status=_STATUS[report.verdict],
+                evidence=_EVIDENCE[report.verdict],
+                finished_at=report.timestamp,
+                duration_ms=report.duration_ms,
+                error=None if report.verdict == "pass" else (failed and failed.error) or report.rca.message,
+                hint=report.rca.recommendation or None,
+                heal_rounds=report.summary.heal_rounds,
+                rca_class=report.rca.class_,
+                rca_message=report.rca.message,
+            )
+        )
+        if report.verdict != "partial":
+            with suppress(StoreError):
+                await self._saver.adelete_thread(report.run_id)

@@ -1,0 +1,204 @@
+"""Opens and closes the parts of the service in order: stores, verifier, queue, access control, MCP and visits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.events import Event
+from agent.execution.stop_request import StopRequest
+from kb_schema.verification import Requirement, VerdictReport
+from kb_store import Stores
+from kb_store.runs.run_store import RunStore
+from mcp_server.errors import KnowledgeServerError
+from mcp_server.identification.base_urls import LOOPBACK
+from mcp_server.knowledge.store_source import StoreSource
+from mcp_server.knowledge.view_cache import ViewCache
+from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenSetupError
+from mcp_server.security.http_app import HttpAccessPolicy, TokenVerifierChain, create_http_app
+from mcp_server.server import create_server
+from periplus.console.console_framework import ConsoleContext
+from periplus.console.screen_pictures import ScreenPictures
+from periplus.errors import UserError
+from periplus.knowledge_server import choose_path_engines
+from periplus.mcp_settings import McpSettings
+from periplus.service.access_control import AccessControl
+from periplus.service.console_sessions import ConsoleSessions, load_session_key
+from periplus.service.requirement_requests import ClientPermissions
+from periplus.service.run_queue import RunQueue, RunQueueLimits
+from periplus.service.run_routes import RunRoutesContext
+from periplus.service.service_health import BrowserState, HealthReport, check_browser_start
+from periplus.service.service_settings import ServeSettings
+from periplus.service.visits.visit_registry import VisitRegistry
+from periplus.verifier_ports import BrowserCheck, VerifierOpener, VerifierPort
+from periplus.web_server.asgi_app import ServiceApp, ServiceParts
+
+if TYPE_CHECKING:
+    from periplus.verification.requirement_verifier import (
+        RequirementVerifier as BrowserVerifier,  # imports LangGraph
+    )
+
+
+READ_AHEAD = 20
+"""Maximum number of websites loaded at startup; more might use memory without need."""
+SESSION_KEY = "console-session.key"
+"""File next to the tokens file, with the key that signs console sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """The options of the command line and the environment."""
+
+    host: str
+    settings: ServeSettings
+    mcp: McpSettings
+    folder: Path
+    """The folder of runs."""
+    files: Path
+    """The folder with files for uploads."""
+    limits: RunQueueLimits = field(default_factory=RunQueueLimits)
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    """Base URLs of websites, for the knowledge server at /mcp."""
+    read_only: bool = False
+    maps: Path | None = None
+    """The folder of `periplus map`, with the screenshots of screens."""
+
+
+def build_access_control(wanted: ServiceOptions) -> AccessControl:
+    """Return the access rules. Raises `UserError` if other machines would have access without a key."""
+    given = wanted.settings.key_entries()
+    try:
+        own = FileTokenVerifier(given, wanted.mcp.token_file())
+        keyed = bool(own.entries())
+    except TokenSetupError as exc:
+        raise UserError(exc.message, fix=exc.hint) from exc
+    if not keyed and wanted.host not in LOOPBACK:
+        raise UserError(
+            f"--host {wanted.host}: without keys, anyone who reaches this address could use the service",
+            fix="set PERIPLUS_API_KEY (create one with `openssl rand -hex 24`), or use --host 127.0.0.1",
+        )
+    return AccessControl(
+        verifier=own if keyed else None,
+        sessions=ConsoleSessions(load_session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own),
+        hosts=frozenset({*LOOPBACK, *wanted.mcp.allowed_hosts}),
+        per_minute=wanted.settings.serve_rate_per_minute,
+    )
+
+
+@asynccontextmanager
+async def open_service(
+    wanted: ServiceOptions,
+    stores: Stores,
+    runs: RunStore,
+    opener: VerifierOpener,
+    *,
+    browser: BrowserCheck = check_browser_start,
+    visits: VisitRegistry | None = None,
+) -> AsyncIterator[tuple[ServiceApp, RunQueue]]:
+    """Open the app and its queue (an async context manager). Raises `UserError`, `StoreError`."""
+    access = build_access_control(wanted)
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    async with AsyncExitStack() as stack:
+        queue = await stack.enter_async_context(RunQueue(runs, opener, wanted.folder, wanted.limits))
+        state = BrowserState(browser)
+        stack.push_async_callback(state.close)
+        state.look()
+        asked = {"documents": stores.documents.health, "graph": stores.graph.health, "runs": runs.health}
+        engines = choose_path_engines(stores, None)
+        source = StoreSource(stores.documents, stores.graph)
+        views = await stack.enter_async_context(ViewCache(source, engines.compiled).following())
+        await stack.enter_async_context(_read_ahead(views))
+        server = create_server(
+            views,
+            base_urls=wanted.base_urls,
+            read_only=wanted.read_only,
+            learned=stores.learned,
+            proposals=stores.proposals,
+            runs=runs,
+            limits=wanted.mcp.call_limits,
+            engines=engines,
+        )
+        health = HealthReport(asked, state, queue)
+        console = ConsoleContext(
+            knowledge_server=server.server_context,
+            stores=stores,
+            runs=runs,
+            folder=wanted.folder,
+            queue=queue,
+            health=health,
+            sessions=access.sessions,
+            pictures=ScreenPictures(wanted.maps),
+            visits=visits,
+        )
+        parts = ServiceParts(
+            run_routes=RunRoutesContext(
+                runs, queue, wanted.folder, ClientPermissions(wanted.settings.serve_secrets, wanted.files)
+            ),
+            health=health,
+            access=access,
+            console=console,
+            mcp=create_http_app(server, _build_mcp_policy(wanted, access), server.write_tools),
+            origins=wanted.settings.cors_origins,
+            visits=visits,
+            max_body_bytes=wanted.settings.serve_max_body_bytes,
+        )
+        yield ServiceApp(parts), queue
+
+
+@asynccontextmanager
+async def _read_ahead(views: ViewCache) -> AsyncIterator[None]:
+    """Load and compile websites in the background, so that the first request does not have to wait."""
+    task = asyncio.create_task(_read(views))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _read(views: ViewCache) -> None:
+    with suppress(KnowledgeServerError):  # the next request reports the error
+        for website in (await views.websites())[:READ_AHEAD]:
+            with suppress(KnowledgeServerError):
+                await views.current(website)
+
+
+def _build_mcp_policy(wanted: ServiceOptions, access: AccessControl) -> HttpAccessPolicy:
+    """Return the access policy of MCP; the service's keys are valid, too."""
+    policy = wanted.mcp.access_policy(wanted.host)
+    if access.verifier is None:
+        return policy
+    verifiers = [each for each in (access.verifier, policy.verifier) if each is not None]
+    return replace(policy, verifier=TokenVerifierChain(*verifiers))
+
+
+class RunFolderVerifier:
+    """A verifier that gives each run its own folder."""
+
+    def __init__(self, verifier: BrowserVerifier, folder: Path) -> None:
+        self._verifier, self._folder = verifier, folder
+
+    async def verify(
+        self, requirement: Requirement, *, run_id: str, tell: Callable[[Event], None], stop: StopRequest
+    ) -> VerdictReport:
+        """See `VerifierPort.verify`."""
+        folder = self._folder / run_id
+        return await self._verifier.verify(requirement, run_id=run_id, tell=tell, stop=stop, folder=folder)
+
+
+@asynccontextmanager
+async def open_browser_verifier(
+    folder: Path, *, mongodb_url: str | None = None, headed: bool = False
+) -> AsyncIterator[VerifierPort]:
+    """Open the verifier with a browser. Raises `UserError` without a browser, `StoreError`."""
+    from periplus.verification.requirement_verifier import open_verifier  # noqa: PLC0415 - brings LangGraph
+    from periplus.verification.verifier_settings import VerifierSettings  # noqa: PLC0415 - used with it
+
+    settings = VerifierSettings(out=folder, mongodb_url=mongodb_url, headed=headed, title="periplus serve")
+    async with open_verifier(settings) as verifier:
+        yield RunFolderVerifier(verifier, folder)

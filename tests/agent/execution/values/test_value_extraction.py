@@ -1,0 +1,220 @@
+"""Values go onto pages and come off them unharmed, whatever they are: every strategy, field, table, URL."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from pydantic import TypeAdapter
+
+from agent.errors import StepFailed
+from agent.execution.call_templates import bind_call, fill_call, fill_condition, fill_templates
+from agent.execution.values.input_resolution import MISSING
+from agent.execution.values.value_extraction import extract_value
+from agent.page.condition_probes import evaluate_conditions
+from agent.page.live_selectors import fill_selector_parameters, resolve_selector
+from agent.page.page_actions import perform_action
+from agent.session import ElementScope
+from kb_schema.action_calls import ActionCall
+from kb_schema.action_documents import Action
+from kb_schema.conditions import Condition
+from kb_schema.io_specs import Extraction
+from kb_schema.probes import ProbeFacts
+from kb_schema.selectors import Selector
+
+HARD = 'O\'Brien "Bob" </script> {x} {{y}} ünï 你好'
+RULE = TypeAdapter(Extraction)
+ASKED = TypeAdapter(Condition)
+
+
+def _row(name, number):
+    said = html.escape(name)
+    return (
+        f'<tr class=row data-name="{said}" id="r{number}"><td class=n>{said}</td>'
+        f'<td><a href="/x/{number}" title="{said}" style="text-transform: uppercase">Go {number}</a></td>'
+        f'<td><input value="{said}"></td><td hidden>no</td></tr>'
+    )
+
+
+def _page(name):
+    said = html.escape(name)
+    return f"""<!doctype html><meta charset=utf-8><title>x</title>
+    <label>{said}<input class=labelled></label><label>other<input></label>
+    <input class=placed placeholder="{said}"><button class=role>{said}</button><button>another</button>
+    <p class=aria aria-label="{said}">p</p><p class=qa data-qa="{said}">p</p><p class=testid data-testid="{said}">p</p>
+    <p class=id id="{said}">p</p><p class=text>see {said} there</p><textarea class=area></textarea>
+    <select class=choice><option>none</option><option value="{said}">{said}</option></select>
+    <table>{_row("decoy", 0)}{_row(name, 1)}{_row(name.upper(), 2)}</table>
+    <p class=empty style="height: 9px"></p><img class=icon alt="{said}" width=9 height=9><p class=both>a<img alt=b width=9 height=9>c</p>
+    <div id=host></div><script>
+      document.getElementById("host").attachShadow({{mode: "open"}}).innerHTML = '<p class=deep data-at="s">in shadow</p>';
+    </script>"""
+
+
+STRATEGIES = {
+    "labelled": {"type": "label", "name": HARD},
+    "placed": {"type": "placeholder", "name": HARD},
+    "role": {"type": "role_name", "role": "button", "name": HARD, "exact": True},
+    "aria": {"type": "aria", "value": HARD},
+    "qa": {"type": "data-qa", "value": HARD},
+    "testid": {"type": "data-testid", "value": HARD},
+    "id": {"type": "id", "value": HARD},
+    "semantic": {"type": "semantic", "label_contains": HARD, "field_type": "text"},
+    "css": {"type": "parameterized_css", "template": "tr[data-name='{{name}}'] td.n", "parameters": ["name"]},
+    "has-text": {"type": "parameterized", "template": "p.text:has-text('{{name}}')", "parameters": ["name"]},
+    "xpath": {"type": "parameterized_xpath", "template": "//td[.='{{name}}']", "parameters": ["name"]},
+}
+LEADS_TO = {"semantic": "labelled", "css": "n", "has-text": "text", "xpath": "n"}
+
+
+@pytest.fixture
+async def page(equipped_page):
+    await equipped_page.set_content(_page(HARD))
+    return equipped_page
+
+
+async def test_every_strategy_finds_the_one_element_that_a_hard_value_names(page):
+    for name, strategy in STRATEGIES.items():
+        selector = Selector.model_validate({"strategies": [strategy]})
+        if selector.parameterized:
+            selector = fill_selector_parameters(selector, {"name": HARD})
+        found = await resolve_selector(page, selector)
+        assert found.resolved, (name, found)
+        if name != "id":  # that one's description is its id
+            assert f".{LEADS_TO.get(name, name)}" in (found.description or ""), (name, found)
+
+
+async def test_every_kind_of_field_takes_a_hard_value_as_it_is(page):
+    for action, target in (
+        ("fill", ".labelled"),
+        ("fill", ".area"),
+        ("append_text", ".placed"),
+        ("select_option", ".choice"),
+    ):
+        await perform_action(page, action, selector=Selector.model_validate(target), value=HARD)
+        assert await page.input_value(target) == HARD
+
+
+async def _read(page, rule, values=None, elements=None):
+    known = {name: Selector.model_validate(each) for name, each in (elements or {}).items()}
+    return await extract_value(RULE.validate_python(rule), page, values or {}, known)
+
+
+async def test_every_extraction_gives_hard_values_as_they_are(page):
+    dom = {"method": "dom_extraction"}
+    label = {"strategies": [STRATEGIES["labelled"]]}
+    row = {"strategies": [STRATEGIES["css"]]}
+    await page.fill(".labelled", f"  {HARD}  ")
+    assert await _read(page, {**dom, "selector": "#r1 .n"}) == HARD
+    assert await _read(page, {**dom, "selector": "#r1 input"}) == HARD
+    assert await _read(page, {**dom, "selector": "#r1 a", "attribute": "title"}) == HARD
+    assert await _read(page, {**dom, "selector": "#r1 a"}) == "Go 1", "as it was written, not as it is drawn"
+    assert await _read(page, {**dom, "selector": "field"}, elements={"field": label}) == f"  {HARD}  "
+    assert await _read(page, {**dom, "selector": "cell"}, {"name": HARD}, {"cell": row}) == HARD
+    assert (
+        await _read(page, {**dom, "selector": "field", "attribute": "class"}, elements={"field": label})
+        == "labelled"
+    )
+    assert await _read(page, {**dom, "selector": "tr[data-name='{name}'] .n"}, {"name": HARD}) == HARD
+    assert await _read(page, {**dom, "selector": ".text", "pattern": "see (.*) there"}) == HARD
+    assert await _read(page, {**dom, "selector": ".deep", "attribute": "data-at"}) == "s"
+    assert await _read(page, {**dom, "selector": "img.icon"}) == HARD
+    assert await _read(page, {**dom, "selector": ".both"}) == "a c"
+    assert await _read(page, {"method": "context_reference", "source": "inputs.name"}, {"name": HARD}) == HARD
+
+
+async def test_a_table_is_read_whole(page):
+    rule = {
+        "method": "table_extraction", "selector": "tr.row",
+        "columns": {
+            "name": "td.n", "held": "input", "id": {"selector": "a", "attribute": "href", "pattern": "/x/(.*)"},
+            "of_row": ":scope@data-name", "none": ".nothing", "no_match": {"selector": "a", "pattern": "z+"},
+        },
+    }  # fmt: skip
+    rows = await _read(page, rule)
+    assert [row["name"] for row in rows] == ["decoy", HARD, HARD.upper()]
+    assert rows[1] == {"name": HARD, "held": HARD, "id": "1", "of_row": HARD, "none": None, "no_match": None}
+    only = {**rule, "selector": "tr[data-name='{name}']"}
+    assert [row["id"] for row in await _read(page, only, {"name": HARD})] == ["1"]
+    assert await _read(page, only, {"name": "nobody"}) == []
+
+
+async def test_what_says_nothing_leaves_it_to_the_fallback_and_is_kept_where_that_says_nothing_either(page):
+    dom = {"method": "dom_extraction"}
+    there = {**dom, "selector": "#r1 .n"}
+    nothing = {**dom, "selector": ".nothing"}
+    assert (
+        await _read(page, {**dom, "selector": ".empty", "fallback": {**nothing, "fallback": there}}) == HARD
+    )
+    assert await _read(page, {**dom, "selector": ".empty", "fallback": nothing}) == ""
+    assert (
+        await _read(page, {**nothing, "fallback": {**dom, "selector": ".text", "pattern": "z+"}}) is MISSING
+    )
+    table = {"method": "table_extraction", "selector": ".none", "columns": {"a": "b"}}
+    assert await _read(page, {**table, "fallback": {**table, "selector": "tr.row", "columns": {"a": ".n"}}})
+    assert await _read(page, table) == []
+
+
+async def test_what_an_address_says_is_read_as_it_was_meant(page):
+    await page.route(
+        "http://site.test/**", lambda route: route.fulfill(body="<p>x</p>", content_type="text/html")
+    )
+    call = fill_call(ActionCall(action_type="navigate", url="/find/{name}?q={name}"), {"name": HARD})
+    await perform_action(page, "navigate", url=f"http://site.test{call.url}")
+    said = await page.evaluate(
+        "[new URL(location).searchParams.get('q'), decodeURIComponent(location.pathname)]"
+    )
+    assert said == [HARD, f"/find/{HARD}"]
+    here = ProbeFacts(path_base="http://site.test")
+    for condition in (
+        {"type": "url_contains", "value": "q={name}"},
+        {"type": "url_contains", "value": "/find/{name}?"},
+        {"type": "url_matches", "pattern": "^/find/{name}\\?q={name}$"},
+    ):
+        stated = fill_condition(ASKED.validate_python(condition), {"name": HARD})
+        ([verdict], _) = await evaluate_conditions(page, [stated], ElementScope({}, ()), here)
+        assert verdict.held, verdict.evidence
+        other = fill_condition(ASKED.validate_python(condition), {"name": HARD + "!"})
+        ([verdict], _) = await evaluate_conditions(page, [other], ElementScope({}, ()), here)
+        assert not verdict.held
+
+
+@pytest.mark.parametrize("value", ["#delete-all", "button, a", "tr.row:nth-child(1)", "[x]", "a.b", 7, ["x"]])
+def test_data_may_name_an_element_but_never_be_a_selector(value):
+    with pytest.raises(StepFailed, match="expected an element id"):
+        fill_call(ActionCall(action_type="click", target="{x}"), {"x": value})
+    with pytest.raises(StepFailed):
+        fill_templates({"element_selector": "{x}"}, {"x": value})
+    assert (
+        fill_call(ActionCall(action_type="click", target="{x}"), {"x": "save_button"}).target == "save_button"
+    )
+
+
+@pytest.mark.parametrize("value", ["..", "."])
+def test_a_value_cannot_climb_out_of_its_place_in_an_address(value):
+    with pytest.raises(StepFailed, match="step of the path"):
+        fill_call(ActionCall(action_type="navigate", url="/agent/{x}/edit"), {"x": value})
+    assert (
+        fill_call(ActionCall(action_type="navigate", url="/find?q={x}"), {"x": value}).url
+        == f"/find?q={value}"
+    )
+
+
+def test_an_action_document_is_given_targets_by_knowledge_and_never_by_data():
+    document = Action.model_validate(
+        {"action_id": "open", "name": "O", "parameters": {"menu": {}, "item": {"default": "li:first-child"}},
+         "execution_steps": [{"step": 1, "action": "click", "target": "{menu}"},
+                             {"step": 2, "action": "click", "target": "{item}"},
+                             {"step": 3, "action": "click", "target": "{element_selector}"}]}
+    )  # fmt: skip
+
+    def targets(call, values):
+        bound = {**values, **bind_call(document, fill_call(call, values), call)}
+        return [fill_call(step, bound).target for step in document.execution_steps]
+
+    call = ActionCall(action_type="open", target="#go", parameters={"menu": "nav > a"})
+    assert targets(call, {}) == ["nav > a", "li:first-child", "#go"]
+    by_data = ActionCall(action_type="open", target="#go", parameters={"menu": "{said}"})
+    assert targets(by_data, {"said": "main_menu"})[0] == "main_menu"
+    with pytest.raises(StepFailed, match="expected an element id"):
+        targets(by_data, {"said": "nav > a"})

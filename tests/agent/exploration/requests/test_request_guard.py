@@ -1,0 +1,183 @@
+"""The second line of defence: what a browser may ask for while a site is only looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from agent.exploration.requests.request_guard import RequestGuard
+from tests.agent.exploration.small_site import Answer, SmallSite, html, small_site
+from tests.support.trap_site.running import TrapSite, trap_site
+
+ASK = "([url, how]) => fetch(url, how).then((answer) => answer.status, () => 0)"
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[SmallSite]:
+    with small_site({"*": html("Any", "any")}) as running:
+        yield running
+
+
+async def guarded(browser: Browser, site: SmallSite) -> tuple[Page, RequestGuard]:
+    context = await browser.new_context()
+    guard = RequestGuard((site.url,))
+    await guard.install(context)
+    page = await context.new_page()
+    await guard.stand_before(page)
+    await page.goto(site.url)
+    return page, guard
+
+
+async def test_only_what_asks_is_sent(browser: Browser, site: SmallSite) -> None:
+    page, guard = await guarded(browser, site)
+    for method in ("POST", "PUT", "DELETE"):
+        assert await page.evaluate(ASK, ["/x", {"method": method}]) == 0
+    assert await page.evaluate(ASK, ["/items/3/delete", {}]) == 0
+    assert await page.evaluate(ASK, ["/list", {}]) == 200
+    assert [each.method for each in guard.stopped] == ["POST", "PUT", "DELETE", "GET"]
+    assert sum(number for asked, number in site.asked.items() if not asked.startswith("GET")) == 0
+    guard.begin(allowing=True)
+    assert await page.evaluate(ASK, ["/x", {"method": "POST"}]) == 200
+    await page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("query Users { users { name } }", 200),
+        ("{ users { name } }", 200),
+        ("mutation { remove(id: 1) }", 0),
+        ("query A { a } mutation B { b }", 0),
+        ("subscription { s }", 0),
+        ("remove everything", 0),
+    ],
+)
+async def test_a_graphql_query_is_a_question_and_a_mutation_is_none(
+    browser: Browser, site: SmallSite, query: str, status: int
+) -> None:
+    page, _ = await guarded(browser, site)
+    body = json.dumps({"query": query})
+    assert await page.evaluate(ASK, ["/graphql", {"method": "POST", "body": body}]) == status
+    await page.context.close()
+
+
+async def test_nothing_is_sent_by_a_page_that_is_left(browser: Browser, site: SmallSite) -> None:
+    page, _ = await guarded(browser, site)
+    await page.evaluate(
+        "addEventListener('pagehide', () => { navigator.sendBeacon('/bye', 'x'); fetch('/bye', {method: 'POST', keepalive: true}) })"
+    )
+    await page.goto(f"{site.url}/next")
+    await page.context.close()
+    assert site.asked["POST /bye"] == 0
+
+
+async def test_a_file_may_be_called_as_it_likes_and_an_image_that_deletes_is_no_file(
+    browser: Browser, site: SmallSite
+) -> None:
+    page, _ = await guarded(browser, site)
+    images = "<img src=/icons/delete.png><img src=/items/3/delete>"
+    async with page.expect_response("**/delete.png"):
+        await page.evaluate("(images) => { document.body.innerHTML = images }", images)
+    await page.context.close()
+    assert site.asked["GET /icons/delete.png"] == 1
+    assert site.asked["GET /items/3/delete"] == 0
+
+
+# -- what requests are sent on to
+
+
+@pytest.fixture
+def detours() -> Iterator[SmallSite]:
+    """`/go` is sent on to `/hop`, and that to where the site signs out; `/round` to a page."""
+    sent_on = {"/go": "/hop", "/hop": "/logout", "/round": "/hop/fine", "/hop/fine": "/fine"}
+    pages = {path: Answer(status=302, headers={"Location": to}) for path, to in sent_on.items()}
+    links = "<a href=/go>Go</a><a href=/go target=_blank>Window</a><a href=/round target=_blank>Round</a>"
+    with small_site({**pages, "*": html("Any", links)}) as running:
+        yield running
+
+
+GOING = {
+    "link": "document.links[0].click()",
+    "fetch": "fetch('/go').catch(() => 0)",
+    "frame": "document.body.insertAdjacentHTML('beforeend', '<iframe src=/go></iframe>')",
+    "picture": "new Image().src = '/go'",
+    "window": "document.links[1].click()",
+    "opened": "void window.open('/go')",
+    "worker": "void new Worker(URL.createObjectURL(new Blob([`fetch('${location.origin}/go')`])))",
+}
+
+
+@pytest.mark.parametrize("way", GOING)
+async def test_what_a_request_is_sent_on_to_is_judged_before_it_is_asked_for(
+    browser: Browser, detours: SmallSite, way: str
+) -> None:
+    page, guard = await guarded(browser, detours)
+    async with page.context.expect_event(
+        "requestfailed", lambda failed: failed.url.endswith("/hop"), timeout=5_000
+    ):
+        await page.evaluate(GOING[way])
+    assert [(each.method, each.url) for each in guard.stopped] == [("GET", f"{detours.url}/logout")]
+    assert detours.asked["GET /hop"] == 1
+    assert detours.asked["GET /logout"] == 0
+    await page.context.close()
+
+
+async def test_a_window_that_is_sent_on_to_a_page_comes_there(browser: Browser, detours: SmallSite) -> None:
+    page, guard = await guarded(browser, detours)
+    async with page.context.expect_page() as opened:
+        await page.evaluate("document.links[2].click()")
+    window = await opened.value
+    await window.wait_for_url(f"{detours.url}/fine")
+    assert await window.title() == "Any"
+    assert guard.stopped == []
+    guard.begin(allowing=True)
+    await page.goto(f"{detours.url}/go")
+    assert page.url == f"{detours.url}/logout"
+    await page.context.close()
+
+
+# -- WebSockets
+
+
+@pytest.fixture(scope="module")
+def trap() -> Iterator[TrapSite]:
+    with trap_site() as running:
+        yield running
+
+
+async def on_sockets(browser: Browser, trap: TrapSite, guard: RequestGuard) -> Page:
+    trap.reset()
+    context = await browser.new_context()
+    await guard.install(context)
+    page = await context.new_page()
+    await guard.stand_before(page)
+    await page.goto(f"{trap.url}/sockets")
+    await page.get_by_text("You are connected.").wait_for()
+    return page
+
+
+async def test_what_a_page_says_over_a_web_socket_stays_and_what_a_control_says_is_told(
+    browser: Browser, trap: TrapSite
+) -> None:
+    guard = RequestGuard((trap.url,))
+    page = await on_sockets(browser, trap, guard)
+    guard.begin(allowing=False, using=True)
+    await page.get_by_text("Tidy").click()
+    assert {each.method for each in guard.stopped} == {"a message to"}, "only what the button said"
+    assert len(guard.stopped) == 1
+    await page.context.close()
+    assert trap.state()["changes"] == {}
+
+
+@pytest.mark.parametrize("how", ["while a control that is allowed is used", "by name"])
+async def test_it_is_passed_on_where_that_is_allowed(browser: Browser, trap: TrapSite, how: str) -> None:
+    guard = RequestGuard((trap.url,), allowed=("websocket",) if how == "by name" else ())
+    page = await on_sockets(browser, trap, guard)
+    guard.begin(allowing=how != "by name", using=True)
+    await page.get_by_text("Tidy").click()
+    await page.get_by_text("Removed.").wait_for()
+    await page.context.close()
+    assert trap.state()["changes"]["socket remove"] == 1

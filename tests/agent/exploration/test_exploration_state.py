@@ -1,0 +1,165 @@
+"""What an exploration knows, and what is worth trying next."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from agent.exploration.exploration_state import ExplorationState, PageNovelty
+from agent.exploration.frontier import choose_next_step, explain_skip, list_unexplored_items
+from agent.exploration.pages.page_digests import PageDigests
+from agent.exploration.return_paths import find_return_paths
+from kb_schema.explorations import AttemptedTransition, ExplorationPage, MapLimits, Offer
+from kb_schema.selectors import css
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+BASE = "https://shop.example"
+
+
+def state(shape: str, names: str = "", bones: str | None = None) -> str:
+    return PageDigests(shape, bones or shape, "frame" if names else shape, frozenset(names.split())).state
+
+
+def page(number: int, path: str, offers: tuple[Offer, ...] = (), **more: Any) -> ExplorationPage:
+    told = {
+        "page_id": f"p{number:04d}",
+        "url": BASE + path,
+        "state": state(f"s{number}"),
+        "depth": 0,
+        "seen_at": NOW,
+    }
+    return ExplorationPage.model_validate(told | {"offers": offers} | more)
+
+
+def link(number: int, path: str, **more: Any) -> Offer:
+    told = {"role": "link", "name": path, "tag": "a", "href": BASE + path, "selector": css(f"#l{number}")}
+    return Offer.model_validate({"offer_id": f"o{number}", "action_type": "click"} | told | more)
+
+
+def button(number: int, name: str, **more: Any) -> Offer:
+    told = {"role": "button", "name": name, "tag": "button", "selector": css(f"#b{number}")}
+    return Offer.model_validate({"offer_id": f"o{number}", "action_type": "click"} | told | more)
+
+
+def passed(one: ExplorationPage, offer: Offer, to: ExplorationPage | None = None) -> AttemptedTransition:
+    outcome = "arrived" if to else "stayed"
+    return AttemptedTransition.model_validate(
+        {"from_page": one.page_id, "offer_id": offer.offer_id, "outcome": outcome, "at": NOW}
+        | ({"to_page": to.page_id} if to else {})
+    )
+
+
+def anywhere(_url: str) -> bool:
+    return True
+
+
+def why(book: ExplorationState, one: ExplorationPage, offer: Offer) -> str | None:
+    return explain_skip(book, one, offer, anywhere)
+
+
+def test_a_digest_is_read_as_it_was_written() -> None:
+    digests = PageDigests("a1", "b2", "c3", frozenset({"abcd", "0123"}))
+    assert PageDigests.of(digests.state) == digests
+    assert PageDigests.of("") == PageDigests("", "")
+
+
+def test_a_page_seen_again_is_known_by_address_and_structure() -> None:
+    book = ExplorationState(MapLimits(), [page(1, "/list")])
+    assert book.judge(f"{BASE}/list?sid=9f8a7b6c5d4e3f2a1b0c", state("s1")).page_id == "p0001"
+    assert book.judge(f"{BASE}/list", state("s2")).verdict is PageNovelty.KEEP
+    assert book.judge(f"{BASE}/other", state("s1")).verdict is PageNovelty.KEEP
+
+
+def test_one_control_that_is_called_otherwise_makes_no_other_page() -> None:
+    book = ExplorationState(MapLimits(), [page(1, "/list", state=state("s1", "aaaa bbbb cccc"))])
+    assert book.judge(f"{BASE}/list", state("s2", "aaaa bbbb dddd")).page_id == "p0001"
+    assert book.judge(f"{BASE}/list", state("s2", "aaaa eeee dddd")).verdict is PageNovelty.KEEP
+
+
+def test_of_one_place_only_so_many_pages_are_kept() -> None:
+    book = ExplorationState(MapLimits(pages_per_place=2), [page(n, f"/item/{n}") for n in (1, 2)])
+    assert book.judge(f"{BASE}/item/3", state("s3")).verdict is PageNovelty.LIKE
+    assert why(book, page(9, "/list"), link(1, "/item/3")) == "similar pages are known"
+    assert why(book, page(9, "/list"), link(1, "/item")) is None
+
+
+def test_what_leads_to_something_new_comes_first() -> None:
+    one = page(1, "/a", (link(1, "/a?x=1"), link(2, "/b"), link(3, "/c")), start=True)
+    other = page(2, "/b", depth=1)
+    step, left = choose_next_step(ExplorationState(MapLimits(), [one, other]), None, (), anywhere)
+    assert step is not None
+    assert step.offer is not None
+    assert (step.offer.offer_id, left) == ("o3", 4)
+    first, _ = choose_next_step(
+        ExplorationState(MapLimits(), [one, other]), None, (), anywhere, {("p0001", "o2")}
+    )
+    assert first is not None
+    assert first.offer == one.offers[1]
+
+
+def test_the_same_menu_is_not_tried_on_every_page() -> None:
+    menu = link(1, "/b", region="navigation:Main")
+    pages = [page(n, path, (menu,)) for n, path in enumerate(("/a", "/b", "/c", "/d"), start=1)]
+    tried = [passed(each, menu, pages[1]) for each in pages[:2]]
+    book = ExplorationState(MapLimits(), pages, tried)
+    assert why(book, pages[2], menu) == "tried on other pages"
+
+
+def test_a_control_that_does_nothing_on_three_pages_is_left() -> None:
+    idle = button(1, "Toggle 5")
+    pages = [page(n, f"/{name}", (idle,)) for n, name in enumerate("abcd", start=1)]
+    book = ExplorationState(MapLimits(), pages, [passed(each, idle) for each in pages[:3]])
+    assert why(book, pages[3], idle) is not None
+
+
+def test_what_is_dangerous_is_not_tried_and_told() -> None:
+    delete = button(1, "Delete", danger="deletes", why='is called "Delete"')
+    one = page(1, "/a", (delete, button(2, "Erase", danger="deletes", allowed_by="Erase")))
+    book = ExplorationState(MapLimits(), [one])
+    assert why(book, one, delete) == 'deletes: is called "Delete"'
+    assert why(book, one, one.offers[1]) is None
+    book.note_passage(passed(one, one.offers[1]))
+    assert [each.offer_id for each in list_unexplored_items(book, (), anywhere)] == ["o1"]
+
+
+def test_fields_and_depths_and_robots_are_kept_to() -> None:
+    deep = page(1, "/a", (link(1, "/b"),), depth=3)
+    book = ExplorationState(MapLimits(depth=3), [deep])
+    assert why(book, deep, link(1, "/b")) == "it is 3 transitions from a start page"
+    assert why(book, page(1, "/a"), button(2, "Name", action_type="fill")) == ""
+    assert explain_skip(book, page(1, "/a"), link(1, "/b"), lambda _: False) == "robots.txt disallows it"
+
+
+def test_articles_under_names_of_words_are_sampled() -> None:
+    articles = [
+        page(n, f"/news/{name}", state=state(f"s{n}", bones="same")) for n, name in enumerate("abcde")
+    ]
+    book = ExplorationState(MapLimits(), articles)
+    item = {"fingerprint": {"region": ["landmark", "item"]}}
+    assert why(book, page(9, "/news"), link(1, "/news/f", **item)) == "similar pages are known"
+    assert why(book, page(9, "/news"), link(1, "/news/f")) is None
+
+
+def test_a_way_back_never_repeats_what_was_allowed_although_it_changes_something() -> None:
+    pay = button(1, "Pay", danger="pays", allowed_by="Pay")
+    one = page(1, "/a", (pay, button(2, "Open")), openable=True)
+    paid, opened = page(2, "/paid", openable=False, depth=1), page(3, "/a", openable=False, depth=1)
+    book = ExplorationState(
+        MapLimits(), [one, paid, opened], [passed(one, pay, paid), passed(one, one.offers[1], opened)]
+    )
+    assert list(find_return_paths(book, paid)) == []
+    assert [[each.offer_id for each in way] for way in find_return_paths(book, opened)] == [["o2"]]
+
+
+def test_a_link_that_stands_on_every_page_is_tried_a_few_times() -> None:
+    home = link(1, "/")
+    pages = [page(n, path, (home,)) for n, path in enumerate(("/", "/b", "/c", "/d", "/e", "/f"), start=1)]
+    book = ExplorationState(MapLimits(), pages, [passed(each, home, pages[0]) for each in pages[1:5]])
+    assert why(book, pages[5], home) == "tried on other pages"
+
+
+def test_of_the_sortings_and_filters_of_a_list_a_few_are_kept() -> None:
+    lists = [page(n, f"/list?{name}=x", state=state(f"s{n}", bones="same")) for n, name in enumerate("abcde")]
+    book = ExplorationState(MapLimits(), lists)
+    assert why(book, page(9, "/list"), link(1, "/list?f=y")) == "similar pages are known"
+    assert why(book, page(9, "/list"), link(1, "/other?f=y")) is None

@@ -1,0 +1,132 @@
+"""Whether the words of an element contradict the recorded ones, on pages before and after a change."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.healing.fellow_search import find_among_fellows
+from agent.healing.fingerprint_search import SearchOutcome
+from agent.healing.recorded_words import RecordedElement
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_scan import scan_page
+from tests.support.pages import show
+
+FORM = "<main><h1>Issue 12</h1><form action=/issue><label>Title <input name=title></label> {}</form></main>"
+
+
+async def _seen(page, html):
+    """The page index, and the place of the element that has the id `it`."""
+    await show(page, html)
+    index = await scan_page(page)
+    return index, next(each.at for each in index.elements if each.id == "it")
+
+
+async def _conflict(page, before, now, **more):
+    index, at = await _seen(page, before)
+    recorded = RecordedElement(PageFingerprints(index).of(at), **more)
+    index, at = await _seen(page, now)
+    return recorded.find_conflict(index, at, PageFingerprints(index).of(at))
+
+
+def _button(words):
+    return FORM.format(f"<button id=it>{words}</button>")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("Submit Changes", "Submit New Entry"),
+        ("Save", "Delete account"),
+        ("Speichern", "Konto löschen"),
+        ("Enregistrer", "Supprimer le compte"),
+        ("Weiter", "Kostenpflichtig bestellen"),
+        ("Aktivieren", "Deaktivieren"),
+        ("Publish", "Unpublish"),
+        ("Lock", "Unlock"),
+        ("Archive", "Delete"),
+        ("Save", "🗑 Everything"),
+    ],
+)
+async def test_another_act_contradicts(blank_page, before, now):
+    conflict = await _conflict(blank_page, _button(before), _button(now))
+    assert conflict is not None
+    assert repr(before) in conflict
+    assert repr(now) in conflict
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("Save", "Save changes"),
+        ("Save", "SAVE"),
+        ("Save", "Update"),
+        ("Delete", "Remove"),
+        ("Sichern", "Übernehmen und schließen"),
+        ("Inbox (3)", "Inbox (5)"),
+        ("Inbox", "Inbox 5"),
+        ("<svg></svg>", "Delete"),
+        ("Save", "<svg></svg>"),
+        ("→", "Next"),
+    ],
+)
+async def test_a_change_of_wording_in_the_same_place_does_not_contradict(blank_page, before, now):
+    assert await _conflict(blank_page, _button(before), _button(now)) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (_button("Save"), FORM.format("<button id=it>Save as copy</button> <button>Save</button>")),
+        (
+            FORM.format("<label>Owner <input id=it></label>"),
+            FORM.format("<label>Kind <input id=it></label> <label>Owner <input></label>"),
+        ),
+        (
+            FORM.format("<label>Owner <input id=it></label> <label>Kind <input></label>"),
+            FORM.format("<label>Kind <input id=it></label>"),
+        ),
+        (
+            _button("Übernehmen"),
+            "<nav><h2>Menu</h2><p>Signed in</p><button id=it>Berichte</button><button>Karte</button></nav>",
+        ),
+    ],
+    ids=["another button", "another field", "a neighbour", "another place"],
+)
+async def test_other_words_contradict_if_they_belong_to_another_element(blank_page, before, now):
+    assert await _conflict(blank_page, before, now) is not None
+
+
+async def test_of_the_first_of_a_list_only_another_act_contradicts(blank_page):
+    def rows(*names):
+        items = "".join(
+            f"<li><button {'' if at else 'id=it'}>{name}</button></li>" for at, name in enumerate(names)
+        )
+        return f"<ul>{items}</ul>"
+
+    one, other, harmful = rows("Ann", "Bo"), rows("Bo", "Ann"), rows("Delete all", "Ann")
+    assert await _conflict(blank_page, one, other) is not None
+    assert await _conflict(blank_page, one, other, whichever=True) is None
+    assert await _conflict(blank_page, one, harmful, whichever=True) is not None
+
+
+NEW_FORM = (
+    "<article class=x><h2>Edit</h2><p>Required</p><div class=y><footer><button>Cancel</button> <a href=/>Help</a>"
+    " <button class=z>Save</button>{}</footer></div></article>"
+)
+OLD_FORM = FORM.format("<button id=it>Save</button> <button type=button>Cancel</button> <a href=/>Help</a>")
+
+
+@pytest.mark.parametrize(
+    ("now", "outcome"),
+    [
+        (NEW_FORM.format(""), SearchOutcome.FOUND),
+        (NEW_FORM.format("<button>Save</button>"), SearchOutcome.NOT_FOUND),
+        ("<main><h1>Report</h1><button>Print</button> <button>Save</button></main>", SearchOutcome.NOT_FOUND),
+    ],
+    ids=["among its neighbours", "two of its name", "on another page"],
+)
+async def test_words_identify_an_element_only_among_its_neighbours(blank_page, now, outcome):
+    index, at = await _seen(blank_page, OLD_FORM)
+    recorded = PageFingerprints(index).of(at)
+    await show(blank_page, now)
+    assert find_among_fellows(await scan_page(blank_page), recorded).outcome is outcome

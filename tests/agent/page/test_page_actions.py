@@ -1,0 +1,264 @@
+"""Every on-page action of the vocabulary, on a small real page."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.page.action_requests import ActionPace
+from agent.page.errors import (
+    ActionFailed,
+    ActionMisused,
+    GateFailed,
+    GatePoint,
+    NavigationFailed,
+    OriginRefused,
+    SelectorNotFilled,
+)
+from agent.page.live_selectors import fill_selector_parameters
+from agent.page.page_actions import ACTION_PERFORMERS, perform_action
+from kb_schema.action_types import ACTION_TYPES
+from kb_schema.selectors import Selector, css
+from tests.support.pages import SITE, show
+
+NASTY = 'O\'Brien "Bob" </script> {x} {{y}} ünï 你好'
+PAGE = """<!doctype html><title>Desk</title>
+<form id=form onsubmit="event.preventDefault();note('submit')">
+<label>Name <input id=name value=old></label><input id=mail type=email value=a@b.c>
+<input id=day type=date><textarea id=about>old</textarea><div id=rich contenteditable>old</div>
+<select id=lang><option value=en>English<option value=de>German</select>
+<label><input type=checkbox id=keep style="display:none">Keep</label><input type=radio name=r id=r1><input type=radio name=r id=r2>
+<div role=switch id=dark aria-checked=false tabindex=0 onclick="this.setAttribute('aria-checked', this.ariaChecked !== 'true')">Dark</div>
+<label for=file>Choose a file</label><input type=file id=file hidden><button id=go type=button>Go</button><button>Send</button></form>
+<button id=stuck aria-pressed=false>Stuck</button><input type=checkbox id=frozen onclick="event.preventDefault()">
+<div style="height:2000px"></div><p id=far>Far away</p>
+<script>window.said = []; function note(what) { said.push(what) }
+for (const kind of ['input', 'change', 'click', 'dblclick', 'mouseover', 'focusin', 'keydown'])
+  document.addEventListener(kind, (e) => {
+  if (e.clientX !== 0 || e.clientY !== 0) note(kind + ':' + (e.target.id || e.target.tagName))
+}, true)</script>"""
+"""What is heard at 0,0 is nobody's hand: a browser without windows tells each page of a pointer there."""
+
+
+@pytest.fixture
+async def desk(page):
+    await show(page, PAGE, "/desk", pages={"/next": "<title>Next</title><h1>Next</h1>"})
+    return page
+
+
+async def said(page):
+    return await page.evaluate("window.said")
+
+
+def test_every_on_page_action_has_a_performer():
+    assert set(ACTION_PERFORMERS) == {name for name, kind in ACTION_TYPES.items() if kind.on_page}
+
+
+async def test_click_and_double_click_reach_the_element(desk):
+    done = await perform_action(desk, "ElementInteraction.Click", selector=css("#go"))
+    assert (done.action, done.target, done.strategy) == ("click", "button#go", "css")
+    await perform_action(desk, "double_click", selector=css("#go"))
+    heard = await said(desk)
+    assert heard.count("click:go") == 3
+    assert heard.count("dblclick:go") == 1
+
+
+async def test_hover_and_focus(desk):
+    await perform_action(desk, "hover", selector=css("#go"))
+    await perform_action(desk, "focus", selector=css("#name"))
+    heard = await said(desk)
+    assert "mouseover:go" in heard
+    assert "focusin:name" in heard
+
+
+@pytest.mark.parametrize("pace", [ActionPace(), ActionPace(key_delay_s=0.001)])
+@pytest.mark.parametrize("field", ["#name", "#about"])
+async def test_fill_replaces_the_text_and_says_so_to_the_page(desk, field, pace):
+    await perform_action(desk, "fill", selector=css(field), value=NASTY, pace=pace)
+    assert await desk.input_value(field) == NASTY
+    heard = await said(desk)
+    assert f"input:{field[1:]}" in heard
+    assert heard.count(f"change:{field[1:]}") == 1
+    await perform_action(desk, "focus", selector=css("#go"))
+    assert (await said(desk)).count(f"change:{field[1:]}") == 1
+
+
+async def test_paced_typing_comes_key_by_key(desk):
+    await perform_action(
+        desk, "type_text", selector=css("#name"), value="Ann", pace=ActionPace(key_delay_s=0.001)
+    )
+    assert (await said(desk)).count("input:name") == 4  # emptied, then one for each key
+
+
+async def test_a_line_break_in_a_single_line_does_not_submit(desk):
+    await perform_action(
+        desk, "fill", selector=css("#name"), value="a\nb", pace=ActionPace(key_delay_s=0.001)
+    )
+    assert "submit" not in await said(desk)
+
+
+async def test_fill_takes_dates_and_rich_text(desk):
+    await perform_action(
+        desk, "fill", selector=css("#day"), value="2026-11-21", pace=ActionPace(key_delay_s=0.001)
+    )
+    await perform_action(desk, "fill", selector=css("#rich"), value=NASTY)
+    assert await desk.input_value("#day") == "2026-11-21"
+    assert await desk.inner_text("#rich") == NASTY
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"), [("#name", "old+x"), ("#about", "old+x"), ("#mail", "a@b.c+x")]
+)
+async def test_append_adds_at_the_end(desk, field, expected):
+    await perform_action(desk, "append_text", selector=css(field), value="+x")
+    assert await desk.input_value(field) == expected
+
+
+async def test_input_and_submit_clear_and_press(desk):
+    await perform_action(desk, "input_and_submit", selector=css("#name"), value="Ann")
+    assert "submit" in await said(desk)
+    await perform_action(desk, "clear", selector=css("#name"))
+    assert await desk.input_value("#name") == ""
+    await perform_action(desk, "press", selector=css("#name"), value="b")
+    await perform_action(desk, "press", value="Backspace")
+    assert await desk.input_value("#name") == ""
+
+
+@pytest.mark.parametrize("option", ["de", "German"])
+async def test_an_option_is_chosen_by_value_or_label(desk, option):
+    await perform_action(desk, "select_dropdown", selector=css("#lang"), value=option)
+    assert await desk.input_value("#lang") == "de"
+    assert "change:lang" in await said(desk)
+
+
+async def test_an_option_that_is_not_there_fails(desk):
+    with pytest.raises(ActionFailed, match="select_option on select#lang"):
+        await perform_action(desk, "select_option", selector=css("#lang"), value="Klingon")
+
+
+@pytest.mark.parametrize("box", ["#keep", "#dark"])
+async def test_check_and_uncheck_are_idempotent(desk, box):
+    for action, expected in (("check", True), ("check", True), ("uncheck", False), ("uncheck", False)):
+        await perform_action(desk, action, selector=css(box))
+        handle = await desk.query_selector(box)
+        assert await handle.is_checked() is expected
+
+
+async def test_a_box_that_does_not_change_is_a_failure(desk):
+    with pytest.raises(ActionFailed, match="did not change"):
+        await perform_action(desk, "check", selector=css("#frozen"))
+
+
+async def test_a_file_is_given_to_a_hidden_field(desk, tmp_path):
+    file = tmp_path / "contacts.csv"
+    file.write_text("name\nAnn\n", encoding="utf-8")
+    await perform_action(desk, "upload_file", selector=css("#file"), value=str(file))
+    assert await desk.evaluate("document.querySelector('#file').files[0].name") == "contacts.csv"
+
+
+async def test_scrolling(desk):
+    await perform_action(desk, "scroll", value="bottom")
+    assert await desk.evaluate("scrollY") > 1000
+    await perform_action(desk, "scroll", value="-100000")
+    assert await desk.evaluate("scrollY") == 0
+    await perform_action(desk, "scroll_to_element", selector=css("#far"))
+    assert await desk.evaluate("scrollY") > 1000
+    with pytest.raises(ActionMisused):
+        await perform_action(desk, "scroll", value="sideways")
+
+
+async def test_reading_the_page_and_an_element(desk):
+    whole = await perform_action(desk, "get_screen_content")
+    assert "Far away" in (whole.content or "")
+    assert (await perform_action(desk, "extract", selector=css("#far"))).content == "Far away"
+
+
+async def test_going_places(desk):
+    await perform_action(desk, "visit_url", url=f"{SITE}/next", allowed_origins=frozenset({SITE}))
+    assert await desk.title() == "Next"
+    await perform_action(desk, "navigate_back")
+    assert await desk.title() == "Desk"
+    await desk.evaluate("document.title = 'changed'")
+    await perform_action(desk, "refresh")
+    assert await desk.title() == "Desk"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://evil.test/", "file:///etc/passwd", "javascript:alert(1)", "http://app.test.evil/"]
+)
+async def test_other_origins_are_refused(desk, url):
+    with pytest.raises(OriginRefused):
+        await perform_action(desk, "navigate", url=url, allowed_origins=frozenset({f"{SITE}/"}))
+    assert desk.url == f"{SITE}/desk"
+
+
+async def test_a_site_that_is_down_is_named(page):
+    with pytest.raises(NavigationFailed, match=r"127\.0\.0\.1:9"):
+        await perform_action(page, "navigate", url="http://127.0.0.1:9/")
+
+
+async def test_nothing_is_clicked_when_the_gate_fails(desk):
+    await desk.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<div id=veil style=\"position:fixed;inset:0\">')"
+    )
+    for action, value in (
+        ("click", None),
+        ("fill", "x"),
+        ("check", None),
+        ("select_option", "de"),
+        ("hover", None),
+    ):
+        with pytest.raises(GateFailed) as caught:
+            await perform_action(
+                desk, action, selector=css("#lang" if value == "de" else "#name"), value=value, timeout_s=0.2
+            )
+        assert caught.value.point is GatePoint.NOT_SCOPED
+    assert await said(desk) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "given"),
+    [("click", {}), ("fill", {"selector": css("#name")}), ("navigate", {}), ("wait", {}), ("fly", {})],
+)
+async def test_an_action_without_what_it_takes_is_refused(desk, action, given):
+    with pytest.raises(ActionMisused):
+        await perform_action(desk, action, **given)
+
+
+# -- quoting -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {"type": "parameterized", "template": "li:has-text('{{who}}') button", "parameters": ["who"]},
+        {"type": "parameterized_css", "template": 'li[data-who="{{who}}"] > button', "parameters": ["who"]},
+        {"type": "parameterized_xpath", "template": "//li[span[.='{{who}}']]/button", "parameters": ["who"]},
+        {"type": "parameterized", "template": "//li[@data-who='{{who}}']/button", "parameters": ["who"]},
+    ],
+)
+async def test_any_value_can_stand_in_a_parameterised_selector(page, strategy):
+    await show(page, "<ul></ul>")
+    await page.evaluate(
+        """(names) => { for (const name of names) { const li = document.createElement('li');
+        li.dataset.who = name; li.innerHTML = '<span></span><button>x</button>'; li.firstChild.textContent = name;
+        li.lastChild.onclick = () => { document.title = name }; document.querySelector('ul').append(li) } }""",
+        ["Ann", NASTY, 'a\\"b', "]) > *"],
+    )
+    for name in ("Ann", NASTY, 'a\\"b', "]) > *"):
+        selector = fill_selector_parameters(Selector.model_validate(strategy), {"who": name})
+        await perform_action(page, "click", selector=selector)
+        assert await page.title() == name
+
+
+def test_strategies_without_their_variables_are_dropped():
+    selector = Selector.model_validate({
+        "strategies": [
+            {"type": "parameterized_css", "template": "#{{a}}", "parameters": ["a"]},
+            {"type": "dom_index", "index": "{n}"},
+        ]
+    })  # fmt: skip
+    assert [s.type for s in fill_selector_parameters(selector, {"n": 3}).strategies] == ["dom_index"]
+    assert fill_selector_parameters(selector, {"a": "x1"}).strategies[0].model_dump()["value"] == "#x1"
+    with pytest.raises(SelectorNotFilled) as caught:
+        fill_selector_parameters(selector, {"a": "x y"})
+    assert caught.value.missing == {"n"}

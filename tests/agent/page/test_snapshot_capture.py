@@ -1,0 +1,90 @@
+"""What a snapshot carries, and what it never does."""
+
+from __future__ import annotations
+
+import json
+
+from agent.page.condition_probes import answer_probes
+from agent.page.snapshot_capture import take_snapshot
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.probes import ElementProbe, TextProbe, probe_key
+from kb_schema.selectors import css
+from tests.support.pages import SITE, show
+from web_pages.stored_pages import StoredPage
+
+SECRETS = """<title>Sign in</title><input type=password id=pw value=hunter1><input id=code autocomplete=one-time-code>
+<input id=card data-value=4111 data-pp-secret><p id=key data-pp-secret title="sk-live-1">sk-live-<b>2</b></p>
+<div id=named aria-label="tok-1">tok-2<input value=tok-3></div><select id=pick data-pp-secret><option>A<option selected>Bee</select>
+<input type=password id=empty><div id=h></div><iframe srcdoc="<input type=password value=hunter2>"></iframe>
+<script>const token = 'tok-4'; pw.value = 'hunter3'; code.value = '123456'; card.value = '4111';
+h.attachShadow({mode: 'open'}).innerHTML = '<input type=password value=hunter4><p id=named>tok-5</p>'</script>"""
+
+
+async def test_secrets_never_leave_the_page(page):
+    await show(page, SECRETS)
+    snapshot = await take_snapshot(page, secrets=[css("#named")])
+    for secret in ("hunter", "123456", "4111", "sk-live", "tok-", "Bee"):
+        assert secret not in snapshot.html, secret
+    assert snapshot.url == f"{SITE}/"
+    assert (snapshot.title, snapshot.annotated, snapshot.ready_state) == ("Sign in", True, "complete")
+
+
+async def test_of_a_secret_only_whether_it_is_empty_is_told(page):
+    await show(page, SECRETS)
+    stored = StoredPage(await take_snapshot(page))
+    assert stored.answer(ElementProbe(selector=css("#pw"))).value is None
+    assert stored.answer(ElementProbe(selector=css("#empty"))).value == ""
+
+
+async def test_a_password_that_was_made_readable_stays_a_secret_where_we_used_it(page):
+    from agent.page.page_actions import perform_action  # noqa: PLC0415 - the one test that acts
+
+    await show(page, "<input type=password id=pw><button onclick=\"pw.type='text'\">Show</button>")
+    await perform_action(page, "fill", selector=css("#pw"), value="hunter5")
+    await perform_action(page, "click", selector=css("button"))
+    assert "hunter5" not in (await take_snapshot(page)).html
+
+
+async def test_markup_that_a_parser_would_tear_apart_comes_back_whole(page):
+    await show(
+        page,
+        "<p id=outer><x-a id=a></x-a><b>after</b></p><table><tr><td><iframe srcdoc='<body class=inner><p>framed'></iframe></table>"
+        "<pre>\n\nlines</pre><script>a.attachShadow({mode:'open'}).innerHTML='<div>one<p>two</p></div>"
+        "<x-b></x-b>';a.shadowRoot.querySelector('x-b').attachShadow({mode:'open'}).innerHTML='<ul><li>deep &amp; \"quoted\"</ul>'</script>",
+    )
+    probes = [
+        ElementProbe(selector=css("#outer > b")),
+        ElementProbe(selector=css("div > p")),
+        ElementProbe(selector=css("ul li:first-child")),
+        ElementProbe(selector=css("body.inner > p")),
+        ElementProbe(selector=css("pre")),
+        ElementProbe(selector=css("x-a:only-child, x-a + b:last-child")),
+        TextProbe(value='deep & "quoted"'),
+        TextProbe(value="one two"),
+        TextProbe(value="framed", css="body.inner"),
+    ]
+    live = await answer_probes(page, probes)
+    stored = StoredPage(await take_snapshot(page))
+    for probe in probes:
+        assert stored.answer(probe) == live[probe_key(probe)], probe
+        assert live[probe_key(probe)].visible == 1, probe
+
+
+async def test_a_snapshot_survives_its_journey_through_json(page):
+    await show(page, "<p>ünï 你好 \u2028 &nbsp; 😀</p>")
+    snapshot = await take_snapshot(page)
+    assert PageSnapshot.model_validate(json.loads(snapshot.model_dump_json())) == snapshot
+
+
+async def test_probes_survive_a_page_that_navigates_under_them(page):
+    await show(
+        page,
+        "<script>setTimeout(()=>location.href='/2',30)</script>",
+        pages={"/2": "<script>setTimeout(()=>location.href='/3',30)</script>", "/3": "<p>There</p>"},
+    )
+    probe = TextProbe(value="There")
+    answers = await answer_probes(page, [probe])
+    while not answers[probe_key(probe)].visible:
+        answers = await answer_probes(page, [probe])
+    assert page.url.endswith("/3")
+    assert await answer_probes(page, []) == {}

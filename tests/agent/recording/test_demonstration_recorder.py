@@ -1,0 +1,320 @@
+"""Scripted people at work, watched by the recorder: what was done is written, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.page import in_page_library
+from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
+from agent.recording.recorded_side_effects import RecordedSideEffects
+from agent.recording.recording_replay import replay_recording
+from agent.run_context import RunContext
+from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.selectors import Selector
+from kb_schema.session_reader import read_session
+from tests.support.pages import SITE
+from web_pages.stored_pages import StoredPage
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Page, Route
+
+    from kb_schema.execution_traces import ExecutionTrace
+
+FORM = """<!doctype html><title>Form</title><h1>Form</h1><form action=/done>
+<label>Name <input name=n></label> <label>Word <input type=password name=p></label>
+<select name=s aria-label=Size><option>One<option>Two</select> <label><input type=checkbox name=c> Agree</label>
+<input type=file name=f> <textarea aria-label=Notes></textarea> <button data-testid=go><span>Go</span></button></form>
+<p style="height:40px">nothing here</p> <button id=twice>Twice</button> <a href=/other target=_blank>Other</a>
+<iframe srcdoc="<button>In frame</button>"></iframe> <div id=host></div>
+<div id=menu onmousedown="this.remove()">Vanish</div> <button onclick="history.back()">Page's own back</button>
+<script>host.attachShadow({mode: "open"}).innerHTML = "<button>Deep</button>"</script>"""
+
+
+@dataclass
+class _Person:
+    browser: BrowserContext
+    page: Page
+    recorder: DemonstrationRecorder
+    folder: Path
+    pages: dict[str, str] = field(default_factory=dict)
+
+    async def done(self) -> tuple[DemonstrationRecording, ExecutionTrace]:
+        for page in self.browser.pages:
+            await page.close()
+        await asyncio.wait_for(self.recorder.closed.wait(), 10)
+        return await self.recorder.finish(), read_session(self.folder)
+
+
+@asynccontextmanager
+async def _watched(browser: Browser, folder: Path, html: str = FORM) -> AsyncIterator[_Person]:
+    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+    await context.route(f"{SITE}/**", _answer(html))
+    recorder = DemonstrationRecorder(context, folder, context=RunContext(), name="Fill it in")
+    await recorder.start()
+    page = await context.new_page()
+    await page.goto(SITE)
+    try:
+        yield _Person(context, page, recorder, folder)
+    finally:
+        await context.close()
+
+
+def _answer(html: str) -> Any:
+    async def answer(route: Route) -> None:
+        await route.fulfill(content_type="text/html; charset=utf-8", body=html)
+
+    return answer
+
+
+def _told(trace: ExecutionTrace) -> list[tuple[str, Any, str]]:
+    return [
+        (
+            step.action_type,
+            (step.args or {}).get("value", (step.args or {}).get("url")),
+            step.metadata.get("said", ""),
+        )
+        for step in trace.steps
+    ]
+
+
+async def _work(person: _Person, upload: Path) -> None:
+    """A person who hesitates, corrects, and clicks on nothing."""
+    page = person.page
+    await page.mouse.click(640, 60)  # on nothing
+    await page.click("[name=n]")
+    await page.keyboard.type("Adx")
+    await page.keyboard.press("Backspace")
+    for _ in range(2):
+        await page.click("[name=n]")  # only puts the caret where it is
+    await page.keyboard.type("a")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("open sesame")
+    await page.focus("select")
+    await page.keyboard.press("T")
+    await page.click("text=Agree")
+    await page.set_input_files("input[type=file]", upload)
+    await page.click("textarea")
+    await page.keyboard.type("a")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("b")
+    await page.frame_locator("iframe").get_by_role("button").click()
+    await page.get_by_text("Deep").click()
+    await page.dblclick("#twice")
+    await page.get_by_text("Vanish").click(no_wait_after=True)
+
+
+@pytest.fixture
+def upload(tmp_path: Path) -> Path:
+    file = tmp_path / "list.txt"
+    file.write_text("one")
+    return file
+
+
+async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_again(
+    browser, tmp_path, upload
+):
+    folder = tmp_path / "trace"
+    async with _watched(browser, folder) as person:
+        await _work(person, upload)
+        recording, trace = await person.done()
+    assert _told(trace) == [
+        ("navigate", f"{SITE}/", ""),
+        ("fill", "Ada", "textbox 'Name'"),
+        ("fill", "•••", "textbox 'Word'"),
+        ("select_option", "Two", "combobox 'Size'"),
+        ("check", None, "checkbox 'Agree'"),
+        ("upload_file", str(upload), "button 'Choose File'"),
+        ("fill", "a\nb", "textbox 'Notes'"),
+        ("click", None, "button 'In frame'"),
+        ("click", None, "button 'Deep'"),
+        ("double_click", None, "button 'Twice'"),
+        ("click", None, "div 'Vanish'"),
+    ]
+    assert (recording.ignored, trace.success, trace.task_description) == (1, True, "Fill it in")
+    assert "problems" not in trace.metadata
+    for step in trace.steps[1:]:  # its selectors lead to one element on its own page, and it is known again
+        stored = StoredPage(PageSnapshot(url=SITE, html=step.html_before or "", annotated=True))
+        assert stored.resolve(Selector.model_validate(step.target)).element is not None
+        assert (
+            step.metadata["fingerprint"]["tag"]
+            == stored.resolve(Selector.model_validate(step.target)).element.tag
+        )
+        assert "data-pp-at" not in (step.html_before or "")
+    assert 'data-pp-value="Ada"' not in (trace.steps[1].html_before or "")
+    assert 'data-pp-value="Ada"' in (trace.steps[1].html_after or "")
+    assert trace.steps[2].metadata["secret"]
+
+    again = await browser.new_context()
+    await again.route(f"{SITE}/**", _answer(FORM))
+    await in_page_library.install(again)
+    replayed = await replay_recording(again, recording.actions)
+    assert replayed.succeeded, replayed.failure
+    (page,) = again.pages
+    assert await page.locator("[name=p]").input_value() == "open sesame"
+    assert await page.locator("textarea").input_value() == "a\nb"
+    await again.close()
+
+
+async def test_a_secret_is_in_no_byte_that_is_written(browser, tmp_path):
+    """Not where the page shows it, and not in the address of a form that sends it with GET."""
+    word = "open&sesame"
+    html = f"{FORM}<p>{'long enough for a file of its own ' * 80}"
+    html = html.replace(
+        "<h1>", '<output id=o></output><input type=password autocomplete="one-time-code" id=code><h1>'
+    ).replace(
+        "<script>",
+        "<script>document.querySelector('[name=p]').oninput = (e) => { o.textContent = e.target.value; };"
+        "code.onfocus = () => { code.type = 'text'; };",
+    )
+    async with _watched(browser, tmp_path / "trace", html) as person:
+        await person.page.click("#code")
+        await person.page.keyboard.type("845291")
+        await person.page.click("[name=p]")
+        await person.page.keyboard.type(word)
+        await person.page.click("#twice")
+        await person.page.click("[data-testid=go]")
+        await person.page.wait_for_url("**/done*")
+        recording, trace = await person.done()
+    assert [step.action_type for step in trace.steps] == ["navigate", "fill", "fill", "click", "click"]
+    assert [action.secret for action in recording.actions] == [None, "845291", word, None, None]
+    files = [file for file in (tmp_path / "trace").rglob("*") if file.is_file()]
+    assert len(files) > 3
+    for file in files:
+        text = file.read_bytes()
+        for spelt in (word, "open%26sesame", "open&amp;sesame", "sesame", "845291"):
+            assert spelt.encode() not in text, (file, spelt)
+
+
+async def test_addresses_back_and_reload_are_the_persons_and_what_follows_a_click_is_not(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace") as person:
+        page, recorder = person.page, person.recorder
+        await page.click("[name=n]")
+        await page.keyboard.type("Ada")
+        await page.keyboard.press("Enter")  # the form is sent
+        await page.wait_for_url("**/done*")
+        await page.goto(f"{SITE}/third")
+        await recorder.rest()
+        await page.go_back()
+        await recorder.rest()
+        await page.reload()
+        await recorder.rest()
+        await page.get_by_text("own back").click()
+        await page.wait_for_url(f"{SITE}/")
+        _, trace = await person.done()
+    assert [(kind, value) for kind, value, _ in _told(trace)] == [
+        ("navigate", f"{SITE}/"),
+        ("fill", "Ada"),
+        ("press", "Enter"),
+        ("navigate", f"{SITE}/third"),
+        ("navigate_back", None),
+        ("refresh", None),
+        ("click", None),
+    ]
+
+
+async def test_a_new_tab_is_recorded_with_its_number_and_found_again(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace") as person:
+        async with person.page.expect_popup() as opening:
+            await person.page.click("text=Other")
+        other = await opening.value
+        await other.wait_for_load_state()
+        await other.click("#twice")
+        await other.close()
+        await person.page.click("#twice")
+        recording, trace = await person.done()
+    assert [(step.action_type, step.metadata.get("tab", 0)) for step in trace.steps] == [
+        ("navigate", 0), ("click", 0), ("click", 1), ("click", 0),
+    ]  # fmt: skip
+    again = await browser.new_context()
+    await again.route(f"{SITE}/**", _answer(FORM))
+    replayed = await replay_recording(again, recording.actions)
+    assert replayed.succeeded, replayed.failure
+    await again.close()
+
+
+BESIDE = """<!doctype html><title>Beside</title><p id=out></p>
+<button onclick="out.textContent = confirm('Delete?') ? 'gone' : 'kept'">Delete</button>
+<button onclick="out.textContent += prompt('Where?')">Move</button>
+<button onclick="alert('Well done')">Praise</button>
+<a href="data:text/plain,a" download="report.txt">Report</a> <a href=/other target=_blank>Other</a>"""
+
+
+async def test_answers_to_dialogs_downloads_and_tabs_belong_to_the_actions_that_led_to_them(
+    browser, tmp_path
+):
+    async with _watched(browser, tmp_path / "trace", BESIDE) as person:
+        page = person.page
+        page.on("dialog", lambda each: each.accept("berth 7") if each.type == "prompt" else each.accept())
+        await page.click("text=Delete")
+        await page.click("text=Move")
+        await page.click("text=Praise")
+        async with page.expect_download():
+            await page.click("text=Report")
+        async with page.expect_popup() as opening:
+            await page.click("text=Other")
+        other = await opening.value
+        await other.wait_for_load_state()
+        other.on("dialog", lambda each: each.dismiss())
+        await other.click("text=Delete")
+        await other.close()
+        await page.click("text=Report")
+        recording, trace = await person.done()
+    assert [(step.args, step.metadata.get("opens_tab"), step.metadata.get("download")) for step in trace.steps[1:]] == [
+        ({"on_dialog": "accept"}, None, None),
+        ({"on_dialog": {"accept": True, "text": "berth 7"}}, None, None),
+        ({}, None, None),
+        ({}, None, "report.txt"),
+        ({}, 1, None),
+        ({"on_dialog": "dismiss"}, None, None),
+        ({}, None, "report.txt"),
+    ]  # fmt: skip
+    assert recording.problems == []
+    again = await browser.new_context()
+    await again.route(f"{SITE}/**", _answer(BESIDE))
+    replayed = await replay_recording(again, recording.actions)
+    assert replayed.succeeded, replayed.failure
+    assert await again.pages[0].locator("#out").text_content() == "goneberth 7"
+    assert await again.pages[1].locator("#out").text_content() == "kept"
+    changed = [replace(action, beside=RecordedSideEffects()) for action in recording.actions]
+    later = await browser.new_context()
+    await later.route(f"{SITE}/**", _answer(BESIDE))
+    replayed = await replay_recording(later, changed)
+    assert replayed.failure is not None
+    assert "asked 'Delete?'" in str(replayed.failure.error)
+
+
+async def test_the_badge_is_to_be_seen_and_neither_the_page_nor_a_snapshot_has_it(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace") as person:
+        painted = await person.page.evaluate("getComputedStyle(document.documentElement, '::after').content")
+        assert "recording" in painted
+        assert await person.page.evaluate("document.elementFromPoint(1210, 698).localName") in (
+            "html",
+            "body",
+        )
+        names = await person.page.evaluate(
+            "Object.getOwnPropertyNames(window).filter((n) => /periplus/i.test(n))"
+        )
+        assert names == []
+        await person.page.click("#twice")
+        _, trace = await person.done()
+    assert all("recording" not in (step.html_before or "") for step in trace.steps)
+
+
+async def test_a_step_that_cannot_be_done_again_is_named(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace") as person:
+        await person.page.click("#twice")
+        recording, _ = await person.done()
+    again = await browser.new_context()
+    await again.route(f"{SITE}/**", _answer("<p>another page"))
+    replayed = await replay_recording(again, recording.actions, timeout_s=0.3)
+    await again.close()
+    assert not replayed.succeeded
+    assert replayed.failure is not None
+    assert (replayed.failure.number, replayed.failure.action.action_type) == (2, "click")

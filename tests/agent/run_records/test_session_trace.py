@@ -1,0 +1,26 @@
+"""The trace of a session on disk."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent.run_context import RunContext
+from agent.run_records.session_trace import SessionTrace
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_session_is_complete_only_when_it_ended_by_itself(tmp_path, complete):
+    trace = SessionTrace(tmp_path, website_id="w", context=RunContext())
+    assert not json.loads((tmp_path / "manifest.json").read_text())["complete"]
+    trace.close(complete=complete)
+    assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is complete
+
+
+def test_a_folder_takes_one_session(tmp_path):
+    SessionTrace(tmp_path, website_id="first", context=RunContext())
+    before = (tmp_path / "manifest.json").read_text()
+    with pytest.raises(FileExistsError):
+        SessionTrace(tmp_path, website_id="second", context=RunContext())
+    assert (tmp_path / "manifest.json").read_text() == before

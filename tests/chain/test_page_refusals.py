@@ -1,0 +1,239 @@
+"""What the application refuses is no success: the run ends at that step with the page's own words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent.execution.task_runner import TaskRunner
+from kb_schema.run_records import RunResult, RunStatus
+from kb_schema.tasks import Task
+from tests.support.small_sites import Answered, Asked, RunningSite, running_site, visiting
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+SAVE = {"action_type": "click", "target": "#save"}
+AFTERWARDS = {"action_type": "click", "target": "#next"}
+
+
+def _task(*, presses: tuple[dict[str, Any], ...] = (SAVE, AFTERWARDS), shows: str | None = None) -> Task:
+    calls = (
+        {"action_type": "navigate", "url": "/"},
+        {"action_type": "fill", "target": "#title", "value": "{title}"},
+        *presses,
+    )
+    steps: list[dict[str, Any]] = [
+        {"step_id": f"s{number}", "order": number, "action": call}
+        for number, call in enumerate(calls, start=1)
+    ]
+    if shows is not None:
+        steps[2]["postconditions"] = [{"type": "dom_contains", "value": shows}]
+    return Task.model_validate(
+        {
+            "task_id": "add_title",
+            "io_spec": {"inputs": [{"name": "title", "required": False}]},
+            "steps": steps,
+        }
+    )
+
+
+def _form(
+    *, around: str = "", beside: str = "", value: str = "", field: str = "", form: str = "method=post action=/add", script: str = ""
+) -> str:  # fmt: skip
+    return (
+        f"<body><h1>Add a title</h1>{around}<form {form}><div class=row><label for=title>Title</label>"
+        f"<input id=title name=title value='{escape(value)}' {field}>{beside}</div>"
+        "<div class=row><label for=note>Note</label><input id=note name=note></div>"
+        "<button id=save>Save</button></form><button id=next onclick=\"fetch('/next', {method: 'POST'})\">Next</button>"
+        f"<script>{script}</script></body>"
+    )
+
+
+async def _run(
+    browser: Browser, folder: Any, answer: Callable[[Asked], Answered], title: str = "taken", **more: Any
+) -> tuple[RunResult, RunningSite]:
+    with running_site(answer) as site:
+        async with visiting(browser, site, folder) as session:
+            session.knowledge.know(_task(**more))
+            result = await TaskRunner(session).run_task("add_title", {"title": title})
+    return result, site
+
+
+def _paths(site: RunningSite) -> list[str]:
+    return [asked.path for asked in site.writes]
+
+
+def _saved_at_once(body: str) -> Callable[[Asked], Answered]:
+    return lambda asked: Answered(body if asked.method == "GET" else "")
+
+
+async def test_a_form_answered_with_400_ends_the_run_with_the_words_of_its_banner(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        if asked.path == "/add":
+            banner = "<div class='alert alert-danger' role=alert>The title “taken” exists already.</div>"
+            return Answered(_form(around=banner, value="taken"), status=400)
+        return Answered(_form())
+
+    began = time.monotonic()
+    result, site = await _run(browser, tmp_path, answer, shows="Title added")
+    assert time.monotonic() - began < 10
+    assert result.status is RunStatus.FAILURE
+    assert result.error is not None
+    assert result.error.startswith(
+        "the application refused step 's3' (HTTP 400: The title “taken” exists already."
+    )
+    assert _paths(site) == ["/add"]  # pressed once, and nothing after it
+
+
+async def test_a_form_that_the_browser_does_not_send_quotes_the_field(browser, tmp_path):
+    result, site = await _run(browser, tmp_path, lambda _: Answered(_form(field="required")), title="")
+    assert result.status is RunStatus.FAILURE
+    assert result.error is not None
+    assert "refused step 's3' (Title: " in result.error
+    assert _paths(site) == []
+
+
+async def test_a_form_shown_again_with_a_marked_field_quotes_its_message(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        if asked.path != "/add":
+            return Answered(_form())
+        beside = "<div class=invalid-feedback>Choose another title.</div>"
+        return Answered(_form(value="taken", field="class='form-control is-invalid'", beside=beside))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.status is RunStatus.FAILURE
+    assert result.error == "the application refused step 's3' (Title: Choose another title.)"
+    assert _paths(site) == ["/add"]
+
+
+async def test_a_form_shown_again_below_an_error_ends_the_run_in_doubt(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        banner = "<p class=error-message>Edit error: title must be unique</p>" if asked.path == "/add" else ""
+        return Answered(_form(around=banner))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.status is RunStatus.NEEDS_PERSON
+    assert result.error is not None
+    assert result.error.startswith("the application refused step 's3' (Edit error: title must be unique)")
+    assert _paths(site) == ["/add"]
+
+
+SENDS = """document.querySelector('form').addEventListener('submit', async event => {
+  event.preventDefault();
+  const answer = await fetch('/api/titles', {method: 'POST', body: new FormData(event.target)});
+  const told = document.createElement('div');
+  told.className = 'toast ' + (answer.ok ? 'toast-success' : 'toast-error');
+  told.setAttribute('role', 'alert');
+  told.textContent = answer.ok ? 'Title saved.' : 'This title is too plain.';
+  document.body.append(told);
+});"""
+
+
+async def test_an_application_in_the_page_that_answers_422_quotes_its_toast(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        return Answered(_form(script=SENDS), status=422 if asked.path == "/api/titles" else 200)
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.status is RunStatus.FAILURE
+    assert result.error == "the application refused step 's3' (HTTP 422: This title is too plain.)"
+    assert _paths(site) == ["/api/titles"]
+
+
+async def test_a_refusal_is_no_success_although_the_page_looks_as_if_it_were(browser, tmp_path):
+    eager = """document.querySelector('form').addEventListener('submit', event => {
+      event.preventDefault();
+      fetch('/api/titles', {method: 'POST'});
+      document.querySelector('h1').textContent = 'Title added';
+    });"""
+
+    def answer(asked: Asked) -> Answered:
+        return Answered(_form(script=eager), status=400 if asked.path == "/api/titles" else 200)
+
+    result, site = await _run(browser, tmp_path, answer, shows="Title added")
+    assert result.status is RunStatus.FAILURE
+    assert "HTTP 400" in (result.error or "")
+    assert _paths(site) == ["/api/titles"]
+
+
+async def test_a_message_of_success_is_no_refusal(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        return Answered(_form(script=SENDS))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.error is None
+    assert _paths(site) == ["/api/titles", "/next"]
+
+
+async def test_the_same_form_with_an_alert_that_is_no_error_is_no_refusal(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        flash = "<div class='alert alert-success' role=alert>Settings stored.</div><p role=alert>Until tomorrow.</p>"
+        return Answered(_form(around=flash if asked.path == "/add" else "", value="taken"))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.error is None
+    assert _paths(site) == ["/add", "/next"]
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+async def test_measurements_that_fail_in_the_background_are_no_refusal(browser, tmp_path, status):
+    measures = """const tell = () => fetch('/stats/page', {method: 'POST', body: 'x'});
+    tell();
+    document.addEventListener('click', () => { tell(); navigator.sendBeacon('/beacon', 'x'); });
+    document.querySelector('form').addEventListener('submit', event => {
+      event.preventDefault();
+      fetch('/api/titles', {method: 'POST'});
+    });"""
+
+    def answer(asked: Asked) -> Answered:
+        fails = asked.path in ("/stats/page", "/beacon")
+        return Answered(_form(script=measures), status=status if fails else 200)
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.error is None
+    assert {"/api/titles", "/next"} <= set(_paths(site))
+
+
+async def test_a_form_that_is_emptied_after_it_was_sent_is_no_refusal(browser, tmp_path):
+    empties = """document.querySelector('form').addEventListener('submit', async event => {
+      event.preventDefault();
+      await fetch('/api/titles', {method: 'POST'});
+      event.target.reset();
+      title.setAttribute('aria-invalid', 'true');
+      title.insertAdjacentHTML('afterend', '<span class=error>Title is required</span>');
+    });"""
+    result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=empties)))
+    assert result.error is None
+    assert _paths(site) == ["/api/titles", "/next"]
+
+
+async def test_a_write_that_is_repeated_after_its_token_was_renewed_is_no_refusal(browser, tmp_path):
+    renews = """document.querySelector('form').addEventListener('submit', async event => {
+      event.preventDefault();
+      const send = () => fetch('/api/titles', {method: 'POST'});
+      if ((await send()).status === 401) { await fetch('/api/token', {method: 'POST'}); await send(); }
+    });"""
+    asked_before: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        stale = asked.path == "/api/titles" and not asked_before
+        asked_before.extend([asked.path] if asked.path == "/api/titles" else [])
+        return Answered(_form(script=renews), status=401 if stale else 200)
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.error is None
+    assert _paths(site) == ["/api/titles", "/api/token", "/api/titles", "/next"]
+
+
+async def test_a_question_before_something_is_deleted_is_no_refusal(browser, tmp_path):
+    asks = """save.type = 'button';
+    save.addEventListener('click', () => document.body.insertAdjacentHTML('beforeend',
+      '<div role=alertdialog class="modal modal-danger">This cannot be undone.'
+      + '<button class=btn-danger>Delete</button><button>Keep</button></div>'));"""
+    result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=asks)))
+    assert result.error is None
+    assert _paths(site) == ["/next"]

@@ -1,0 +1,158 @@
+"""Success criteria come from what all recordings have in common at their ends: a run that did nothing is no success."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING
+
+from kb_schema.conditions import BaseCondition, DomContains, UrlMatches
+from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+SHOWN = (
+    {"title": "Printer on fire", "place": "Pier 3"},
+    {"title": "No water", "place": "Hall"},
+    {"title": "Gate's stuck", "place": "Dock 12"},
+)
+NEW = {"title": 'Crane is "loose" & low', "place": "Quay"}
+
+
+class Tickets:
+    """A tracker: its form refuses a title that is taken, and says so on the form itself."""
+
+    def __init__(self) -> None:
+        self.titles = ["Old matter", "Lamp is out"]
+        self.day = "24 November 2026"
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.path == "/ticket/new" and asked.method == "POST":
+            return self._created(asked.form)
+        if asked.path == "/ticket/new":
+            return Answered(self._form(""))
+        if asked.path.startswith("/ticket/"):
+            return Answered(self._shown(int(asked.path.rsplit("/", 1)[1]), asked.query))
+        rows = "".join(f"<tr><td>{escape(each)}</td></tr>" for each in self.titles)
+        link = "<a id=new href='/ticket/new'>New ticket</a>"
+        return Answered(f"<body><h1>Tickets</h1><p>{self.day}</p>{link}<table>{rows}</table></body>")
+
+    def _created(self, form: Mapping[str, str]) -> Answered:
+        if form["title"] in self.titles:
+            return Answered(self._form("<p class=error>This title is taken.</p>"))
+        self.titles.append(form["title"])
+        return Answered(location=f"/ticket/{len(self.titles)}?@ok_message=created&@id={len(self.titles)}")
+
+    def _form(self, complaint: str) -> str:
+        return (
+            f"<body><h1>New ticket</h1>{complaint}<form method=post>"
+            "<label for=t>Title</label><input id=t name=title>"
+            "<label for=p>Place</label><input id=p name=place><button id=save>Save</button></form></body>"
+        )
+
+    def _shown(self, number: int, query: Mapping[str, str]) -> str:
+        flash = f"<div class='flash'>Ticket {number} created ok</div>" if "@ok_message" in query else ""
+        rows = "".join(f"<li>{escape(each)}</li>" for each in self.titles[:2])
+        return (
+            f"<body>{flash}<h1>Ticket {number}</h1><p class=what>{escape(self.titles[number - 1])}</p>"
+            f"<p>{self.day}, 2 of {len(self.titles)} others:</p><ul>{rows}</ul></body>"
+        )
+
+
+async def adds_a_ticket(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click("#new")
+    await page.wait_for_url("**/new")
+    await page.fill("#t", given["title"])
+    await page.fill("#p", given["place"])
+    await page.click("#save")
+    await page.wait_for_url("**/ticket/*ok_message*")
+
+
+def _texts(criteria: tuple[BaseCondition, ...]) -> set[str]:
+    return {each.value for each in criteria if isinstance(each, DomContains)}
+
+
+async def test_a_message_and_an_address_of_all_ends_are_criteria_without_what_varies(browser, tmp_path):
+    tickets = Tickets()
+    with running_site(tickets.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", adds_a_ticket, SHOWN)
+        assert result.lowered is not None
+        criteria = result.lowered.workflow.success_criteria
+        assert "created ok" in _texts(criteria)
+        assert [each for each in criteria if isinstance(each, UrlMatches) and "@ok_message=" in each.pattern]
+        opening = result.lowered.tasks[0].ordered_steps[1]
+        assert [each.pattern for each in opening.postconditions] == ["/ticket/new/?(?:[?#]|$)"]
+        said = " ".join(_texts(criteria))
+        assert not any(part in said for part in ("2026", "November", "others", "Old matter", "Lamp")), said
+        names = {spec.description: spec.name for spec in result.lowered.workflow.io_spec.inputs}
+        inputs = {names["Title"]: NEW["title"], names["Place"]: NEW["place"]}
+        tickets.day = "3 May 2031"
+        tickets.titles[:2] = ["Another matter", "Another lamp"]
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, inputs)
+            assert done.succeeded, done.error
+            assert tickets.titles[-1] == NEW["title"]
+            count = len(tickets.titles)
+            await session.page.goto(f"{site.base}/")
+            refused = await ran(session, result, inputs)
+            assert not refused.complete, "the form refused the title, and nothing was created"
+            assert len(tickets.titles) == count
+
+
+async def test_of_one_recording_only_the_text_that_was_typed_is_a_criterion(browser, tmp_path):
+    with running_site(Tickets().answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", adds_a_ticket, SHOWN[:1])
+    assert result.lowered is not None
+    assert _texts(result.lowered.workflow.success_criteria) == {"Printer on fire"}
+    assert len(result.lowered.workflow.success_criteria) == 1
+
+
+class Fleet:
+    """A list; boats are added above it and removed from it. Its look says nothing more."""
+
+    def __init__(self) -> None:
+        self.boats = ["Alma", "Brise", "Cygne", "Dorade", "Espoir"]
+        self.silent = False
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST" and not self.silent:
+            if asked.path == "/add":
+                self.boats.append(asked.form["name"])
+            else:
+                self.boats.remove(asked.form["name"])
+        if asked.method == "POST":
+            return Answered(location="/")
+        rows = "".join(
+            f"<tr><td>{escape(each)}</td><td><form method=post action=/remove>"
+            f"<input type=hidden name=name value='{escape(each)}'><button>Remove</button></form></td></tr>"
+            for each in self.boats
+        )
+        form = "<form method=post action=/add><label for=n>Name</label><input id=n name=name><button id=add>Add</button></form>"
+        return Answered(f"<body><h1>Boats</h1>{form}<table><tbody>{rows}</tbody></table></body>")
+
+
+async def adds_a_boat(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.fill("#n", given["name"])
+    await page.click("#add")
+    await page.locator("td", has_text=given["name"]).wait_for()
+
+
+async def test_a_row_that_is_there_now_is_a_criterion_with_the_input_in_it(browser, tmp_path):
+    fleet = Fleet()
+    with running_site(fleet.answer) as site:
+        result = await induced(
+            browser, site, tmp_path / "traces", adds_a_boat, [{"name": each} for each in ("Faune", "Gaia", "Hardi")]
+        )  # fmt: skip
+        assert result.lowered is not None
+        (name,) = (spec.name for spec in result.lowered.workflow.io_spec.inputs)
+        assert _texts(result.lowered.workflow.success_criteria) == {f"{{{name}}}"}
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            assert (await ran(session, result, {name: "Île d'Or"})).succeeded
+            assert fleet.boats[-1] == "Île d'Or"
+            fleet.silent = True
+            await session.page.goto(f"{site.base}/")
+            assert not (await ran(session, result, {name: "Jonque"})).complete

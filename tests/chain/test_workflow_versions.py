@@ -1,0 +1,151 @@
+"""Published workflows have versions: a run names the one that ran, and an earlier one is restored in one command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from agent.events import StepStarted
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
+from kb_schema import parse_document
+from kb_schema.run_records import RunStatus
+from kb_schema.workflows import Workflow
+from kb_store import open_stores
+from kb_store.store_factory import open_runs
+from loaders import write_folder
+from periplus.cli import main
+from periplus.run_store_adapters import RunStoreKeeping
+from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
+from tests.kb_store.sample_knowledge import knowledge_of
+from tests.support.lives import another_life, ended_at, kept_state
+
+NODE = {"node_id": "one", "type": "task", "task_id": "order"}
+BOATS = [{"type": "element_visible", "element": "tr.boat"}]
+
+
+def _registers(*names: str) -> Workflow:
+    nodes = [
+        {"type": "task", "node_id": f"n{number}", "task_id": "register_boat",
+         "inputs": {"boat_name": {"source": "hardcoded", "value": name}}}
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    told = {
+        "type": "workflow",
+        "workflow_id": "two",
+        "name": "Two",
+        "nodes": nodes,
+        "success_criteria": BOATS,
+    }
+    parsed = parse_document(told)
+    assert isinstance(parsed, Workflow)
+    return parsed
+
+
+def _published(name: str) -> Workflow:
+    told = {"type": "workflow", "workflow_id": "weekly", "name": name, "unverified": True, "nodes": [NODE]}
+    parsed = parse_document(told)
+    assert isinstance(parsed, Workflow)
+    return parsed
+
+
+@pytest.fixture
+def periplus(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+
+    def run(*args: Any) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(arg) for arg in args])
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, told.err
+
+    write_folder(knowledge_of(), tmp_path / "kb")
+    run("kb", "load", tmp_path / "kb")
+    return run
+
+
+def _publish(tmp_path, workflow: Workflow, *, replace: bool = False) -> None:
+    async def publish() -> None:
+        async with open_stores(tmp_path / "data") as stores:
+            site = SynthesisSite(stores, knowledge_of().website.website_id, None)
+            await publish_workflow(site, WorkflowDocuments(workflow, (), ()), replace=replace)
+
+    asyncio.run(publish())
+
+
+def _versions(periplus) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(periplus("workflows", "versions", "weekly", "--json")[1])
+    return found
+
+
+def test_an_earlier_version_is_restored_by_one_command_and_again_forward(periplus, tmp_path):
+    _publish(tmp_path, _published("First"))
+    _publish(tmp_path, _published("Second"), replace=True)
+    second, first = _versions(periplus)
+    assert (second["current"], first["current"]) == (True, False)
+    code, out, _ = periplus("workflows", "rollback", "weekly")
+    assert (code, first["version"] in out) == (0, True)
+    assert {each["version"]: each["current"] for each in _versions(periplus)} == {
+        first["version"]: True, second["version"]: False,
+    }  # fmt: skip
+    assert periplus("workflows", "rollback", "weekly", "--to", second["version"][:6])[0] == 0
+    assert next(each["version"] for each in _versions(periplus) if each["current"]) == second["version"]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["rollback", "weekly"], "has no other version"),
+        (["rollback", "weekly", "--to", "zzz"], "has no published version 'zzz'"),
+        (["versions", "weakly"], "no workflow 'weakly'"),
+    ],
+)
+def test_what_cannot_be_restored_is_one_error(periplus, tmp_path, args, told):
+    _publish(tmp_path, _published("First"))
+    code, _, err = periplus("workflows", *args)
+    assert code == 2
+    assert told in " ".join(err.split())
+
+
+async def test_a_result_names_the_version(session, site):
+    first = await run_workflow(TaskRunner(session), _registers("Auk", "Tern"), {})
+    again = await run_workflow(TaskRunner(session), _registers("Auk", "Tern"), {})
+    other = await run_workflow(TaskRunner(session), _registers("Auk", "Puffin"), {})
+    assert first.status is RunStatus.SUCCESS, first.error
+    assert first.workflow_version == again.workflow_version != other.workflow_version
+    assert len(first.workflow_version or "") == 12
+
+
+async def test_every_task_is_read_before_the_first_step_so_that_an_edit_comes_too_late(session, site):
+    told = _registers("Auk").to_json()
+    told["nodes"] = [*told["nodes"], {"type": "task", "node_id": "last", "task_id": "cast_off_all"}]
+    workflow = parse_document(told)
+    assert isinstance(workflow, Workflow)
+    read, order = session.knowledge.task, []
+
+    async def task(task_id: str) -> Any:
+        order.append(task_id)
+        return await read(task_id)
+
+    session.knowledge.task = task
+    session.bus.listen(lambda event: order.append("step") if isinstance(event, StepStarted) else None)
+    await run_workflow(TaskRunner(session), workflow, {})
+    assert {"register_boat", "cast_off_all"} <= set(order[: order.index("step")])
+
+
+async def test_a_run_is_not_resumed_with_another_version(session, site, tmp_path, browser):
+    async with open_runs(tmp_path / "runs") as runs:
+        kept = RunStoreKeeping(runs)
+        work = run_workflow(TaskRunner(session, keeping=kept), _registers("Auk", "Tern"), {})
+        assert await ended_at(session, work, 7)
+        before = [boat["name"] for boat in site.state()["boats"]]
+        async with another_life(session, browser) as again:
+            engine = TaskRunner(again, keeping=kept, resume=await kept_state(kept, session))
+            result = await run_workflow(engine, _registers("Auk", "Puffin"), {})
+    assert result.status is RunStatus.FAILURE
+    assert "was changed while the run was interrupted" in (result.error or "")
+    assert [boat["name"] for boat in site.state()["boats"]] == before

@@ -1,0 +1,142 @@
+"""Sessions on disk: what is written is read again, and what is broken is told with its place."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb_schema.execution_traces import ExecutionTrace, TraceActionResult, TraceStep, chain_pages
+from kb_schema.session_reader import SessionUnreadable, read_session
+from kb_schema.session_writer import PART_FROM_CHARS, write_session
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+STEPS = st.builds(
+    TraceStep,
+    action_type=st.sampled_from(["click", "fill", "navigate"]),
+    target=st.none() | st.just({"strategies": [{"type": "css", "value": "#a"}]}) | TEXT.filter(bool),
+    args=st.none() | st.dictionaries(TEXT, JSON, max_size=3),
+    result=st.none()
+    | st.builds(TraceActionResult, success=st.booleans(), value=JSON, error=st.none() | TEXT),
+    timestamp=st.just(datetime(2026, 1, 2, tzinfo=UTC)),
+    html_before=st.none() | TEXT | TEXT.map(lambda text: text + "x" * PART_FROM_CHARS),
+    html_after=st.none() | TEXT | TEXT.map(lambda text: text + "y\r\n" * PART_FROM_CHARS),
+    source_url=st.none() | TEXT,
+    action_group_index=st.integers(0, 3),
+    reasoning=st.none() | TEXT.filter(bool),
+    metadata=st.dictionaries(TEXT, JSON, max_size=2),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(STEPS, max_size=4), st.none() | TEXT.filter(bool))
+def test_a_trace_that_is_written_is_read_again_as_it_was(tmp_path_factory, steps, error):
+    folder = tmp_path_factory.mktemp("session")
+    trace = ExecutionTrace(
+        trace_id="t", task_description="add it", steps=chain_pages(tuple(steps)), input_data={"a": 1},
+        success=error is None, error=error,
+    )  # fmt: skip
+    write_session(trace, folder)
+    again = read_session(folder)
+    assert again.steps == trace.steps
+    told = (again.trace_id, again.task_description, again.input_data, again.success, again.error)
+    assert told == ("t", "add it", {"a": 1}, error is None, error)
+    assert "problems" not in again.metadata
+
+
+def test_what_is_broken_is_told_with_file_and_line_and_the_rest_is_read(tmp_path):
+    step = TraceStep(action_type="click", html_before="<p>" * PART_FROM_CHARS, html_after="<b>")
+    write_session(ExecutionTrace(trace_id="t", steps=(step, step)), tmp_path)
+    log = tmp_path / "turn_001/session.jsonl"
+    first, second = log.read_text().splitlines()
+    bad = json.dumps(json.loads(second) | {"action_type": "fill", "metadata": 7})
+    log.write_text(f"{first}\n{{cut off\n[1]\n{bad}\n{second}\n")
+    (tmp_path / "turn_001/session.jsonl.parts/0001_html_before.html").unlink()
+
+    trace = read_session(tmp_path)
+
+    assert [each.action_type for each in trace.steps] == ["click", "click"]
+    told = trace.metadata["problems"]
+    assert [problem.split(": ")[0] for problem in told] == [
+        f"turn_001/session.jsonl:{line}" for line in (1, 2, 3, 4)
+    ]
+    assert "cannot be read" in told[0]
+    assert "metadata" in told[3]
+
+
+def test_a_part_outside_of_the_session_is_not_read(tmp_path):
+    (tmp_path / "secret.txt").write_text("hunter2")
+    folder = tmp_path / "session"
+    write_session(ExecutionTrace(trace_id="t", steps=(TraceStep(action_type="click"),)), folder)
+    log = folder / "turn_001/session.jsonl"
+    entry = json.loads(log.read_text()) | {
+        "body_html_after_last_action": {"__parts_file__": "../../secret.txt"}
+    }
+    log.write_text(json.dumps(entry))
+    trace = read_session(folder)
+    assert trace.steps[0].html_after is None
+    assert "outside the session folder" in trace.metadata["problems"][0]
+
+
+def test_a_session_that_was_cut_off_is_a_failed_trace(tmp_path):
+    write_session(ExecutionTrace(trace_id="t", steps=(TraceStep(action_type="click"),)), tmp_path)
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"complete": False}))
+    trace = read_session(tmp_path)
+    assert (len(trace.steps), trace.success) == (1, False)
+    assert trace.error == "the session did not end normally"
+
+
+@pytest.mark.parametrize("text", [None, '{"session_id": "t", "tur', '{"turns": 3}'])
+def test_without_its_manifest_what_is_there_is_read_as_a_trace_that_failed(tmp_path, text):
+    write_session(ExecutionTrace(trace_id="t", steps=(TraceStep(action_type="click"),)), tmp_path)
+    if text is None:
+        (tmp_path / "manifest.json").unlink()
+    else:
+        (tmp_path / "manifest.json").write_text(text)
+    trace = read_session(tmp_path)
+    assert (len(trace.steps), trace.success) == (1, False)
+    assert trace.metadata["problems"][0].startswith("manifest.json")
+
+
+WORDS = st.sampled_from(
+    ["AgentActionResults", "AgentResponse", "click", "../../x", "/etc/passwd", "a\0b", "x" * 300]
+)
+FIELDS = st.sampled_from([
+    "type", "action_type", "target", "args", "result", "timestamp", "data", "next_actions", "metadata", "success",
+    "__parts_file__", "body_html_before_last_action", "source_url", "reasoning", "action_group_index",
+])  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=6),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ANYTHING | st.dictionaries(FIELDS, ANYTHING), max_size=4), st.none() | WORDS)
+def test_whatever_stands_in_a_log_is_read_or_told(tmp_path_factory, lines, path):
+    folder = tmp_path_factory.mktemp("session")
+    (folder / "turn_001").mkdir()
+    (folder / "manifest.json").write_text(json.dumps({"turns": [{"turn": 1, "path": path}]}))
+    (folder / "turn_001/session.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    trace = read_session(folder)
+    assert len(trace.steps) <= len(lines)
+    if path is not None:
+        assert (trace.steps, len(trace.metadata["problems"])) == ((), 1)
+
+
+@pytest.mark.parametrize("text", [None, "{", '{"turns": 3}'])
+def test_a_folder_without_a_readable_manifest_is_no_session(tmp_path, text):
+    if text is not None:
+        (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(SessionUnreadable, match=r"manifest\.json"):
+        read_session(tmp_path)

@@ -1,0 +1,290 @@
+"""What the cartographer makes of an exploration."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pytest
+
+from loaders import read_knowledge_folder, write_folder
+from loaders.exploration_import import ExploredKnowledge, build_knowledge
+from tests.support.explored import BASE, Drawing, drawing
+from tests.support.mapping_rates import identified
+
+NAV = (
+    "<header><a href='/'>Quay</a><nav aria-label='Main'><ul>"
+    "<li><a id='nav-boats' href='/boats'>Boats</a></li><li><a id='nav-log' href='/log'>Log (3)</a></li></ul></nav></header>"
+)
+
+
+def boats(*rows: tuple[int, str]) -> str:
+    shown = "".join(
+        f"<tr><td><a href='/boats/{number}'>{name}</a></td><td>{number} m</td></tr>" for number, name in rows
+    )
+    return (
+        f"{NAV}<main><h1>Boats</h1><a href='/boats/new'>Add a boat</a>"
+        f"<table><thead><tr><th>Name</th><th>Length</th></tr></thead><tbody>{shown}</tbody></table></main>"
+    )
+
+
+def boat(name: str) -> str:
+    return f"{NAV}<main><h1>Boat</h1><dl><dt>Name</dt><dd>{name}</dd></dl><a href='/boats'>Back to boats</a></main>"
+
+
+FORM = (
+    f"{NAV}<main><h1>Add a boat</h1><form method='post' action='/boats/new'>"
+    "<label>Name <input id='name' name='name' required></label>"
+    "<label>Kind <select id='kind' name='kind'><option value='cutter'>Cutter</option><option value='yawl'>Yawl</option></select></label>"
+    "<button id='save'>Save</button></form></main>"
+)
+LOG = f"{NAV}<main><h1>Log</h1><p>Nothing yet</p></main>"
+LOGIN = "<main><h1>Welcome back</h1><form method='post' action='/login'><label>Email <input name='email' id='email'></label><button id='enter'>Sign in</button></form></main>"
+
+
+def explored(path: Path) -> Drawing:
+    """A harbour with two boats, as it was seen by somebody signed in; and where one signs in."""
+    seen = drawing(path, ("/boats",))
+    seen.page("boats", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    seen.page("boats-2", "/boats?page=2", boats((3, "Cleo"), (4, "Dora")))
+    seen.page("ada", "/boats/1", boat("Ada"))
+    seen.page("bea", "/boats/2", boat("Bea"))
+    seen.page("new", "/boats/new", FORM)
+    seen.page("log", "/log", LOG)
+    seen.page("login", "/login", LOGIN, signed_in=False)
+    seen.went("boats", "Ada", "ada", ms=200)
+    seen.went("boats", "Bea", "bea", ms=400)
+    seen.went("boats", "Add a boat", "new", ms=50)
+    seen.went("boats", "Log (3)", "log")
+    seen.went("ada", "Back to boats", None, outcome="timeout")
+    seen.went("bea", "Back to boats", "boats")
+    seen.tried("new", "new", way="reload")
+    seen.tried("log", "boats", way="address", ms=70)
+    seen.tried("ada", None, outcome="error", way="back")
+    return seen
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> ExploredKnowledge:
+    return build_knowledge(explored(tmp_path_factory.mktemp("seen")).folder, name="The Quay")
+
+
+def test_pages_become_screens_named_from_what_people_see(drawn: ExploredKnowledge) -> None:
+    assert {each: set(pages) for each, pages in drawn.screens.items()} == {
+        "boats": {"boats", "boats-2"},
+        "boat": {"ada", "bea"},
+        "add_a_boat": {"new"},
+        "log": {"log"},
+        "welcome_back": {"login"},
+    }
+    assert drawn.knowledge.screens["add_a_boat"].name == "Add a boat"
+
+
+def test_elements_are_called_as_people_see_them_and_say_what_one_can_do(drawn: ExploredKnowledge) -> None:
+    elements = drawn.knowledge.elements("add_a_boat")
+    assert {"name_field", "kind_dropdown", "save_button", "boats_link", "log_link"} <= set(elements)
+    name, kind = elements["name_field"].affordances[0], elements["kind_dropdown"].affordances[0]
+    assert (name.action_type, name.required) == ("fill", True)
+    assert [option.value for option in kind.options] == ["cutter", "yawl"]
+
+
+def test_what_all_screens_show_of_a_landmark_is_the_websites(drawn: ExploredKnowledge) -> None:
+    layouts = drawn.knowledge.website.layouts
+    assert [each.element_id for each in layouts["navigation"]] == ["boats_link", "log_link"]
+    assert "navigation" in drawn.knowledge.screens["log"].layouts
+    assert drawn.knowledge.screens["welcome_back"].layouts == ()
+
+
+def test_links_of_rows_are_one_element_that_is_told_which_row(drawn: ExploredKnowledge) -> None:
+    row = drawn.knowledge.elements("boats")["boats_row_link"]
+    assert row.selector.required_context == {"row"}
+    edge = drawn.knowledge.transitions["boats.to.boat"]
+    assert edge.triggered_by.parameters == {"row": "{boat_row}"}
+    assert edge.conditions.required[0].type == "context_equals"
+
+
+def test_what_was_tried_counts_and_takes_its_time(drawn: ExploredKnowledge) -> None:
+    edge = drawn.knowledge.transitions["boats.to.boat"]
+    assert edge.reliability_metrics is not None
+    assert (edge.reliability_metrics.success_count, edge.reliability_metrics.failure_count) == (2, 0)
+    assert edge.duration.avg_duration_ms == 300
+    assert (edge.duration.min, edge.duration.max) == (0.2, 0.4)
+    back = drawn.knowledge.transitions["boat.to.boats"]
+    assert back.reliability_metrics is not None
+    assert (back.reliability_metrics.success_count, back.reliability_metrics.failure_count) == (1, 1)
+
+
+def test_a_link_that_was_not_tried_says_so(drawn: ExploredKnowledge) -> None:
+    edge = drawn.knowledge.transitions["log.to.boats"]
+    assert edge.reliability_metrics is None
+    assert edge.reliability_score == 0.8
+    assert "not tried" in edge.description
+
+
+def test_groups_are_who_may_see_them_and_what_they_are(drawn: ExploredKnowledge) -> None:
+    groups = {screen: drawn.knowledge.groups_of(screen) for screen in drawn.screens}
+    assert groups["boats"] == ("authenticated_pages", "list_pages")
+    assert groups["add_a_boat"] == ("authenticated_pages", "form_pages")
+    assert groups["welcome_back"] == ("form_pages", "public_pages")
+
+
+def test_ways_out_are_those_that_helped(drawn: ExploredKnowledge) -> None:
+    edges = drawn.knowledge.recoveries
+    assert set(edges) == {
+        "authenticated_pages.by_reload", "form_pages.by_reload", "authenticated_pages.by_address.boats",
+    }  # fmt: skip
+    assert edges["authenticated_pages.by_address.boats"].triggered_by.url == "https://quay.example/boats"
+    assert edges["form_pages.by_reload"].recovery_priority == 4  # what was typed is lost
+
+
+def test_pages_of_both_kinds_tell_who_is_signed_in(drawn: ExploredKnowledge) -> None:
+    assert drawn.knowledge.website.authenticated_when != ()
+    edge = drawn.knowledge.transitions["boats.to.add_a_boat"]
+    assert [condition.type for condition in edge.conditions.required] == ["authenticated"]
+
+
+def test_a_screen_is_opened_where_its_address_is_of_no_single_thing(drawn: ExploredKnowledge) -> None:
+    assert drawn.knowledge.screens["boats"].url == "https://quay.example/boats"
+    assert drawn.knowledge.screens["boat"].url is None
+
+
+def test_every_page_is_told_by_what_was_drawn(drawn: ExploredKnowledge, tmp_path: Path) -> None:
+    seen = explored(tmp_path).folder
+    found = identified(drawn.knowledge, seen.snapshots(), BASE)
+    assert found == {page: screen for screen, pages in drawn.screens.items() for page in pages}
+
+
+def test_a_map_is_written_and_read_as_it_is(drawn: ExploredKnowledge, tmp_path: Path) -> None:
+    write_folder(drawn.knowledge, tmp_path / "kb")
+    again, _ = read_knowledge_folder(tmp_path / "kb")
+    assert {each.local_id for each in again.documents()} == {e.local_id for e in drawn.knowledge.documents()}
+
+
+def test_what_was_seen_signed_out_is_drawn_beside_the_rest(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/boats",)), drawing(tmp_path / "out", ("/boats",))
+    inside.page("p1", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    outside.page("p1", "/login", LOGIN, signed_in=False)
+    found = build_knowledge(inside.folder, signed_out=outside.folder)
+    assert dict(found.screens) == {"boats": ("p1",), "welcome_back": ("out-p1",)}
+    assert found.knowledge.groups_of("welcome_back") == ("form_pages", "public_pages")
+
+
+def test_one_goes_back_to_where_one_begins_signed_in_and_not_on_to_where_others_do(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/boats",)), drawing(tmp_path / "out", ("/boats",))
+    inside.page("p1", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    outside.page("p1", "/login", LOGIN, signed_in=False, start=True)
+    recovery = build_knowledge(inside.folder, signed_out=outside.folder).knowledge.website.default_recovery
+    assert recovery is not None
+    assert [each.url for each in recovery.actions] == [f"{BASE}/boats"]
+
+
+def test_where_one_signs_in_is_no_way_out_for_those_who_are_signed_in(tmp_path: Path) -> None:
+    inside, outside = drawing(tmp_path / "in", ("/boats",)), drawing(tmp_path / "out", ("/login",))
+    inside.page("p1", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    inside.page("p2", "/boats/new", FORM)
+    outside.page("p1", "/login", LOGIN, signed_in=False, start=True)
+    outside.page("p2", "/help", "<main><h1>Help</h1><p>Call us</p></main>", signed_in=False)
+    inside.tried("p2", "p1", way="address")
+    outside.tried("p2", "p1", way="address")
+    outside.tried("p1", "p1", way="address")
+    edges = build_knowledge(inside.folder, signed_out=outside.folder).knowledge.recoveries
+    assert set(edges) == {
+        "authenticated_pages.by_address.boats", "form_pages.by_address.boats",
+        "public_pages.by_address.welcome_back",
+    }  # fmt: skip
+
+
+def test_a_part_of_a_form_is_no_layout_and_a_choice_of_language_makes_no_form(tmp_path: Path) -> None:
+    language = "<form method='post' action='/language'><select name='language' aria-label='Language'></select></form>"
+    frame = NAV.replace("</nav>", f"{language}</nav>")
+    part = (
+        "<section aria-label='Name'><label>Name <input name='name'></label><a href='#name'>Name</a></section>"
+    )
+    seen = drawing(tmp_path)
+    for kind, more in (("boat", ("length", "draught")), ("crew", ("captain", "hands"))):
+        own = "".join(f"<label>{each} <input name='{each}'></label>" for each in more)
+        form = f"<form method='post' action='/{kind}/new'>{part}{own}<button>Save</button></form>"
+        seen.page(kind, f"/{kind}/new", f"{frame}<main><h1>New {kind}</h1>{form}</main>")
+    seen.page("log", "/log", f"{frame}<main><h1>Log</h1></main>", start=True)
+    knowledge = build_knowledge(seen.folder).knowledge
+    assert set(knowledge.website.layouts) == {"banner", "navigation"}
+    assert "name_field" in knowledge.elements("new_boat")
+    forms = {screen for screen in knowledge.screens if "form_pages" in knowledge.groups_of(screen)}
+    assert forms == {"new_boat", "new_crew"}
+
+
+def test_rows_are_called_by_where_they_lead_from_the_page_that_shows_them(tmp_path: Path) -> None:
+    rows = "".join(f"<li><a href='/back/yard/boats/edit/{at}'>Boat {at}</a></li>" for at in (1, 2, 3))
+    seen = drawing(tmp_path)
+    seen.page("boats", "/back/yard/boats", f"{NAV}<main><h1>Boats</h1><ul>{rows}</ul></main>", start=True)
+    assert "boats_edit_row_link" in build_knowledge(seen.folder).knowledge.elements("boats")
+
+
+def test_parts_of_a_control_that_say_the_same_are_no_controls_of_their_own(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    card = "<div tabindex='0' aria-label='Ask'>Ask<div tabindex='0' aria-label='Ask'>Ask</div></div>"
+    body = f"<button><h3 tabindex='0'>Start</h3></button>{card}<h3 tabindex='0'>Only here</h3>"
+    seen.page("home", "/", f"{NAV}<main><h1>Home</h1>{body}</main>", start=True)
+    elements = build_knowledge(seen.folder).knowledge.elements("home")
+    assert {"start_button", "ask_control", "only_here_control"} <= set(elements)
+    assert not {"start_control", "ask_control_2", "control"} & set(elements)
+
+
+def test_what_deletes_is_drawn_as_such_and_never_as_a_way(tmp_path: Path) -> None:
+    seen = drawing(tmp_path, ("/boats",))
+    seen.page("one", "/boats", boats((1, "Ada"), (2, "Bea")), start=True)
+    page = seen.page(
+        "two", "/boats/1", boat("Ada").replace("</main>", "<a href='/boats/1/sink'>Sink her</a></main>")
+    )
+    dangerous = [
+        each.model_copy(update={"danger": "deletes", "why": 'is called "sink"'})
+        if each.name == "Sink her"
+        else each
+        for each in page.offers
+    ]
+    seen.folder.add_page(page.model_copy(update={"offers": tuple(dangerous)}))
+    found = build_knowledge(seen.folder).knowledge
+    element = found.elements("boat")["sink_her_link"]
+    assert element.affordances[0].destructive
+    assert element.metadata["not_tried"] == 'is called "sink"'
+    assert all(edge.triggered_by.target != "sink_her_link" for edge in found.transitions.values())
+
+
+def test_hostile_names_are_only_ever_words(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    nasty = html.escape("../../{{row}} $(rm) \u202e</script>")
+    seen.page(
+        "one",
+        "/",
+        f"<main><h1>{nasty}</h1><a href='/x/{{{{row}}}}'>{nasty}</a><button>{nasty}</button></main>",
+        start=True,
+    )
+    found = build_knowledge(seen.folder)
+    (screen,) = found.knowledge.screens.values()
+    assert screen.screen_id == "row_rm_script"
+    for element in screen.ui_elements:
+        assert element.element_id.replace("_", "").isalnum()
+    write_folder(found.knowledge, tmp_path / "kb")
+
+
+def test_a_notice_over_every_page_is_an_overlay_with_the_control_that_put_it_away(tmp_path: Path) -> None:
+    notice = (
+        "<section role='region' aria-label='Cookie notice'><button id='decline'>Decline</button></section>"
+    )
+    seen = drawing(tmp_path, ("/boats",))
+    rows = boats((1, "Ada"), (2, "Bea"))
+    for page_id, path, page in (
+        ("one", "/boats", rows + notice),
+        ("log", "/log", LOG + notice),
+        ("two", "/boats", rows),
+    ):
+        told = seen.page(page_id, path, page, start=page_id == "one")
+        offers = [
+            each.model_copy(update={"region": "region:Cookie notice"}) if each.name == "Decline" else each
+            for each in told.offers
+        ]
+        seen.folder.add_page(told.model_copy(update={"offers": tuple(offers)}))
+    seen.went("one", "Decline", "two")
+    (overlay,) = build_knowledge(seen.folder).knowledge.website.overlays
+    assert overlay.overlay_id == "cookie_notice"
+    assert overlay.dismiss.canonical_type == "click"

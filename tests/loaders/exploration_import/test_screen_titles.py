@@ -1,0 +1,82 @@
+"""What screens are called, on sites that name their pages in ways of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kb_schema.page_snapshots import PageSnapshot
+from loaders.exploration_import.screen_titles import titles_of
+from loaders.screen_learner.observed_pages import ObservedPage
+from web_pages.page_profiles import build_page_profile
+from web_pages.stored_pages import StoredPage
+
+
+def look(path: str, heading: str = "", title: str = "", more: str = "") -> ObservedPage:
+    head = f"<h1>{heading}</h1>" if heading else ""
+    html = f"<html><body><main>{head}{more}</main></body></html>"
+    page = StoredPage(PageSnapshot(url=f"https://quay.example{path}", title=title, html=html))
+    return ObservedPage(build_page_profile(page), path, path)
+
+
+def named(groups: Sequence[Sequence[ObservedPage]], rows: Sequence[str] = ()) -> list[str]:
+    """What groups of pages are called, beside two that have nothing to do with them."""
+    every = [*groups, [look("/", "Home")], [look("/help", "Help")]]
+    seen = [page for group in every for page in group]
+    starts = [sum(map(len, every[:at])) for at in range(len(every))]
+    numbered = [list(range(start, start + len(group))) for start, group in zip(starts, every, strict=True)]
+    return titles_of(numbered, seen, set(rows))[: len(groups)]
+
+
+@pytest.mark.parametrize(
+    ("pages", "name"),
+    [
+        ([look("/orders/1", "Order #10001"), look("/orders/2", "Order #10002")], "Order"),
+        ([look("/mail/1", "Letter: Ada 1"), look("/mail/2", "Letter: Bea 2")], "Letter"),
+        ([look("/models/7", title="Model: big - Quay"), look("/models/8", title="Model: wee - Quay")], "Model"),
+        ([look("/goods/rake_1", "Rake"), look("/goods/pot_2", "Pot")], "Goods detail"),
+        ([look("/news/a-shed", "A shed"), look("/news/the-soil", "The soil")], "News detail"),
+        ([look("/news/the-shed", "The shed"), look("/news/the-soil", "The soil")], "News detail"),
+        ([look("/boats/1/edit", title="Editing: Ada - Quay", more="<h2>Name*</h2>")], "Editing"),
+        ([look("/boats/add", title="New: Boat - Quay", more="<h2>Boat</h2>")], "New: Boat"),
+    ],
+    ids=["numbers", "colons", "titles", "things", "names of things", "names that begin alike", "no heading", "new"],
+)  # fmt: skip
+def test_a_screen_is_called_what_its_pages_say_they_are_and_not_by_one_thing(
+    pages: list[ObservedPage], name: str
+) -> None:
+    assert named([pages], rows=["Ada"]) == [name]
+
+
+def test_what_nearly_all_addresses_begin_with_is_in_no_name() -> None:
+    groups = [
+        [look(f"/admin/{name}/{at}", f"{name} {word}") for at, word in ((1, "a"), (2, "b"))] for name in "xyz"
+    ]
+    groups += [[look(f"/admin/{at}", str(at))] for at in ("one", "two", "three", "four", "five")]
+    assert named(groups)[:3] == ["X detail", "Y detail", "Z detail"]
+
+
+def test_screens_of_one_name_are_told_by_their_addresses_else_by_what_else_they_say() -> None:
+    usual = [[look("/inbox", "Notices")], [look("/archive", "Notices")]]
+    assert named(usual) == ["Notices (inbox)", "Notices (archive)"]
+    tabs = [
+        [look("/me#mail", "Account", more="<h2>Mail</h2>")],
+        [look("/me", "Account", more="<h2>Theme</h2>")],
+    ]
+    assert named(tabs) == ["Account (Mail)", "Account (Theme)"]
+    nested = [[look("/goods/1/reviews", "Reviews")], [look("/goods/1/reviews/7", "Reviews")]]
+    assert named(nested) == ["Reviews", "Reviews (detail)"]
+
+
+def test_where_every_page_has_the_heading_of_the_site_the_next_one_says_what_it_is() -> None:
+    def page(path: str, heading: str) -> ObservedPage:
+        return look(path, "Back office", "Back office", f"<h3>{heading}</h3>")
+
+    groups = [
+        [page("/crew/edit/1", "Edit crew"), page("/crew/edit/2", "Edit crew")],
+        [page("/boat/edit/1", "Edit boat"), page("/boat/edit/2", "Edit boat")],
+        [page("/boat/log/1", "Ada"), page("/boat/log/2", "Bea")],
+        [page("/boat/list", "Boats")],
+    ]
+    assert named(groups) == ["Edit crew", "Edit boat", "Boat log", "Boats"]

@@ -1,0 +1,46 @@
+"""The exit codes are one table, and the commands keep to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kb_schema.run_records import EvidenceLevel, RunStatus
+from periplus.exit_codes import ExitCode, exit_code_for
+
+ROOT = Path(__file__).parents[2]
+TABLE = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+
+
+def test_the_table_of_the_docs_has_every_exit_code_once():
+    rows = TABLE.findall((ROOT / "docs/exit-codes.md").read_text(encoding="utf-8"))
+    assert [int(code) for code, _, _ in rows] == [int(code) for code in ExitCode]
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "periplus/commands").glob("*.py")), ids=lambda file: file.stem
+)
+def test_a_command_names_only_codes_of_the_table_and_states_none_of_its_own(file):
+    text = file.read_text(encoding="utf-8")
+    told = " ".join(re.findall(r"Exit codes?:? ((?:.|\n)*?)\"\"\"", text))
+    assert {int(code) for code in re.findall(r"(?<![\w-])(\d+) [a-z]{2,}", told)} <= {
+        int(code) for code in ExitCode
+    }
+    assert not re.search(r"typer\.Exit\((code=)?\d", text)
+
+
+def test_every_status_has_an_exit_code_and_only_evidence_gives_zero():
+    codes = {status: exit_code_for(status) for status in RunStatus}
+    assert [status for status, code in codes.items() if code is ExitCode.DONE] == [RunStatus.SUCCESS]
+    assert codes[RunStatus.UNVERIFIED] is ExitCode.UNVERIFIED
+    assert exit_code_for(RunStatus.UNVERIFIED, allow_unverified=True) is ExitCode.DONE
+    assert exit_code_for(RunStatus.FAILURE, allow_unverified=True) is ExitCode.FAILED
+
+
+@pytest.mark.parametrize("evidence", [EvidenceLevel.UNVERIFIED, EvidenceLevel.CONTRADICTED])
+def test_a_success_without_evidence_is_none(evidence):
+    assert RunStatus.SUCCESS.with_evidence(evidence) is RunStatus.UNVERIFIED
+    assert RunStatus.SUCCESS.with_evidence(EvidenceLevel.VERIFIED) is RunStatus.SUCCESS
+    assert RunStatus.PARTIAL.with_evidence(evidence) is RunStatus.PARTIAL

@@ -1,0 +1,1 @@
+"""Generates stable selectors for any element of a stored page, as an experienced person would write them."""

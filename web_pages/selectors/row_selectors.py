@@ -1,0 +1,104 @@
+"""Makes selectors with the parameter `row`: the same element in any row, which a cell's text names.
+
+A template is returned only if it was tried: with the text of each row it leads into that row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
+from kb_schema.templates import fill_selector
+from web_pages.element_tree import Element
+from web_pages.selectors.element_terms import (
+    build_row_step,
+    find_text_term,
+    is_row,
+    list_own_terms,
+    list_row_texts,
+)
+from web_pages.selectors.selector_generator import PageSelectors
+from web_pages.selectors.selector_terms import InnerTextTerm, SelectorPath, SelectorStep, step_of
+from web_pages.selectors.term_index import TermIndex
+
+PARAMETER = "row"
+MOST_TRIED = 12
+"""The number of other rows that a template is tried on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowSelector:
+    """A selector for one element of any row."""
+
+    selector: Selector
+    """One template with the parameter `row`."""
+    row: str
+    """The value of the parameter for the row of the given element."""
+    tried: tuple[str, ...]
+    """Its values for other rows; with each, the template leads to one element."""
+
+
+def build_row_selector(selectors: PageSelectors, element: Element) -> RowSelector | None:
+    """Return a selector that finds the same element in any row of its list or table.
+
+    Returns None if the element is in no row, if its row has no text of its own, or if the template
+    does not work for the other rows.
+    """
+    row = next((node for node in element.ancestors() if is_row(node)), None)
+    if row is None or row.parent is None or element.root.kind != "document":
+        return None
+    terms = selectors.terms(element.root, shadows=False)
+    others = [node for node in row.parent.elements() if node.tag == row.tag and node is not row]
+    for held in list_row_texts(terms, row, element):
+        for inner in _inner_steps(terms, element):
+            template = SelectorPath(
+                (build_row_step(row, InnerTextTerm(held.tag, f"{{{{{PARAMETER}}}}}")), inner)
+            ).xpath
+            if resolve_row_template(selectors, template, held.text) != (element,):
+                continue
+            tried = tuple(_works_for(selectors, terms, template, held, others[:MOST_TRIED]))
+            if len(tried) >= min(len(others), MOST_TRIED) / 2 and tried:
+                return RowSelector(row_template_selector(template), held.text, tried)
+    return None
+
+
+def _inner_steps(terms: TermIndex, element: Element) -> Iterator[SelectorStep]:
+    words, _ = find_text_term(terms, element)
+    if words is not None:
+        yield step_of(element, words)
+    for term in list_own_terms(element):
+        if term.telling:
+            yield step_of(element, term)
+    yield step_of(element)
+
+
+def _works_for(
+    selectors: PageSelectors, terms: TermIndex, template: str, held: InnerTextTerm, rows: list[Element]
+) -> Iterator[str]:
+    """Yield the texts of other rows with which the template leads into them."""
+    for row in rows:
+        for other in list_row_texts(terms, row):
+            if other.tag != held.tag or other.text == held.text:
+                continue
+            found = resolve_row_template(selectors, template, other.text)
+            if len(found) == 1 and any(up is row for up in found[0].ancestors()):
+                yield other.text
+                break
+
+
+def resolve_row_template(selectors: PageSelectors, template: str, words: str) -> tuple[Element, ...]:
+    """Return the elements that an XPath template leads to with `words` as the row."""
+    try:
+        value = fill_selector(template, {PARAMETER: words}, "xpath")
+    except (KeyError, ValueError):  # the template's own text looks like a parameter
+        return ()
+    return selectors.page.resolve(Selector(strategies=(ValueStrategy(type="xpath", value=value),))).found
+
+
+def row_template_selector(template: str) -> Selector:
+    """Return a selector of one XPath template with the parameter `row`."""
+    strategy = TemplateStrategy(
+        type="parameterized_xpath", template=template, parameters=(PARAMETER,), required_context=(PARAMETER,)
+    )
+    return Selector(strategies=(strategy,))
