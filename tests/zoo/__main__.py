@@ -1,0 +1,157 @@
+"""Measures the zoo.
+
+    python -m tests.zoo list
+    python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
+    python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
+    python -m tests.zoo report [--write docs/zoo.md]
+
+`measure` keeps each finished job in out/zoo/APPLICATION.jsonl and leaves it out the next time (`--again` repeats it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from playwright.async_api import Browser
+from playwright.async_api import Error as PlaywrightError
+from rich.console import Console
+
+from periplus.session_setup import start_browser
+from tests.zoo.applications import APPLICATIONS
+from tests.zoo.zoo_figures import format_job, read_figures, summarize
+from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
+from tests.zoo.zoo_measurement import do_by_hand, find_differences, open_measurement, read_seed_state
+
+OUT = Path("out/zoo")
+
+
+async def check(application: Application, jobs: Sequence[str], console: Console) -> int:
+    """Let the scripted people do every instance twice; return the number of problems.
+
+    Each instance must change the state, satisfy the benchmark's verifier, and leave the same state with and without
+    noise; what is missing must be impossible.
+    """
+    problems = 0
+    folder = OUT / "check"
+    folder.mkdir(parents=True, exist_ok=True)
+    async with start_browser(headed=False) as browser, application.start(folder) as running:
+        for job in application.jobs:
+            if jobs and job.name not in jobs:
+                continue
+            for instance in job.instances:
+                said = await _check_instance(browser, running, job, instance)
+                problems += bool(said)
+                mark = "[red]no" if said else "[green]ok"
+                console.print(f"{mark}[/] {job.name} {instance.name} {said}", highlight=False)
+    return problems
+
+
+async def _check_instance(browser: Browser, running: RunningApplication, job: Job, instance: Instance) -> str:
+    """Return what is wrong with an instance; empty if nothing is."""
+    seed = await read_seed_state(browser, running, job)
+    states = []
+    for dice in (NoNoise(), random.Random(f"check/{job.name}/{instance.name}")):
+        await running.reset()
+        try:
+            await do_by_hand(browser, running, job, instance.given, dice)
+        except PlaywrightError as exc:
+            return "" if instance.kind == "missing" else f"cannot be done: {exc.message.splitlines()[0]}"
+        if instance.kind == "missing":
+            return "it is missing, and yet it could be done"
+        states.append(await running.state())
+    difference = find_differences(*states)
+    if difference:
+        return f"the state differs with noise: {difference[:3]}"
+    if instance.kind == "plain" and states[0] == seed:
+        return "it changes nothing"
+    done, why = (True, "") if instance.verify is None else instance.verify(running.base_url)
+    return "" if done else f"the verifier says: {why}"
+
+
+async def measure(
+    application: Application, jobs: Sequence[str], console: Console, *, again: bool, seed: int,
+    namings: Sequence[str], folder: Path | None = None,
+) -> None:  # fmt: skip
+    """Measure the jobs that are not measured yet."""
+    file = OUT / f"{application.name}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known = {(each["job"], each["naming"]) for each in read_figures(file)} if not again else set()
+    started = (folder or OUT / "work") / application.name
+    started.mkdir(parents=True, exist_ok=True)
+    async with (
+        start_browser(headed=False) as browser,
+        application.start(started) as running,
+        open_measurement(browser, running, application.name, seed, folder and started) as measurement,
+    ):
+        for job in application.jobs:
+            for naming in namings:
+                if (jobs and job.name not in jobs) or (job.name, naming) in known:
+                    continue
+                figures = await measurement.measure(job, naming)  # type: ignore[arg-type] # a literal of that type
+                with file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(asdict(figures), ensure_ascii=False) + "\n")
+                console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.zoo", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="applications and their jobs")
+    commands.add_parser("names", help="names of the applications")
+    for name in ("check", "measure"):
+        sub = commands.add_parser(name)
+        sub.add_argument("application", choices=sorted(APPLICATIONS))
+        sub.add_argument("jobs", nargs="*", metavar="JOB")
+        if name == "measure":
+            sub.add_argument("--again", action="store_true", help="also jobs that are measured already")
+            sub.add_argument("--seed", type=int, default=1, help="of the people's noise (default: 1)")
+            sub.add_argument("--naming", choices=["sentence", "values"], action="append")
+            sub.add_argument(
+                "--keep", type=Path, metavar="DIR", help="keep sessions and results of runs here"
+            )
+    sub = commands.add_parser("report")
+    sub.add_argument("applications", nargs="*")
+    options, more = parser.parse_known_args(arguments)
+    if any(each.startswith("-") for each in more) or (more and not hasattr(options, "jobs")):
+        parser.error(f"unknown: {' '.join(more)}")
+    if more:
+        options.jobs += more  # jobs may also stand behind options
+    console = Console(width=160)
+    if options.command == "names":
+        console.print(*APPLICATIONS, soft_wrap=True, highlight=False)
+    elif options.command == "list":
+        for application in APPLICATIONS.values():
+            console.print(f"{application.name} ({application.make})", highlight=False)
+            for job in application.jobs:
+                console.print(f"  {job.name}", highlight=False)
+    elif options.command == "check":
+        return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
+    elif options.command == "measure":
+        known = {job.name for job in APPLICATIONS[options.application].jobs}
+        if set(options.jobs) - known:
+            parser.error(f"{options.application} has no job {', '.join(sorted(set(options.jobs) - known))}")
+        namings = options.naming or ["sentence", "values"]
+        asyncio.run(
+            measure(
+                APPLICATIONS[options.application], options.jobs, console, again=options.again, seed=options.seed,
+                namings=namings, folder=options.keep,
+            )
+        )  # fmt: skip
+    else:
+        files = [OUT / f"{each}.jsonl" for each in options.applications or APPLICATIONS]
+        console.print(summarize([figure for file in files for figure in read_figures(file)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""All applications of the zoo, by name."""
+
+from __future__ import annotations
+
+from tests.zoo.registry.copyparty import COPYPARTY
+from tests.zoo.registry.django_helpdesk import DJANGO_HELPDESK
+from tests.zoo.registry.django_unfold import DJANGO_UNFOLD
+from tests.zoo.registry.kinto import KINTO
+from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
+from tests.zoo.registry.pocketbase import POCKETBASE
+from tests.zoo.registry.roundup import ROUNDUP
+from tests.zoo.registry.wagtail import WAGTAIL
+from tests.zoo.single_page.elation import ELATION
+from tests.zoo.single_page.gitlab import GITLAB
+from tests.zoo.single_page.gmail import GMAIL
+from tests.zoo.single_page.handshake import HANDSHAKE
+from tests.zoo.single_page.linear import LINEAR
+from tests.zoo.single_page.paypal import PAYPAL
+from tests.zoo.single_page.xero import XERO
+from tests.zoo.zoo_jobs import Application
+
+APPLICATIONS: dict[str, Application] = {
+    each.name: each
+    for each in (
+        ELATION,
+        GITLAB,
+        GMAIL,
+        HANDSHAKE,
+        LINEAR,
+        PAYPAL,
+        XERO,
+        COPYPARTY,
+        DJANGO_HELPDESK,
+        DJANGO_UNFOLD,
+        KINTO,
+        PICCOLO_ADMIN,
+        POCKETBASE,
+        ROUNDUP,
+        WAGTAIL,
+    )
+}

@@ -1,0 +1,1 @@
+"""Applications from the package registries, each with a script that installs, starts and seeds it."""

@@ -1,0 +1,1 @@
+github.com/pocketbase/pocketbase/examples/base@v0.28.2

@@ -1,0 +1,1 @@
+"""The seven single-page applications of WebArena-Infinity, with the jobs of their function tasks."""

@@ -1,0 +1,95 @@
+"""The zoo: jobs in applications that are not ours. One job of each half is measured here, all of them by `make zoo`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from tests.support.foreign_sites import TOOLS
+from tests.support.needs import lacking
+from tests.support.rotation import SEED, dice
+from tests.zoo.applications import APPLICATIONS
+from tests.zoo.registry.roundup import ROUNDUP
+from tests.zoo.single_page import benchmark
+from tests.zoo.zoo_jobs import SHOWN, Application, Job
+from tests.zoo.zoo_measurement import JobFigures, find_differences, open_measurement
+
+SINGLE_PAGE = sorted(name for name, each in APPLICATIONS.items() if each.make == benchmark.MAKE)
+TASKS = 372
+NEVER = {"false_success", "beside"}
+"""What no run may be."""
+WHOLE = {"create_issue", "edit_issue", "rename_issue"}
+"""Jobs of Roundup of which a workflow was made without gaps when this was written."""
+
+
+def _need_archive() -> None:
+    if not benchmark.ARCHIVE.is_file():
+        pytest.skip(f"there is no {benchmark.ARCHIVE}: PERIPLUS_BENCH_DATA names its folder")
+
+
+def test_every_task_of_the_benchmark_is_under_exactly_one_template():
+    _need_archive()
+    listed: Counter[tuple[str, str]] = Counter()
+    for application, templates in benchmark.read_templates().items():
+        for tasks in templates.values():
+            listed.update((application, task) for task in tasks)
+    wanted = {
+        (folder.name, task["id"])
+        for folder in benchmark.unpack_archive().iterdir()
+        if (folder / "function-tasks.json").is_file()
+        for task in json.loads((folder / "function-tasks.json").read_text(encoding="utf-8"))
+    }
+    assert len(wanted) == TASKS
+    assert listed == Counter(dict.fromkeys(wanted, 1))
+
+
+@pytest.mark.parametrize("name", SINGLE_PAGE)
+def test_every_job_has_enough_demonstrations_and_different_names(name):
+    _need_archive()
+    application = APPLICATIONS[name]
+    names = [job.name for job in application.jobs]
+    assert len(names) == len(set(names))
+    for job in application.jobs:
+        instances = [each.name for each in job.instances]
+        assert len(instances) == len(set(instances)), job.name
+        assert len(job.demonstrations) in (2, SHOWN), job.name
+
+
+def test_differences_name_the_place():
+    assert find_differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == [".a[1].b: 2 | 3"]
+    assert find_differences([1, 2], [1]) == ["+: 2 | "]
+    assert find_differences({"a": 1}, {"a": 1}) == []
+
+
+@pytest.mark.timeout(600)
+async def test_a_job_in_a_single_page_application_never_claims_what_is_not_so(browser, tmp_path):
+    _need_archive()
+    drawn = dice("zoo/single page")
+    application = APPLICATIONS[drawn.choice(SINGLE_PAGE)]
+    await _measured(browser, application, drawn.choice(list(application.jobs)), tmp_path)
+
+
+@pytest.mark.timeout(600)
+async def test_a_job_in_an_application_from_the_registries_never_claims_what_is_not_so(browser, tmp_path):
+    if not any((TOOLS / "zoo").glob("roundup-*/.installed")):
+        lacking("no application of the zoo is there; `scripts/setup.sh zoo roundup-2.6.0` installs one")
+    job = dice("zoo/registry").choice(list(ROUNDUP.jobs))
+    figures = await _measured(browser, ROUNDUP, job, tmp_path, most=3)
+    assert figures.whole or job.name not in WHOLE, figures.reason
+
+
+async def _measured(browser, application: Application, job: Job, folder, *, most: int = 2) -> JobFigures:
+    """The figures of one job, of which at most so many instances of each kind are run."""
+    drawn = dice(f"zoo/{job.name}")
+    unseen = drawn.sample(job.unseen, min(most, len(job.unseen)))
+    job = Job(job.name, job.person, [*job.demonstrations, *unseen], job.start, job.action)
+    async with (
+        application.start(folder) as running,
+        open_measurement(browser, running, application.name, SEED, folder / "work") as measurement,
+    ):
+        figures = await measurement.measure(job, "values")
+    said = [(each.instance, each.outcome, each.claim, each.said, each.changes) for each in figures.endings]
+    assert not NEVER & {each.outcome for each in figures.endings}, (application.name, job.name, said)
+    return figures

@@ -1,0 +1,69 @@
+"""Reads the figures of measured jobs and summarizes them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+Figures = Mapping[str, Any]
+"""`JobFigures` as JSON."""
+
+
+def read_figures(file: Path) -> list[Figures]:
+    """Return the figures of a file; of a job that was measured again, the last."""
+    if not file.is_file():
+        return []
+    last: dict[tuple[str, str], Figures] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        each = json.loads(line)
+        last[each["job"], each["naming"]] = each
+    return list(last.values())
+
+
+def format_job(figures: Figures) -> str:
+    """Return a job's figures as lines."""
+    head = f"{figures['job']} [{figures['naming']}]"
+    if not figures["whole"]:
+        return f"{head}: not whole: {figures['reason']}"
+    counts = Counter(each["outcome"] for each in figures["endings"])
+    lines = [
+        f"{head}: {', '.join(f'{count} {name}' for name, count in counts.items())}; {figures['evidence'] or 'no criteria'}"
+    ]
+    lines += [
+        f"    {each['outcome']} {each['instance']} ({each['kind']}) {each['claim']} {each['seconds']} s: {each['said'][:300]}"
+        f" {list(each['changes'][:2])}"
+        for each in figures["endings"]
+        if each["outcome"] != "right"
+    ]
+    return "\n".join(lines)
+
+
+def summarize(figures: Sequence[Figures]) -> Table:
+    """Return one line per application and naming."""
+    table = Table(
+        "application", "naming", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
+        "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals",
+    )  # fmt: skip
+    groups: dict[tuple[str, str], list[Figures]] = {}
+    for each in figures:
+        groups.setdefault((each["application"], each["naming"]), []).append(each)
+    for (application, naming), jobs in groups.items():
+        endings = [ending for job in jobs for ending in job["endings"]]
+        can = [each for each in endings if each["feasible"]]
+        cannot = [each for each in endings if not each["feasible"]]
+        counts = Counter(each["outcome"] for each in can)
+        all_counts = Counter(each["outcome"] for each in endings)
+        table.add_row(
+            application, naming, str(len(jobs)), str(sum(job["whole"] for job in jobs)), str(len(can)),
+            *(str(counts[name]) for name in ("right", "unclaimed", "refused", "part")),
+            *(str(all_counts[name]) for name in ("beside", "false_success", "hung")),
+            str(counts["unbound"]), str(len(cannot)),
+            str(sum(each["outcome"] == "right" for each in cannot)),
+            str(sum(each["outcome"] == "right" and each["seconds"] > 20 for each in cannot)),
+        )  # fmt: skip
+    return table

@@ -1,0 +1,412 @@
+"""Measures a job: record it three times, make a workflow of it, run it on the other instances, compare the states.
+
+Every run uses what users use: the recorder, the synthesis, the published workflow and the task run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.async_api import Browser
+from playwright.async_api import Error as PlaywrightError
+
+from agent.recording.demonstration_recorder import DemonstrationRecorder
+from agent.run_context import RunContext
+from agent.synthesis.errors import MetaAgentError
+from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.trace_consensus import find_gap
+from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, expand_value_forms
+from kb_schema import SourcedDocument, assemble
+from kb_schema.run_records import RunResult
+from kb_schema.websites import Website
+from kb_store import Stores, load_knowledge, open_stores
+from kb_store.runs.run_store import RunStore
+from kb_store.store_factory import open_runs
+from periplus.errors import UserError
+from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
+from periplus.session_setup import open_fresh_context
+from periplus.synthesis.proposed_screens import find_screens
+from periplus.synthesis.workflow_synthesis import (
+    SynthesisSite,
+    induce_workflow,
+    publish_workflow,
+    read_shown_values,
+    read_traces,
+)
+from tests.support.people import Noise
+from tests.zoo.zoo_jobs import Given, Instance, Job, NoNoise, RunningApplication
+
+RUN_LIMIT_S = 180.0
+"""A run that takes longer is ended and counts as `hung`."""
+REFUSED_IN_S = 20.0
+"""Goal: how long a run may take to say that the job cannot be done."""
+PERSON_TIMEOUT_MS = 5_000.0
+"""How long a scripted person looks for a control."""
+_SETTLE_S = 0.3
+"""The last request of a page is on its way when a person closes it."""
+
+Naming = Literal["sentence", "values"]
+"""Whether the traces have sentences, from which the inputs are read, or inputs are given by name."""
+Outcome = Literal["right", "unclaimed", "refused", "part", "beside", "false_success", "hung", "unbound"]
+"""How an instance ended, by the application's state and the claim of the run.
+
+right: the state is the person's, and the run says success; or nobody can do it, and the run changed nothing and says so.
+unclaimed: the state is the person's, but the run does not say success.
+refused: nothing changed, though it can be done. part: only a part of it is done, and the run does not say success.
+beside: the run changed something that the person does not change. false_success: it says success, and it is not so.
+hung: not ended in time. unbound: the sentence or the values give no inputs.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How one instance ended."""
+
+    instance: str
+    kind: str
+    outcome: Outcome
+    feasible: bool
+    claim: str = ""
+    """status/evidence of the run."""
+    seconds: float = 0.0
+    said: str = ""
+    """The error and the hint of the run."""
+    changes: tuple[str, ...] = ()
+    """The first differences between the states of the run and of the person."""
+    verified: bool | None = None
+    """The benchmark's own verdict on the run."""
+
+
+@dataclass(slots=True)
+class JobFigures:
+    """What was measured of one job."""
+
+    application: str
+    job: str
+    naming: Naming
+    whole: bool
+    """Whether the workflow was made without gaps."""
+    reason: str = ""
+    """Why it is not whole."""
+    evidence: str = ""
+    """`criteria` if the workflow has success criteria."""
+    endings: list[Ending] = field(default_factory=list)
+
+
+def find_differences(one: Any, other: Any, path: str = "") -> list[str]:
+    """Return the paths at which two JSON values differ, with both values, shortened.
+
+    Lists of the same length are compared by position; else by content.
+    """
+    if type(one) is not type(other):
+        return [f"{path}: {_short(one)} | {_short(other)}"]
+    if isinstance(one, dict):
+        found = []
+        for key in sorted({*one, *other}):
+            if key not in one or key not in other:
+                found.append(f"{path}.{key}: {_short(one.get(key))} | {_short(other.get(key))}")
+            else:
+                found += find_differences(one[key], other[key], f"{path}.{key}")
+        return found
+    if isinstance(one, list):
+        if len(one) == len(other):
+            return [
+                each
+                for number, (left, right) in enumerate(zip(one, other, strict=True))
+                for each in find_differences(left, right, f"{path}[{number}]")
+            ]
+        lines = [{_dump(each): each for each in side} for side in (one, other)]
+        only = [f"{path}+: {_short(each)} | " for text, each in lines[0].items() if text not in lines[1]]
+        only += [f"{path}+:  | {_short(each)}" for text, each in lines[1].items() if text not in lines[0]]
+        return only or [f"{path}: {len(one)} entries | {len(other)} entries"]
+    return [] if one == other else [f"{path}: {_short(one)} | {_short(other)}"]
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _short(value: Any) -> str:
+    text = _dump(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+async def do_by_hand(
+    browser: Browser, running: RunningApplication, job: Job, given: Given, dice: random.Random
+) -> None:
+    """Let the scripted person do the job. Raises a Playwright error if it cannot be done."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PERSON_TIMEOUT_MS)
+    try:
+        page = await context.new_page()
+        await page.goto(f"{running.base_url}{job.start}")
+        await job.person(page, given, Noise(page, dice))
+        await asyncio.sleep(_SETTLE_S)
+    finally:
+        await context.close()
+
+
+async def read_seed_state(browser: Browser, running: RunningApplication, job: Job) -> Any:
+    """Restore the seed and return its state, as a page leaves it that was only opened."""
+    await running.reset()
+    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+    try:
+        page = await context.new_page()
+        await page.goto(f"{running.base_url}{job.start}")
+        await asyncio.sleep(_SETTLE_S)
+    finally:
+        await context.close()
+    return await running.state()
+
+
+async def record_demonstration(
+    browser: Browser,
+    running: RunningApplication,
+    job: Job,
+    instance: Instance,
+    folder: Path,
+    dice: random.Random,
+) -> None:
+    """Record the scripted person, with noise, into a session folder."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PERSON_TIMEOUT_MS)
+    try:
+        recorder = DemonstrationRecorder(
+            context, folder, context=RunContext(), name=instance.sentence or job.name.replace("_", " ")
+        )
+        await recorder.start()
+        page = await context.new_page()
+        await page.goto(f"{running.base_url}{job.start}")
+        await job.person(page, instance.given, Noise(page, dice))
+        await recorder.rest()
+        await page.close()
+        await asyncio.wait_for(recorder.closed.wait(), 10)
+        await recorder.finish()
+    finally:
+        await context.close()
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedJob:
+    """A published workflow, and what its inputs are called."""
+
+    workflow_id: str
+    result: PipelineResult
+    demonstrations: Sequence[Instance]
+    folders: Sequence[Path]
+    secrets: Mapping[str, str]
+
+    def bind(self, instance: Instance, naming: Naming) -> dict[str, Any] | str:
+        """Return the workflow's inputs for an instance, or why there are none."""
+        lowered = self.result.lowered
+        assert lowered is not None
+        specs = lowered.workflow.io_spec.inputs
+        bound = {
+            spec.name: next(
+                (value for part, value in sorted(self.secrets.items(), reverse=True) if part in spec.name), ""
+            )
+            for spec in specs
+            if spec.secret
+        }
+        plain = [spec for spec in specs if not spec.secret]
+        if naming == "sentence":
+            template = None if self.result.understanding is None else self.result.understanding.template
+            if template is None:
+                return bound if not plain else "no template reads the sentence"
+            try:
+                told = expand_value_forms(template.parse(instance.sentence))
+            except UtteranceMismatch as exc:
+                return str(exc)
+            missing = [spec.name for spec in plain if spec.name not in told and spec.required]
+            if missing:
+                return f"the sentence has no value for {', '.join(missing)}"
+            return bound | {spec.name: told[spec.name] for spec in plain if spec.name in told}
+        for spec in plain:
+            key = self._key_of(spec.name)
+            if key is not None:
+                bound[spec.name] = instance.given[key]
+            elif spec.required:
+                return f"the input {spec.name} is none of the given values"
+        return bound
+
+    def _key_of(self, name: str) -> str | None:
+        """Return the given value that an input takes: the one of every demonstration that shows the input.
+
+        A demonstration that keeps what the form proposes does not show it.
+        """
+        shown = [
+            (value, each)
+            for number, each in enumerate(self.demonstrations)
+            if (value := self._shown(number).get(name)) is not None
+        ]
+        for key in self.demonstrations[0].given:
+            if shown and all(_alike(value, each.given.get(key)) for value, each in shown):
+                return key
+        return None
+
+    def _shown(self, number: int) -> dict[str, Any]:
+        folder = str(self.folders[number])
+        trace = next((each for each in self.result.traces if each.session_dir == folder), None)
+        return {} if trace is None else read_shown_values(self.result, trace.trace_id)
+
+
+def _alike(value: Any, given: str | None) -> bool:
+    return given is not None and " ".join(str(value).split()).casefold() == " ".join(given.split()).casefold()
+
+
+class JobMeasurement:
+    """Measures jobs of one running application."""
+
+    def __init__(
+        self, browser: Browser, running: RunningApplication, application: str, folder: Path, seed: int
+    ) -> None:
+        """`folder`: for sessions, stores and results of runs."""
+        self._browser, self._running, self._application = browser, running, application
+        self._folder, self._seed = folder, seed
+        self._wanted: dict[tuple[str, str], tuple[Any, Any]] = {}
+        """The states before and after the scripted person's work, by job and instance."""
+
+    async def measure(self, job: Job, naming: Naming) -> JobFigures:
+        """Record, synthesize, publish and run a job."""
+        folder = self._folder / job.name / naming
+        folder.mkdir(parents=True, exist_ok=True)
+        figures = JobFigures(self._application, job.name, naming, whole=False)
+        website = Website(type="website", website_id="zoo", name="Zoo", base_url=self._running.base_url)
+        knowledge, _ = assemble([SourcedDocument(website)])
+        async with open_stores(folder / "stores") as stores:
+            await load_knowledge(stores.documents, stores.graph, knowledge)
+            learned = await self._learn(job, naming, folder, stores)
+            if isinstance(learned, str):
+                figures.reason = learned
+                return figures
+            assert learned.result.lowered is not None
+            figures.whole = True
+            figures.evidence = "criteria" if learned.result.lowered.workflow.success_criteria else ""
+            async with open_runs(folder / "stores", None) as runs:
+                for instance in job.unseen:
+                    figures.endings.append(
+                        await self._run_instance(job, naming, learned, instance, stores, runs, folder)
+                    )
+        return figures
+
+    async def _learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
+        """Return the published workflow, or why it is not whole."""
+        shown = job.demonstrations
+        dice = random.Random(f"{self._seed}/{self._application}/{job.name}")
+        folders = []
+        for number, instance in enumerate(shown):
+            await self._running.reset()
+            session = folder.parent / "sessions" / str(number)
+            if not session.exists():
+                await record_demonstration(self._browser, self._running, job, instance, session, dice)
+            folders.append(session)
+        traces = read_traces(folders)
+        if naming == "values":
+            traces = [each.model_copy(update={"task_description": ""}) for each in traces]
+        try:
+            result = await induce_workflow(traces, job.name, "")
+            found = await find_screens(stores, "zoo", self._running.base_url, result)
+            result = add_workflow_documents(result, found.by_step)
+            gap = find_gap(result)
+            if gap is not None or result.lowered is None:
+                return str(gap)
+            site = SynthesisSite(stores, "zoo", self._running.base_url, allow_unverified=True)
+            workflow_id = await publish_workflow(site, result.lowered, found.new, replace=False)
+        except (UserError, MetaAgentError) as exc:
+            return str(exc)
+        return LearnedJob(workflow_id, result, shown, folders, self._running.secrets)
+
+    async def _run_instance(
+        self, job: Job, naming: Naming, learned: LearnedJob, instance: Instance, stores: Stores, runs: RunStore,
+        folder: Path,
+    ) -> Ending:  # fmt: skip
+        if (job.name, instance.name) not in self._wanted:
+            self._wanted[job.name, instance.name] = await self._states_by_hand(job, instance)
+        before, wanted = self._wanted[job.name, instance.name]
+        feasible = instance.kind != "missing" and wanted != before
+        inputs = learned.bind(instance, naming)
+        if isinstance(inputs, str):
+            outcome: Outcome = "unbound" if feasible else "right"
+            return Ending(instance.name, instance.kind, outcome, feasible, said=inputs)
+        await read_seed_state(self._browser, self._running, job)
+        began = time.monotonic()
+        claim, said, success = await self._run(learned, inputs, stores, runs, folder / f"run-{instance.name}")
+        seconds = round(time.monotonic() - began, 1)
+        after = await self._running.state()
+        verified = None if instance.verify is None else instance.verify(self._running.base_url)[0]
+        changes = find_differences(after, wanted)
+        outcome = _judge(before, wanted, after, claim=claim, success=success, feasible=feasible)
+        return Ending(
+            instance.name,
+            instance.kind,
+            outcome,
+            feasible,
+            claim,
+            seconds,
+            said,
+            tuple(changes[:6]),
+            verified,
+        )
+
+    async def _states_by_hand(self, job: Job, instance: Instance) -> tuple[Any, Any]:
+        before = await read_seed_state(self._browser, self._running, job)
+        if instance.kind == "missing":
+            return before, before
+        await do_by_hand(self._browser, self._running, job, instance.given, NoNoise())
+        return before, await self._running.state()
+
+    async def _run(
+        self, learned: LearnedJob, inputs: Mapping[str, Any], stores: Stores, runs: RunStore, folder: Path
+    ) -> tuple[str, str, bool]:
+        """Run the workflow; return its claim, what it said, and whether it says success."""
+        folder.mkdir(parents=True, exist_ok=True)
+        run_request = TaskRunRequest(
+            "zoo", learned.workflow_id, base_url=self._running.base_url, values=inputs
+        )
+        resources = TaskRunResources(
+            stores, runs, lambda storage: open_fresh_context(self._browser, storage), folder
+        )
+        try:
+            async with asyncio.timeout(RUN_LIMIT_S):
+                done: RunResult = await execute_task_run(run_request, resources)
+        except TimeoutError:
+            return "hung", f"not ended after {RUN_LIMIT_S:g} s", False
+        except (UserError, PlaywrightError) as exc:
+            return "error", str(exc), False
+        said = " | ".join(each for each in (done.error, done.hint) if each)
+        return f"{done.status}/{done.evidence}", said, done.succeeded
+
+
+def _judge(before: Any, wanted: Any, after: Any, *, claim: str, success: bool, feasible: bool) -> Outcome:
+    if success and (after != wanted or not feasible):
+        return "false_success"
+    if after == wanted:
+        if claim == "hung":
+            return "hung"
+        return "right" if success or not feasible else "unclaimed"
+    if after == before:
+        return "hung" if claim == "hung" else "refused"
+    allowed = {each.split(":")[0] for each in find_differences(before, wanted)}
+    touched = {each.split(":")[0] for each in find_differences(before, after)}
+    return "part" if touched <= allowed else "beside"
+
+
+@asynccontextmanager
+async def open_measurement(
+    browser: Browser, running: RunningApplication, application: str, seed: int, folder: Path | None = None
+) -> AsyncIterator[JobMeasurement]:
+    """Open a measurement in a folder, or in a temporary one."""
+    if folder is not None:
+        yield JobMeasurement(browser, running, application, folder, seed)
+        return
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-", ignore_cleanup_errors=True) as made:
+        yield JobMeasurement(browser, running, application, Path(made), seed)
