@@ -1,6 +1,6 @@
 """An LLM agent that carries out a task with two MCP servers: Periplus knows the way, a browser goes it.
 
-    pip install 'periplus[llm]' 'pydantic-ai-slim[anthropic]'
+    pip install '.[llm]' 'pydantic-ai-slim[anthropic]'
     periplus kb load seeds/spadeworks/kb
     python -m seeds.spadeworks.site --port 8080
     python docs/examples/agent_with_browser.py anthropic:claude-sonnet-4-5 http://127.0.0.1:8080 \
