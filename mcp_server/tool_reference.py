@@ -1,4 +1,4 @@
-"""The tool reference of `docs/mcp.md`, generated from the tools.
+"""The list of tools in `docs/mcp.md`, and the full reference of the documentation site; both come from the tools.
 
 `python -m mcp_server.tool_reference docs/mcp.md` replaces the text between the two marks of the file.
 """
@@ -21,7 +21,7 @@ END = "<!-- end of tools -->"
 
 
 def update_reference(text: str, tools: list[KnowledgeTool], mark: str = BEGIN) -> str:
-    """Return the document with the reference of these tools between its marks; `mark` is the first of them.
+    """Return the document with the list of these tools between its marks; `mark` is the first of them.
 
     Raises `ValueError` if a mark is missing.
     """
@@ -29,7 +29,19 @@ def update_reference(text: str, tools: list[KnowledgeTool], mark: str = BEGIN) -
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise ValueError(f"the document needs the lines {mark!r} and {END!r}")
-    return f"{before}{mark}\n\n{render_reference(tools)}\n{END}{after}"
+    return f"{before}{mark}\n\n{render_list(tools)}\n\n{END}{after}"
+
+
+def render_list(tools: list[KnowledgeTool]) -> str:
+    """A row for each tool: its name, its arguments (`?` marks optional ones) and its description."""
+    rows = ["| tool | arguments | |", "|---|---|---|"]
+    for tool in tools:
+        required = tool.parameters.get("required", [])
+        arguments = ", ".join(
+            f"`{name}`{'' if name in required else '?'}" for name in tool.parameters.get("properties", {})
+        )
+        rows.append(f"| `{tool.name}` | {arguments} | {' '.join((tool.description or '').split())} |")
+    return "\n".join(rows)
 
 
 def render_reference(tools: list[KnowledgeTool]) -> str:
