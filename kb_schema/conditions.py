@@ -14,6 +14,7 @@ from pydantic import AliasChoices, Field, JsonValue, model_validator
 from kb_schema import url_patterns
 from kb_schema.base import LocalId, Metadata, Model, ScreenRef, Seconds, TaskRef
 from kb_schema.excerpts import excerpt
+from kb_schema.number_formats import NumberFormat, format_numbers
 from kb_schema.probes import (
     ConditionScope,
     ElementProbe,
@@ -142,16 +143,23 @@ class DomContains(BaseCondition):
     type: Literal["dom_contains"]
     value: str = Field(min_length=1)
     selector: str | None = None
+    number_format: NumberFormat | None = None
+    """How the page writes the number in `value`. `"1,234.50"`: `$2000` is shown as `$2,000.00`."""
+
+    @property
+    def shown_text(self) -> str:
+        """The text that the page is expected to show."""
+        return self.value if self.number_format is None else format_numbers(self.value, self.number_format)
 
     def _probe(self) -> TextProbe:
-        return TextProbe(value=self.value, css=self.selector)
+        return TextProbe(value=self.shown_text, css=self.selector)
 
     def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (self._probe(),)
 
     def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
         where = self.selector or "the page"
-        return _judge_presence(facts.answer(self._probe()), f"{self.value!r} in {where}")
+        return _judge_presence(facts.answer(self._probe()), f"{self.shown_text!r} in {where}")
 
 
 class DomElement(BaseCondition):

@@ -129,6 +129,20 @@ class FormatCurrency(BaseTransform):
 
 
 @transform
+class UngroupNumber(BaseTransform):
+    """A number without grouping of its thousands: `1,750.50` and `1.750,50` become `1750.50`.
+
+    Every other text is unchanged. `1.750` alone could be a fraction, so it is unchanged too.
+    """
+
+    type: Literal["ungroup_number"]
+
+    def apply(self, value: Any) -> Any:
+        """Only texts are read: a JSON number has no grouping."""
+        return ungroup_number(value) if isinstance(value, str) else value
+
+
+@transform
 class ChangeCase(BaseTransform):
     """Text in another case; `capitalize` is the first letter of every word."""
 
@@ -242,6 +256,20 @@ else:
     Transform = Annotated[Union[tuple(TRANSFORMS)], Field(discriminator="type")]  # noqa: UP007 - of a list
 
 
+def ungroup_number(text: str) -> str:
+    """Return a number without its grouping; every other text unchanged.
+
+    >>> ungroup_number("1,750.50"), ungroup_number("1.750,50"), ungroup_number("1.750"), ungroup_number("Bay 1,2")
+    ('1750.50', '1750.50', '1.750', 'Bay 1,2')
+    """
+    plain = text.strip()
+    if _GROUPED_BY_COMMA.fullmatch(plain):
+        return re.sub(r"[,'\s]", "", plain)
+    if _GROUPED_BY_POINT.fullmatch(plain):
+        return plain.replace(".", "").replace(",", ".")
+    return text
+
+
 def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
     """Apply transforms in order. A resulting date becomes ISO 8601. Raises `TransformError`."""
     for each in transforms:
@@ -250,6 +278,8 @@ def apply_all(value: Any, transforms: tuple[Transform, ...]) -> Any:
 
 
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "CNY": "¥", "KRW": "₩", "BRL": "R$"}
+_GROUPED_BY_COMMA = re.compile(r"-?[1-9]\d{0,2}(?:([,' \u00a0\u202f])\d{3})(?:\1\d{3})*(?:\.\d+)?")
+_GROUPED_BY_POINT = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+,\d+")
 _LARGEST = 100
 """The most digits before or after the point that are accepted."""
 _MONTHS = (

@@ -134,7 +134,7 @@ def _(condition: TitleContains, _scope: ConditionScope, _medium: SnapshotFormat)
 
 @_keys_of_condition.register
 def _(condition: DomContains, _scope: ConditionScope, medium: SnapshotFormat) -> IndexKeySet | None:
-    return _keys_of_text(condition.value, condition.selector, medium)
+    return _keys_of_text(condition.shown_text, condition.selector, medium)
 
 
 @_keys_of_condition.register

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING
+
+import pytest
 
 from kb_schema.conditions import BaseCondition, DomContains, UrlMatches
 from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
@@ -156,3 +160,52 @@ async def test_a_row_that_is_there_now_is_a_criterion_with_the_input_in_it(brows
             fleet.silent = True
             await session.page.goto(f"{site.base}/")
             assert not (await ran(session, result, {name: "Jonque"})).complete
+
+
+class Wallet:
+    """A limit that is read as JavaScript's `parseFloat` reads it. It says `updated` whatever it has stored."""
+
+    def __init__(self, format_limit: Callable[[float], str] = "${:,.2f}".format) -> None:
+        self.limit, self.most = 400.0, math.inf
+        self._format = format_limit
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            read = re.match(r"[\d.]*", asked.form["limit"])
+            self.limit = min(float(read[0] or 0) if read else 0.0, self.most)
+            return Answered(self._page("<div role=status>Limit updated</div>"))
+        return Answered(self._page(""))
+
+    def _page(self, message: str) -> str:
+        return (
+            f"<body><h1>Card</h1>{message}<p>Daily limit</p><p>{self._format(self.limit)}</p><form method=post>"
+            "<label for=l>New limit</label><input id=l name=limit><button id=save>Save</button></form></body>"
+        )
+
+
+async def changes_the_limit(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.fill("#l", given["limit"])
+    await page.click("#save")
+    await page.get_by_role("status").wait_for()
+
+
+@pytest.mark.parametrize("format_limit", ["${:,.2f}".format, "{:.2f}".format, "€{:,.0f}".format])
+async def test_a_number_is_typed_as_it_was_shown_and_read_back_in_the_notation_of_the_page(
+    format_limit, browser, tmp_path
+):
+    wallet = Wallet(format_limit)
+    with running_site(wallet.answer) as site:
+        shown = [{"limit": each} for each in ("750", "620", "910")]
+        result = await induced(browser, site, tmp_path / "traces", changes_the_limit, shown)
+        assert result.lowered is not None
+        (name,) = (spec.name for spec in result.lowered.workflow.io_spec.inputs)
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {name: "2,000"})
+            assert done.succeeded, done.error
+            assert wallet.limit == 2000
+            wallet.most = 500
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {name: "3000"})
+            assert not done.complete, "it says updated, and the page shows another limit"
+            assert "3" in (done.error or "")

@@ -35,17 +35,19 @@ KS = {
     "calculate": (50, {"expression": "value * 2 + 1"}, 101),
 }
 """Every transform that KS 9.2 names, in its order; the first and the fourth with its own example (4.5)."""
+OURS = {"ungroup_number": ("1,750.50", {}, "1750.50")}
+"""Every other transform."""
 
 
-@pytest.mark.parametrize("name", KS)
-def test_every_transform_that_ks_names_does_what_its_name_says(name):
-    value, settings, expected = KS[name]
+@pytest.mark.parametrize("name", [*KS, *OURS])
+def test_every_transform_does_what_its_name_says(name):
+    value, settings, expected = (KS | OURS)[name]
     assert _apply(value, {"type": name, **settings}) == expected
 
 
 def test_no_transform_is_missing_from_the_tables():
     names = {name for kind in TRANSFORMS for name in kind.model_fields["type"].annotation.__args__}
-    assert names == set(KS)
+    assert names == {*KS, *OURS}
 
 
 TABLE = [
@@ -73,6 +75,20 @@ TABLE = [
     (3, [{"type": "calculate", "expression": "1 / (value - 1)"}], 0.5),
     (0.125, [{"type": "format_currency", "decimals": 2}], "$0.13"),
     ("straße", [{"type": "uppercase"}], "STRASSE"),
+    *(
+        (text, [{"type": "ungroup_number"}], plain)
+        for text, plain in (
+            ("1.750,50", "1750.50"),
+            ("-12 000", "-12000"),
+            ("1'000'000", "1000000"),
+            ("1.750", "1.750"),
+            ("1,75", "1,75"),
+            ("0,123", "0,123"),
+            ("12,34,567", "12,34,567"),
+            ("Bay 1,200", "Bay 1,200"),
+            (1750, 1750),
+        )
+    ),
     ("ÉCOLE", [{"type": "lowercase"}], "école"),
     ("mary-jane o'neil McX", [{"type": "capitalize"}], "Mary-jane O'neil McX"),
     ("order 4711 of 9", [{"type": "extract_regex", "pattern": r"(\d+) of"}], "4711"),

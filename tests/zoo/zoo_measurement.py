@@ -26,7 +26,9 @@ from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_docu
 from agent.synthesis.trace_consensus import find_gap
 from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, expand_value_forms
 from kb_schema import SourcedDocument, assemble
+from kb_schema.io_specs import InputSpec
 from kb_schema.run_records import RunResult
+from kb_schema.transforms import ungroup_number
 from kb_schema.websites import Website
 from kb_store import Stores, load_knowledge, open_stores
 from kb_store.runs.run_store import RunStore
@@ -218,25 +220,43 @@ class LearnedJob:
             if spec.secret
         }
         plain = [spec for spec in specs if not spec.secret]
-        if naming == "sentence":
-            template = None if self.result.understanding is None else self.result.understanding.template
-            if template is None:
-                return bound if not plain else "no template reads the sentence"
-            try:
-                told = expand_value_forms(template.parse(instance.sentence))
-            except UtteranceMismatch as exc:
-                return str(exc)
-            missing = [spec.name for spec in plain if spec.name not in told and spec.required]
-            if missing:
-                return f"the sentence has no value for {', '.join(missing)}"
-            return bound | {spec.name: told[spec.name] for spec in plain if spec.name in told}
-        for spec in plain:
-            key = self._key_of(spec.name)
-            if key is not None:
-                bound[spec.name] = instance.given[key]
-            elif spec.required:
-                return f"the input {spec.name} is none of the given values"
-        return bound
+        found = self._read(instance, plain) if naming == "sentence" else self._take(instance, plain)
+        return found if isinstance(found, str) else bound | found
+
+    def _read(self, instance: Instance, specs: Sequence[InputSpec]) -> dict[str, Any] | str:
+        """Read the inputs from the sentence."""
+        template = None if self.result.understanding is None else self.result.understanding.template
+        if template is None:
+            return "no template reads the sentence" if specs else {}
+        try:
+            told = expand_value_forms(template.parse(instance.sentence))
+        except UtteranceMismatch as exc:
+            return str(exc)
+        missing = [spec.name for spec in specs if spec.name not in told and spec.required]
+        if missing:
+            return f"the sentence has no value for {', '.join(missing)}"
+        return {spec.name: told[spec.name] for spec in specs if spec.name in told}
+
+    def _take(self, instance: Instance, specs: Sequence[InputSpec]) -> dict[str, Any] | str:
+        """Take the inputs from the given values."""
+        keys = {spec.name: self._key_of(spec.name) for spec in specs}
+        untold = self._find_untold(instance, [*keys.values()])
+        missing = next((spec.name for spec in specs if spec.required and keys[spec.name] is None), None)
+        if untold or missing:
+            return untold or f"the input {missing} is none of the given values"
+        return {name: instance.given[key] for name, key in keys.items() if key is not None}
+
+    def _find_untold(self, instance: Instance, taken: Sequence[str | None]) -> str:
+        """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
+
+        A value that all demonstrations share must be the same here. Of a target that does not exist, every value.
+        """
+        for key, value in instance.given.items():
+            shown = {each.given.get(key) for each in self.demonstrations}
+            differs = shown != {value} if len(shown) == 1 else instance.kind == "missing"
+            if differs and key not in taken:
+                return f"the workflow has no input for {key}"
+        return ""
 
     def _key_of(self, name: str) -> str | None:
         """Return the given value that an input takes: the one of every demonstration that shows the input.
@@ -260,7 +280,11 @@ class LearnedJob:
 
 
 def _alike(value: Any, given: str | None) -> bool:
-    return given is not None and " ".join(str(value).split()).casefold() == " ".join(given.split()).casefold()
+    return given is not None and _words(str(value)) == _words(given)
+
+
+def _words(value: str) -> str:
+    return ungroup_number(" ".join(value.split())).casefold()
 
 
 class JobMeasurement:

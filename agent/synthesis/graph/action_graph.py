@@ -36,6 +36,8 @@ class GraphParameter(Model):
     description: str = ""
     secret: bool = False
     evidence: str = ""
+    plain_number: bool = False
+    """Whether the traces show only numbers without grouped thousands: others are typed so, too."""
 
 
 class ActionNode(Model):

@@ -236,6 +236,7 @@ class GraphSynthesizer(ABC):
                 description=binding.description,
                 secret=binding.secret,
                 evidence=binding.evidence,
+                plain_number=binding.plain_number,
             ),
         )
 

@@ -13,15 +13,19 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
 
-from agent.synthesis.patterns.trace_ends import TraceEnd
+from agent.synthesis.patterns.trace_ends import NUMBER, TraceEnd
 from agent.synthesis.traces.list_rows import find_list_row
-from kb_schema.conditions import DomContains
+from kb_schema.conditions import Combined, Condition, DomContains
+from kb_schema.number_formats import NUMBER_FORMATS, format_numbers
+from kb_schema.templates import fill
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.visibility import visible
 
 LONGEST_TEXT = 160
 MOST_LINES = 60
+LEAST_SHOWN = 3
+"""Minimum length of a number with its currency that is looked for."""
 LEAST_LETTERS = 3
 """Minimum number of letters of a text."""
 _MESSAGE_ROLES = frozenset({"status", "alert", "log"})
@@ -49,6 +53,9 @@ _MESSAGE_CLASSES = frozenset(
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _DATA = frozenset({"td", "th", "dd", "dt", "time", "option", "label", "a", "button"})
 _SILENT = frozenset({"script", "style", "title", "template", "noscript", "option", "textarea"})
+_ICON_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
+"""Icon fonts draw such words as a picture: `check_circle`."""
+_CURRENCIES = ("$", "€", "£", "¥", "₹", "")
 _VARIABLE = re.compile(r"\{\w+\}")
 _Words = list[str | None]
 """Words; None is a gap."""
@@ -73,17 +80,17 @@ class EndText:
     words: tuple[str, ...]
 
 
-def find_message_texts(ends: Sequence[TraceEnd]) -> list[DomContains]:
+def find_message_texts(ends: Sequence[TraceEnd]) -> list[Condition]:
     """Return what the messages and headings at the ends have in common."""
     return _common(ends, (TextPlace.MESSAGE, TextPlace.HEADING))
 
 
-def find_plain_texts(ends: Sequence[TraceEnd]) -> list[DomContains]:
-    """Return what other texts at the ends have in common; texts with numbers are left out."""
+def find_plain_texts(ends: Sequence[TraceEnd]) -> list[Condition]:
+    """Return what other texts at the ends have in common; texts with numbers, and single words, are left out."""
     return [
         each
         for each in _common(ends, (TextPlace.PLAIN,))
-        if len(each.value.split()) > 1 or _VARIABLE.search(each.value)
+        if not isinstance(each, DomContains) or len(each.value.split()) > 1 or _VARIABLE.search(each.value)
     ]
 
 
@@ -100,13 +107,59 @@ def find_value_texts(ends: Sequence[TraceEnd]) -> list[DomContains]:
     return sorted(found, key=lambda each: each.selector is None)
 
 
-def _common(ends: Sequence[TraceEnd], places: Sequence[TextPlace]) -> list[DomContains]:
+def find_number_texts(ends: Sequence[TraceEnd]) -> list[Condition]:
+    """Return the input numbers that every last page shows, those with a currency first."""
+    found = []
+    for name in _number_names(ends):
+        shown = (_in_notations(f"{symbol}{{{name}}}", ends) for symbol in _CURRENCIES)
+        proven = next((each for each in shown if each is not None), None)
+        if proven is not None:
+            found.append(proven)
+    return found
+
+
+def has_number(condition: Condition) -> bool:
+    """Whether a condition asks for an input number."""
+    parts = condition.conditions if isinstance(condition, Combined) else (condition,)
+    return any(isinstance(each, DomContains) and each.number_format is not None for each in parts)
+
+
+def _in_notations(text: str, ends: Sequence[TraceEnd]) -> Condition | None:
+    """Return the condition that a text with an input number is shown, in the notations that all ends allow.
+
+    Numbers below one thousand do not tell whether a page groups thousands: then any of the notations must be seen.
+    """
+    shown = [DomContains(type="dom_contains", value=text, number_format=each) for each in NUMBER_FORMATS]
+    proven = tuple(each for each in shown if all(_shows_number(end, each) for end in ends))
+    if len(proven) < 2:
+        return proven[0] if proven else None
+    return Combined(type="any_of", conditions=proven)
+
+
+def _number_names(ends: Sequence[TraceEnd]) -> list[str]:
+    """Return the inputs whose values are numbers in every trace."""
+    names = sorted(set.intersection(*(set(end.values) for end in ends))) if ends else []
+    return [name for name in names if all(NUMBER.fullmatch(end.values[name]) for end in ends)]
+
+
+def _shows_number(end: TraceEnd, condition: DomContains) -> bool:
+    """Whether only the last page shows a number, long enough to be no other one by chance."""
+    shown = format_numbers(fill(condition.value, end.values), condition.number_format or "1234")
+    return len(shown) >= LEAST_SHOWN and end.proves(condition)
+
+
+def _common(ends: Sequence[TraceEnd], places: Sequence[TextPlace]) -> list[Condition]:
     first, *others = [_new_texts(end) for end in ends]
-    found: dict[str, DomContains] = {}
+    numbers = [f"{{{name}}}" for name in _number_names(ends)]
+    found: dict[str, Condition] = {}
     for line in sorted((each for each in first if each.place in places), key=lambda each: each.place):
         for said in _pieces(line, others):
-            condition = DomContains(type="dom_contains", value=said)
-            if all(end.proves(condition) for end in ends):
+            if any(each in said for each in numbers):
+                condition = _in_notations(said, ends) if len(_VARIABLE.findall(said)) == 1 else None
+            else:
+                condition = DomContains(type="dom_contains", value=said)
+                condition = condition if all(end.proves(condition) for end in ends) else None
+            if condition is not None:
                 found.setdefault(said, condition)
     return [
         each for said, each in found.items() if not any(said != other and said in other for other in found)
@@ -125,6 +178,8 @@ def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]
         return
     for piece in _split(words):
         said = " ".join(piece)
+        if _ICON_NAME.fullmatch(said):
+            continue
         if sum(map(str.isalpha, _VARIABLE.sub("", said))) >= LEAST_LETTERS or _VARIABLE.search(said):
             yield said
 

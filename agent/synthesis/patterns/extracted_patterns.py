@@ -58,6 +58,8 @@ class ValueBinding:
     evidence: str = ""
     only_asked: bool = False
     """Whether nothing in the traces has the value: a person must give it."""
+    plain_number: bool = False
+    """Whether every value is a number without grouping of its thousands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,13 @@ from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
 from agent.synthesis.patterns.aligned_rows import first_step
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
 from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
-from agent.synthesis.patterns.end_texts import find_message_texts, find_plain_texts, find_value_texts
+from agent.synthesis.patterns.end_texts import (
+    find_message_texts,
+    find_number_texts,
+    find_plain_texts,
+    find_value_texts,
+    has_number,
+)
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
 from agent.synthesis.patterns.trace_ends import TraceEnd, collect_trace_ends, fill_texts
 from agent.synthesis.traces.trace_pages import TracePages
@@ -52,6 +58,8 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
     if len(ends) < 2:
         return [each for end in ends for each in _of_one_trace(end)]
     found: list[Condition] = [*find_address_conditions(ends), *find_message_texts(ends)[:MOST_TEXTS]]
+    if not any(map(has_number, found)):
+        found += find_number_texts(ends)[:1]
     if len(found) < ENOUGH:
         found += find_value_texts(ends)[:1]
     if not found:

@@ -15,11 +15,14 @@ from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.utterance_mentions import TYPING
 from kb_schema.conditions import BaseCondition, Combined, DomContains
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from kb_schema.number_formats import NUMBER_FORMATS, format_numbers
 from kb_schema.templates import as_text, fill
 from web_pages.page_texts import text_of
 
 LEAST_LETTERS = 2
 """Minimum length of an input value that is looked for in texts."""
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+"""An input value that is read as a number."""
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -42,17 +45,28 @@ class TraceEnd:
         return tuple(read_page_text(page) for page in self.earlier)
 
     def generalized(self, text: str) -> str | None:
-        """Return a text with the input values in it as `{variable}`; None if it has braces of its own."""
+        """Return a text with the input values in it as `{variable}`; None if it has braces of its own.
+
+        A number is also found in other notations.
+        """
         if "{" in text or "}" in text:
             return None
         for name, value in sorted(self.values.items(), key=lambda each: -len(each[1])):
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", f"{{{name}}}", text)
+            for shown in _list_notations(value):
+                text = re.sub(rf"(?<![\w.,]){re.escape(shown)}(?!\w|[.,]\d)", f"{{{name}}}", text)
         return text
 
     def proves(self, condition: BaseCondition) -> bool:
         """Whether a condition holds on the last page, and on no earlier one, with the values of the trace."""
         filled = fill_texts(condition, self.values)
         return self.page.holds(filled) and not any(page.holds(filled) for page in self.earlier)
+
+
+def _list_notations(value: str) -> list[str]:
+    """Return a value, and a number in every notation, the longest first."""
+    if not NUMBER.fullmatch(value):
+        return [value]
+    return sorted({value, *(format_numbers(value, each) for each in NUMBER_FORMATS)}, key=len, reverse=True)
 
 
 def collect_trace_ends(

@@ -6,6 +6,7 @@ A source is accepted only if it has the value in every row. Variables are named 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from html import escape
@@ -20,6 +21,7 @@ from agent.synthesis.utterances.value_forms import build_identifier
 from kb_schema.selectors import Selector, ValueStrategy, css
 from kb_schema.templates import as_text
 from kb_schema.text_similarity import words_likeness
+from kb_schema.transforms import ungroup_number
 from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
@@ -31,6 +33,8 @@ LONGEST_TEXT = 200
 """Maximum length of a text that is searched for a value."""
 MOST_LOOKED_AT = 40
 """Maximum number of elements that are tried per page."""
+
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 RowValues = Mapping[RowKey, Any]
 
@@ -145,7 +149,15 @@ class ValueBinder:
         *_, key, around = min(found)
         name = self._named(build_identifier(key), f"input {key}")
         told = f"equals the input {key} in {len(texts)} of {len(texts)} rows"
-        return ValueBinding(name, "input", _template(name, around), key, description=label, evidence=told)
+        return ValueBinding(
+            name,
+            "input",
+            _template(name, around),
+            key,
+            description=label,
+            evidence=told,
+            plain_number=_are_plain_numbers(texts),
+        )
 
     def _from_lists(self, texts: Mapping[RowKey, str], label: str) -> ValueBinding | None:
         """Bind to a list input; the round of the innermost loop selects the item."""
@@ -237,6 +249,7 @@ class ValueBinder:
             description=label,
             evidence="varies, and neither the pages nor the input data contain it",
             only_asked=True,
+            plain_number=_are_plain_numbers(texts),
         )
 
     def _named(self, wanted: str, meaning: str) -> str:
@@ -327,9 +340,17 @@ def _around(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[s
 
 
 def _in_other_letters(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) -> tuple[str, str] | None:
-    """Return ("", "") if the texts equal the given values apart from case, else None."""
-    same = all(as_text(given[row]).casefold() == text.casefold() for row, text in texts.items())
+    """Return ("", "") if the texts equal the given values apart from case or grouped thousands, else None."""
+    same = all(_letters(as_text(given[row])) == _letters(text) for row, text in texts.items())
     return ("", "") if same and any(texts.values()) else None
+
+
+def _letters(text: str) -> str:
+    return ungroup_number(text).casefold()
+
+
+def _are_plain_numbers(texts: Mapping[RowKey, str]) -> bool:
+    return all(_PLAIN_NUMBER.fullmatch(text) for text in texts.values())
 
 
 def _contains_text(page: str, text: str) -> bool:

@@ -14,6 +14,7 @@ from kb_schema.conditions import BaseCondition, Combined, ContextEquals
 from kb_schema.io_specs import InputSpec, ValueSource, ValueType
 from kb_schema.iterators import ListIterator, NoIterator
 from kb_schema.templates import strings, variables
+from kb_schema.transforms import UngroupNumber
 from kb_schema.workflows import AnyNode, GroupNode, TaskNode, walk
 
 ASKED: tuple[ValueSource, ...] = ("task_context", "session_context", "user_input")
@@ -36,6 +37,7 @@ def list_workflow_inputs(
                 source=ASKED,
                 secret=parameter.secret,
                 required=name in always,
+                transforms=(UngroupNumber(type="ungroup_number"),) if parameter.plain_number else (),
             )
     for key, name in sorted(lists.items()):
         if name not in parameters:

@@ -103,6 +103,8 @@ CASES = [
     case("dom_contains", HELD, value="Create New Agent"),
     case("dom_contains", HELD, value="New", selector="h1"),
     case("dom_contains", HELD, value="Cost: 3 < 5, really"),
+    case("dom_contains", HELD, value="Cost: 3.0", number_format="1,234"),
+    case("dom_contains", NOT, value="Cost: 3", number_format="1,234.50"),
     case("dom_contains", HELD, value="plainly"),
     case("dom_contains", HELD, value="A green spade"),
     case("dom_contains", HELD, value="Search agents"),
