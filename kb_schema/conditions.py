@@ -145,6 +145,14 @@ class DomContains(BaseCondition):
     selector: str | None = None
     number_format: NumberFormat | None = None
     """How the page writes the number in `value`. `"1,234.50"`: `$2000` is shown as `$2,000.00`."""
+    exact: bool = False
+    """The whole text of the element is `value`; needs `selector`."""
+
+    @model_validator(mode="after")
+    def _exact_in_an_element(self) -> DomContains:
+        if self.exact and self.selector is None:
+            raise ValueError("exact needs a selector: the text of a whole page is never one value")
+        return self
 
     @property
     def shown_text(self) -> str:
@@ -152,7 +160,7 @@ class DomContains(BaseCondition):
         return self.value if self.number_format is None else format_numbers(self.value, self.number_format)
 
     def _probe(self) -> TextProbe:
-        return TextProbe(value=self.shown_text, css=self.selector)
+        return TextProbe(value=self.shown_text, css=self.selector, exact=self.exact)
 
     def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (self._probe(),)

@@ -35,6 +35,8 @@ class TextProbe(Model):
     kind: Literal["text"] = "text"
     value: str
     css: str | None = None
+    exact: bool = False
+    """Is it the whole text? Only with `css`."""
 
 
 class ElementProbe(Model):

@@ -87,7 +87,7 @@ def _answer_text(probe: TextProbe, outline: AriaSnapshot) -> ProbeAnswer:
             return ProbeAnswer(present=1, visible=1)
         return _absent(outline, spacing=anywhere is None)
     match = match_css(probe.css, outline)  # first of all: a selector may be invalid
-    spacing_known = [(node, outline.says(words, node)) for node in match.found]
+    spacing_known = [(node, _says(node, probe, outline)) for node in match.found]
     seen = [node for node, says in spacing_known if says]
     if seen:
         return ProbeAnswer(present=len(seen), visible=len(seen), text=outline.text_of(seen[0])[:TEXT_LIMIT])
@@ -97,6 +97,15 @@ def _answer_text(probe: TextProbe, outline: AriaSnapshot) -> ProbeAnswer:
     if match.hidden or any(maybe):
         return ProbeAnswer(error=f"the snapshot does not show which elements match {probe.css}")
     return _absent(outline, spacing=None in maybe or any(says is None for _, says in spacing_known))
+
+
+def _says(node: AriaNode, probe: TextProbe, outline: AriaSnapshot) -> bool | None:
+    """Return whether an element shows the text; None if the snapshot does not tell."""
+    words = squeeze(probe.value)
+    said = outline.says(words, node)
+    if said and probe.exact and squeeze(outline.text_of(node)) != words:
+        return None
+    return said
 
 
 def _absent(outline: AriaSnapshot, *, spacing: bool = False) -> ProbeAnswer:

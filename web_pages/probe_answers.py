@@ -35,13 +35,19 @@ def _answer_text(probe: TextProbe, roots: list[Root], queries: PageQueries) -> P
             present=len(shown) + sum(says(root, wanted, everything=True) for root in rest), visible=len(shown)
         )
     found = [element for root in roots for element in queries.css.select(root, probe.css)]
-    seen = [element for element in found if visible(element) and says(element, wanted)]
+    seen = [element for element in found if visible(element) and _says(element, probe, wanted)]
     hidden = set(found).difference(seen)
     return ProbeAnswer(
-        present=len(seen) + sum(says(element, wanted, everything=True) for element in hidden),
+        present=len(seen) + sum(_says(element, probe, wanted, everything=True) for element in hidden),
         visible=len(seen),
         text=text_of(seen[0])[:TEXT_LIMIT] if seen else None,
     )
+
+
+def _says(element: Element, probe: TextProbe, wanted: str, *, everything: bool = False) -> bool:
+    if probe.exact:
+        return squeeze(text_of(element, everything=everything)) == wanted
+    return says(element, wanted, everything=everything)
 
 
 def _root_visible(root: Root) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kb_schema.conditions import BaseCondition, DomContains, UrlMatches
+from kb_schema.conditions import BaseCondition, DomContains, DomElement, UrlMatches
 from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
 
 if TYPE_CHECKING:
@@ -209,3 +209,86 @@ async def test_a_number_is_typed_as_it_was_shown_and_read_back_in_the_notation_o
             done = await ran(session, result, {name: "3000"})
             assert not done.complete, "it says updated, and the page shows another limit"
             assert "3" in (done.error or "")
+
+
+class Profile:
+    """Settings that are chosen from a menu and switched: it shows no message, and its menu lists every colour."""
+
+    def __init__(self) -> None:
+        self.colour, self.night, self.works = "None", False, True
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST" and self.works:
+            self.colour = asked.form.get("colour", self.colour)
+            self.night ^= "night" in asked.form
+        if asked.method == "POST":
+            return Answered(location="/")
+        colours = "".join(
+            f"<button class=choice name=colour value='{each}'>{each}</button>"
+            for each in ("Teal", "Plum", "Sand")
+        )
+        state = "switch on" if self.night else "switch"
+        return Answered(
+            "<body><h1>Profile</h1><form method=post>"
+            f"<div class=field><b>Colour</b> <i class=value>{self.colour}</i></div>"
+            "<div class=field><b>Size</b> <i class=value>None</i></div>"
+            f"<details id=menu><summary>Change colour</summary>{colours}</details>"
+            f"<div class=field><b>Night mode</b><button class='{state}' name=night value=1></button></div></form></body>"
+        )
+
+
+async def chooses_a_colour(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click("summary")
+    await page.click(f"button[value={given['colour']}]")
+    await page.locator(".value", has_text=given["colour"]).wait_for()
+
+
+async def switches_to_night(page: Page, _given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click(".switch")
+    await page.locator(".switch.on").wait_for()
+
+
+async def test_a_chosen_value_is_read_back_at_its_place_and_not_in_the_menu(browser, tmp_path):
+    profile = Profile()
+
+    async def again(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        profile.colour = "None"
+        await page.reload()
+        await chooses_a_colour(page, given, dice)
+
+    with running_site(profile.answer) as site:
+        shown = [{"colour": each} for each in ("Teal", "Plum", "Sand")]
+        result = await induced(browser, site, tmp_path / "traces", again, shown)
+        assert result.lowered is not None
+        (name,) = (spec.name for spec in result.lowered.workflow.io_spec.inputs)
+        (criterion,) = result.lowered.workflow.success_criteria
+        assert isinstance(criterion, DomContains)
+        assert (criterion.value, criterion.exact) == (f"{{{name}}}", True)
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            assert (await ran(session, result, {name: "Teal"})).succeeded
+            assert profile.colour == "Teal"
+            profile.works = False
+            await session.page.goto(f"{site.base}/")
+            assert not (await ran(session, result, {name: "Plum"})).complete, "it did not store the colour"
+
+
+async def test_a_switch_without_words_is_read_back_by_its_state_beside_its_label(browser, tmp_path):
+    profile = Profile()
+
+    async def from_the_day(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        profile.night = False
+        await page.reload()
+        await switches_to_night(page, given, dice)
+
+    with running_site(profile.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", from_the_day, [{}, {}, {}])
+        assert result.lowered is not None
+        (criterion,) = result.lowered.workflow.success_criteria
+        assert isinstance(criterion, DomElement)
+        assert "Night mode" in criterion.selector
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            for works in (True, False):
+                profile.night, profile.works = False, works
+                await session.page.goto(f"{site.base}/")
+                assert (await ran(session, result, {})).succeeded is works

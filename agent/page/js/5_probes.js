@@ -15,7 +15,7 @@ function answerProbe(probe, look) {
 
 function answerText(probe, look) {
   const wanted = squeeze(probe.value);
-  const says = (text) => (wanted ? text.includes(wanted) : text !== "");
+  const says = (text) => (probe.exact ? squeeze(text) === wanted : wanted ? text.includes(wanted) : text !== "");
   const roots = rootsBelow(document);
   const answer = nothing();
   if (probe.css === null || probe.css === undefined) {

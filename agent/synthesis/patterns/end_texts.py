@@ -111,7 +111,7 @@ def find_number_texts(ends: Sequence[TraceEnd]) -> list[Condition]:
     """Return the input numbers that every last page shows, those with a currency first."""
     found = []
     for name in _number_names(ends):
-        shown = (_in_notations(f"{symbol}{{{name}}}", ends) for symbol in _CURRENCIES)
+        shown = (in_notations(f"{symbol}{{{name}}}", ends) for symbol in _CURRENCIES)
         proven = next((each for each in shown if each is not None), None)
         if proven is not None:
             found.append(proven)
@@ -124,12 +124,19 @@ def has_number(condition: Condition) -> bool:
     return any(isinstance(each, DomContains) and each.number_format is not None for each in parts)
 
 
-def _in_notations(text: str, ends: Sequence[TraceEnd]) -> Condition | None:
+def in_notations(text: str, ends: Sequence[TraceEnd], selector: str | None = None) -> Condition | None:
     """Return the condition that a text with an input number is shown, in the notations that all ends allow.
+
+    With `selector` it is the whole text of the element.
 
     Numbers below one thousand do not tell whether a page groups thousands: then any of the notations must be seen.
     """
-    shown = [DomContains(type="dom_contains", value=text, number_format=each) for each in NUMBER_FORMATS]
+    shown = [
+        DomContains(
+            type="dom_contains", value=text, selector=selector, number_format=each, exact=selector is not None
+        )
+        for each in NUMBER_FORMATS
+    ]
     proven = tuple(each for each in shown if all(_shows_number(end, each) for end in ends))
     if len(proven) < 2:
         return proven[0] if proven else None
@@ -144,26 +151,29 @@ def _number_names(ends: Sequence[TraceEnd]) -> list[str]:
 
 def _shows_number(end: TraceEnd, condition: DomContains) -> bool:
     """Whether only the last page shows a number, long enough to be no other one by chance."""
-    shown = format_numbers(fill(condition.value, end.values), condition.number_format or "1234")
-    return len(shown) >= LEAST_SHOWN and end.proves(condition)
+    shown = format_numbers(fill(condition.value, end.every_value), condition.number_format or "1234")
+    return (condition.exact or len(shown) >= LEAST_SHOWN) and end.proves(condition)
 
 
 def _common(ends: Sequence[TraceEnd], places: Sequence[TextPlace]) -> list[Condition]:
+    """Return the conditions of the texts that all ends have. Single words count only if there is no phrase:
+    between varying parts they may belong to an optional part of a message.
+    """
     first, *others = [_new_texts(end) for end in ends]
     numbers = [f"{{{name}}}" for name in _number_names(ends)]
     found: dict[str, Condition] = {}
     for line in sorted((each for each in first if each.place in places), key=lambda each: each.place):
         for said in _pieces(line, others):
             if any(each in said for each in numbers):
-                condition = _in_notations(said, ends) if len(_VARIABLE.findall(said)) == 1 else None
+                condition = in_notations(said, ends) if len(_VARIABLE.findall(said)) == 1 else None
             else:
                 condition = DomContains(type="dom_contains", value=said)
                 condition = condition if all(end.proves(condition) for end in ends) else None
             if condition is not None:
                 found.setdefault(said, condition)
-    return [
-        each for said, each in found.items() if not any(said != other and said in other for other in found)
-    ]
+    told = [said for said in found if not any(said != other and said in other for other in found)]
+    phrases = [said for said in told if " " in said or _VARIABLE.search(said)]
+    return [found[said] for said in phrases or told]
 
 
 def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]:

@@ -9,11 +9,13 @@ include the loop's end condition, such as an empty list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
 from agent.synthesis.patterns.aligned_rows import first_step
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
 from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
+from agent.synthesis.patterns.end_places import find_place_states, find_place_texts, find_place_values
 from agent.synthesis.patterns.end_texts import (
     find_message_texts,
     find_number_texts,
@@ -61,10 +63,15 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
     if not any(map(has_number, found)):
         found += find_number_texts(ends)[:1]
     if len(found) < ENOUGH:
-        found += find_value_texts(ends)[:1]
+        found += find_value_texts(ends)[:1] or list(islice(find_place_values(ends), 1))
     if not found:
         found += find_plain_texts(ends)[:1]
-    return found or _gone_row(ends)
+    return found or _gone_row(ends) or list(islice(_changed_places(ends), 1))
+
+
+def _changed_places(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
+    yield from find_place_texts(ends)
+    yield from find_place_states(ends)
 
 
 def _of_one_trace(end: TraceEnd) -> list[Condition]:

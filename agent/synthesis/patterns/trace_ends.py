@@ -37,7 +37,9 @@ class TraceEnd:
     earlier: tuple[TracePage, ...]
     """The pages up to the last effective step, with the page on which it was performed."""
     values: Mapping[str, str]
-    """The input values of the trace, by variable."""
+    """The input values of the trace, by variable, but for those of one letter."""
+    every_value: Mapping[str, str]
+    """The same with those of one letter."""
 
     @cached_property
     def earlier_texts(self) -> tuple[str, ...]:
@@ -58,7 +60,7 @@ class TraceEnd:
 
     def proves(self, condition: BaseCondition) -> bool:
         """Whether a condition holds on the last page, and on no earlier one, with the values of the trace."""
-        filled = fill_texts(condition, self.values)
+        filled = fill_texts(condition, self.every_value)
         return self.page.holds(filled) and not any(page.holds(filled) for page in self.earlier)
 
 
@@ -72,8 +74,13 @@ def _list_notations(value: str) -> list[str]:
 def collect_trace_ends(
     aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages
 ) -> list[TraceEnd]:
-    """Return the end of each distinct trace; empty if a page at an end was not recorded."""
+    """Return the end of each distinct trace; empty if a page at an end was not recorded.
+
+    If all recordings show the same steps, each session counts: its pages were seen at another time.
+    """
     traces = [aligned.traces[each] for each in aligned.distinct_ids if each in aligned.traces]
+    if len(traces) == 1:
+        traces = list({each.session_dir or "": each for each in aligned.traces.values()}.values())
     single = len(traces) == 1
     ends = []
     for trace in traces:
@@ -111,7 +118,9 @@ def _end_of(trace: ExecutionTrace, values: Mapping[str, str], pages: TracePages)
     earlier = [pages.get(html, address) for html, address in seen]
     if page is None or not earlier or None in earlier:
         return None
-    return TraceEnd(trace.trace_id, page, url, tuple(each for each in earlier if each is not None), values)
+    seen_before = tuple(each for each in earlier if each is not None)
+    told = {name: value for name, value in values.items() if len(value) >= LEAST_LETTERS}
+    return TraceEnd(trace.trace_id, page, url, seen_before, told, values)
 
 
 def _last_effective(steps: Sequence[TraceStep]) -> int:
@@ -132,7 +141,7 @@ def _input_values(patterns: ExtractedPatterns, trace_id: str) -> dict[str, str]:
         cell = position.cells.get((trace_id, ()))
         if cell is not None:
             for name, value in _values_of(info, cell.step.args or {}, (trace_id, ())):
-                if value != REDACTED and len(value) >= LEAST_LETTERS:
+                if value != REDACTED and value:
                     found.setdefault(name, value)
     return found
 

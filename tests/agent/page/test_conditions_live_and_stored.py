@@ -102,6 +102,8 @@ CASES = [
     # what is on the page
     case("dom_contains", HELD, value="Create New Agent"),
     case("dom_contains", HELD, value="New", selector="h1"),
+    case("dom_contains", NOT, value="New", selector="h1", exact=True),
+    case("dom_contains", HELD, value="Create  New Agent", selector="h1", exact=True),
     case("dom_contains", HELD, value="Cost: 3 < 5, really"),
     case("dom_contains", HELD, value="Cost: 3.0", number_format="1,234"),
     case("dom_contains", NOT, value="Cost: 3", number_format="1,234.50"),
