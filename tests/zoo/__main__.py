@@ -15,8 +15,9 @@ import asyncio
 import json
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 from playwright.async_api import Browser
@@ -25,11 +26,13 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
-from tests.zoo.zoo_figures import format_job, read_figures, summarize
+from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import do_by_hand, find_differences, open_measurement, read_seed_state
 
 OUT = Path("out/zoo")
+TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
+"""What follows in a page is replaced."""
 
 
 async def check(application: Application, jobs: Sequence[str], console: Console) -> int:
@@ -100,6 +103,17 @@ async def measure(
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
 
 
+def _report(applications: Iterable[str], page: Path | None, console: Console) -> None:
+    """Print the figures, and replace the table in a page."""
+    files = [OUT / f"{each}.jsonl" for each in applications]
+    figures = [figure for file in files for figure in read_figures(file)]
+    console.print(summarize(figures))
+    if page is not None:
+        head, _, _ = page.read_text(encoding="utf-8").partition(TABLE)
+        table = write_markdown(figures, datetime.now(UTC).date())
+        page.write_text(f"{head}{TABLE}\n\n{table}", encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     parser = argparse.ArgumentParser(
@@ -121,6 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
     sub = commands.add_parser("report")
     sub.add_argument("applications", nargs="*")
+    sub.add_argument("--write", type=Path, metavar="FILE", help="replace the table in this page, too")
     options, more = parser.parse_known_args(arguments)
     if any(each.startswith("-") for each in more) or (more and not hasattr(options, "jobs")):
         parser.error(f"unknown: {' '.join(more)}")
@@ -148,8 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )  # fmt: skip
     else:
-        files = [OUT / f"{each}.jsonl" for each in options.applications or APPLICATIONS]
-        console.print(summarize([figure for file in files for figure in read_figures(file)]))
+        _report(options.applications or APPLICATIONS, options.write, console)
     return 0
 
 

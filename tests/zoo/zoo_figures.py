@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,15 @@ def format_job(figures: Figures) -> str:
     return "\n".join(lines)
 
 
-def summarize(figures: Sequence[Figures]) -> Table:
-    """Return one line per application and naming."""
-    table = Table(
-        "application", "naming", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
-        "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals",
-    )  # fmt: skip
+COLUMNS = (
+    "application", "naming", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
+    "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals",
+)  # fmt: skip
+
+
+def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
+    """Return one row per application and naming, in the order of `COLUMNS`."""
+    rows = []
     groups: dict[tuple[str, str], list[Figures]] = {}
     for each in figures:
         groups.setdefault((each["application"], each["naming"]), []).append(each)
@@ -58,12 +62,28 @@ def summarize(figures: Sequence[Figures]) -> Table:
         cannot = [each for each in endings if not each["feasible"]]
         counts = Counter(each["outcome"] for each in can)
         all_counts = Counter(each["outcome"] for each in endings)
-        table.add_row(
+        rows.append([
             application, naming, str(len(jobs)), str(sum(job["whole"] for job in jobs)), str(len(can)),
             *(str(counts[name]) for name in ("right", "unclaimed", "refused", "part")),
             *(str(all_counts[name]) for name in ("beside", "false_success", "hung")),
             str(counts["unbound"]), str(len(cannot)),
             str(sum(each["outcome"] == "right" for each in cannot)),
             str(sum(each["outcome"] == "right" and each["seconds"] > 20 for each in cannot)),
-        )  # fmt: skip
+        ])  # fmt: skip
+    return rows
+
+
+def summarize(figures: Sequence[Figures]) -> Table:
+    """Return the rows as a table for the terminal."""
+    table = Table(*COLUMNS)
+    for row in list_rows(figures):
+        table.add_row(*row)
     return table
+
+
+def write_markdown(figures: Sequence[Figures], on: date) -> str:
+    """Return the rows as a table in Markdown, dated."""
+    lines = [f"Measured on {on:%Y-%m-%d}.", ""]
+    lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += [f"| {' | '.join(row)} |" for row in list_rows(figures)]
+    return "\n".join(lines) + "\n"
