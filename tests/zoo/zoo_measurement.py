@@ -189,9 +189,7 @@ async def record_demonstration(
         page = await context.new_page()
         await page.goto(f"{running.base_url}{job.start}")
         await job.person(page, instance.given, Noise(page, dice))
-        await asyncio.sleep(
-            _SETTLE_S
-        )  # the last event is on its way to the recorder; people do not close a page at once
+        await asyncio.sleep(_SETTLE_S)  # as people do; the last event is on its way to the recorder
         await recorder.rest()
         await page.close()
         await asyncio.wait_for(recorder.closed.wait(), 10)
