@@ -33,7 +33,7 @@ def collect_findings(survey: SnapshotEvaluation) -> tuple[SignatureFinding, ...]
 @_finder
 def _confused_pairs(survey: SnapshotEvaluation) -> Iterator[SignatureFinding]:
     """Pairs of screens that no indicator separates: the signature of one also holds on the other's
-    pages (DESIGN 3, Negative-Signature).
+    pages (KS 10, Negative-Signature).
     """
     pairs: dict[tuple[str | None, str], int] = {}
     for number, page in enumerate(survey.pages):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from agent.synthesis.patterns.end_texts import in_notations
+from agent.synthesis.patterns.end_texts import in_notations, read_own_text
 from agent.synthesis.patterns.trace_ends import NUMBER, TraceEnd
 from agent.synthesis.traces.trace_pages import TracePage
 from kb_schema.conditions import Condition, DomContains, DomElement
@@ -19,7 +19,7 @@ from web_pages.element_tree import Element
 from web_pages.form_fields import is_toggle
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.stable_attributes import find_text_flaw, list_stable_attributes, list_stable_classes
-from web_pages.visibility import is_chosen, visible
+from web_pages.visibility import is_chosen
 
 LONGEST_TEXT = 60
 LONGEST_PLACE = 160
@@ -28,7 +28,6 @@ LEAST_LETTERS = 3
 ANCESTORS = 3
 LABEL_LENGTH = 40
 _STATES = ("aria-checked", "aria-pressed", "aria-selected")
-_SILENT = frozenset({"script", "style", "title", "template", "noscript", "option", "textarea"})
 
 
 def find_place_values(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
@@ -89,12 +88,8 @@ def _texts(page: TracePage) -> Iterator[tuple[Element, str]]:
     """Yield the visible elements with words of their own, and these words."""
     for root in page.stored.roots:
         for element in root.elements:
-            if element.tag in _SILENT or not any(
-                isinstance(each, str) and each.strip() for each in element.children
-            ):
-                continue
-            text = squeeze(text_of(element)) if visible(element) else ""
-            if 0 < len(text) <= LONGEST_TEXT:
+            text = read_own_text(element, LONGEST_TEXT)
+            if text is not None:
                 yield element, text
 
 
@@ -151,8 +146,8 @@ def _label_before(around: Element, element: Element) -> str:
     for each in around.descendants():
         if each is element:
             break
-        own = squeeze("".join(part for part in each.children if isinstance(part, str)))
-        if own and each.tag not in _SILENT and visible(each):
+        own = read_own_text(each, LONGEST_PLACE)
+        if own is not None:
             label = own
             break
     usable = len(label) <= LABEL_LENGTH and '"' not in label and "\\" not in label and _is_lasting(label)

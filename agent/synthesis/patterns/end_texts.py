@@ -234,7 +234,7 @@ def _new_texts(end: TraceEnd) -> list[EndText]:
     found: dict[EndText, None] = {}
     for root in end.page.stored.roots:
         for element in root.elements:
-            said = _own_text(element)
+            said = read_own_text(element)
             if said is None or any(said in text for text in end.earlier_texts):
                 continue
             told = end.generalized(said)
@@ -245,12 +245,12 @@ def _new_texts(end: TraceEnd) -> list[EndText]:
     return list(found)
 
 
-def _own_text(element: Element) -> str | None:
-    """Return the text of an element with words of its own; None if it has none, or is hidden."""
+def read_own_text(element: Element, longest: int = LONGEST_TEXT) -> str | None:
+    """Return the text of an element with words of its own; None if it has none, is hidden, or says more."""
     if element.tag in _SILENT or not any(isinstance(each, str) and each.strip() for each in element.children):
         return None
     said = squeeze(text_of(element)) if visible(element) else ""
-    return said if 0 < len(said) <= LONGEST_TEXT else None
+    return said if 0 < len(said) <= longest else None
 
 
 def _place(element: Element) -> TextPlace:
