@@ -6,7 +6,7 @@ same machine: trust the ratios, not the seconds.
 
     python benchmarks/bench_engine.py [--rounds 7] [--without-playwright-mcp]      (or through `make bench`)
 
-Printed beside: the share of the engine's time that is spent waiting for the desk; the same clicks through
+Printed beside: the share of the engine's time that is spent waiting for the knowledge server; the same clicks through
 Playwright MCP as it comes (its snapshots, its pauses after clicks; no model thinks in between); and what
 carrying on a run that was cut off costs before its next step begins, the browser's start left out.
 """
@@ -71,7 +71,7 @@ class Harness:
     browser: Browser
     folder: Path
     asked_s: list[float] = field(default_factory=list)
-    """Seconds that each run of the engine waited for the desk."""
+    """Seconds that each run of the engine waited for the knowledge server."""
 
 
 @asynccontextmanager
@@ -119,7 +119,7 @@ async def by_hand(h: Harness) -> float:
 
 @asynccontextmanager
 async def visiting(h: Harness, context: BrowserContext, run_id: str | None = None) -> AsyncIterator[Session]:
-    """A session that counts how long whoever opened it waits for the desk; what is told or asked beside
+    """A session that counts how long whoever opened it waits for the knowledge server; what is told or asked beside
     the run, in tasks of its own, is not waited for.
     """
     async with open_session(
@@ -273,7 +273,7 @@ async def measure(rounds: int, *, beside_playwright_mcp: bool = True) -> float:
     ratio = statistics.median(ours / theirs for ours, theirs in zip(engine, hand, strict=True))
     print(f"  {'engine / by hand':<44} {ratio:7.2f}    (goal 1.6, at most 2.0)")
     share = statistics.median(h.asked_s[::3]) / middle
-    print(f"  {'of that, waiting for the desk':<44} {share:7.1%}    (goal: at most a tenth)")
+    print(f"  {'of that, waiting for the knowledge server':<44} {share:7.1%}    (goal: at most a tenth)")
     if other:
         tell("Playwright MCP as it comes", other)
         half = statistics.median(ours / theirs for ours, theirs in zip(engine, other, strict=True))
