@@ -160,7 +160,8 @@ class DomContains(BaseCondition):
         return self.value if self.number_format is None else format_numbers(self.value, self.number_format)
 
     def _probe(self) -> TextProbe:
-        return TextProbe(value=self.shown_text, css=self.selector, exact=self.exact)
+        match: Literal["part", "number", "whole"] = "part" if self.number_format is None else "number"
+        return TextProbe(value=self.shown_text, css=self.selector, match="whole" if self.exact else match)
 
     def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
         return (self._probe(),)

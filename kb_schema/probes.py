@@ -35,8 +35,8 @@ class TextProbe(Model):
     kind: Literal["text"] = "text"
     value: str
     css: str | None = None
-    exact: bool = False
-    """Is it the whole text? Only with `css`."""
+    match: Literal["part", "number", "whole"] = "part"
+    """`number`: not inside a longer number. `whole`: the whole text; only with `css`."""
 
 
 class ElementProbe(Model):

@@ -14,7 +14,7 @@ from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, Strate
 from web_pages.aria_css_queries import match_css
 from web_pages.aria_snapshots import SAID_BY_NAME, AriaMatch, AriaNode, AriaSnapshot
 from web_pages.css_queries import SelectorError
-from web_pages.page_texts import fold, squeeze
+from web_pages.page_texts import fold, matches, squeeze
 
 _PARTLY = ProbeAnswer(error="the snapshot covers only a part of the page")
 _SPACING = ProbeAnswer(error="the text is there, but the snapshot does not show its spacing")
@@ -81,7 +81,7 @@ def answer_from_aria(probe: Probe, outline: AriaSnapshot) -> ProbeAnswer:
 
 def _answer_text(probe: TextProbe, outline: AriaSnapshot) -> ProbeAnswer:
     words = squeeze(probe.value)
-    anywhere = outline.says(words)
+    anywhere = _says(None, probe, outline)
     if probe.css is None:
         if anywhere:
             return ProbeAnswer(present=1, visible=1)
@@ -99,13 +99,12 @@ def _answer_text(probe: TextProbe, outline: AriaSnapshot) -> ProbeAnswer:
     return _absent(outline, spacing=None in maybe or any(says is None for _, says in spacing_known))
 
 
-def _says(node: AriaNode, probe: TextProbe, outline: AriaSnapshot) -> bool | None:
-    """Return whether an element shows the text; None if the snapshot does not tell."""
+def _says(node: AriaNode | None, probe: TextProbe, outline: AriaSnapshot) -> bool | None:
+    """Return whether an element (None: the page) shows the text; None if the snapshot does not tell."""
     words = squeeze(probe.value)
     said = outline.says(words, node)
-    if said and probe.exact and squeeze(outline.text_of(node)) != words:
-        return None
-    return said
+    text = outline.text if node is None else outline.text_of(node)
+    return None if said and not matches(text, words, probe.match) else said
 
 
 def _absent(outline: AriaSnapshot, *, spacing: bool = False) -> ProbeAnswer:

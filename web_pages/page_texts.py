@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from typing import Literal
 
 from web_pages.element_tree import Element, Root
 from web_pages.html_tags import FIELD_TAGS, INLINE_TAGS, INPUT_BUTTONS, TEXTLESS_TAGS, VISUAL_TAGS
@@ -44,6 +45,19 @@ def text_of(node: Element | Root, *, everything: bool = False) -> str:
     """Return the visible text below a node, or all of it. Elements that are not inline separate words."""
     kind = TextKind.ALL if everything else TextKind.VISIBLE
     return texts_of(node, kind).whole if isinstance(node, Root) else texts_of(node.root, kind).of(node)
+
+
+def matches(text: str, wanted: str, match: Literal["part", "number", "whole"]) -> bool:
+    """Return whether a text has a squeezed text as `TextProbe.match` says; for live pages: `5_probes.js`.
+
+    >>> matches("of $500.00", "$500", "part"), matches("of $500.00", "$500", "number"), matches("$500.", "$500", "number")
+    (True, False, True)
+    """
+    if match == "whole":
+        return squeeze(text) == wanted
+    if match == "number":
+        return re.search(rf"(?<![\d.,]){re.escape(wanted)}(?!\d|[.,]\d)", text) is not None
+    return wanted in text if wanted else bool(text)
 
 
 def says(node: Element | Root, words: str, *, everything: bool = False) -> bool:

@@ -10,7 +10,7 @@ from web_pages.css_queries import SelectorError
 from web_pages.element_tree import Element, Root
 from web_pages.form_fields import enabled, is_editing_host, is_secret, value_of
 from web_pages.html_tags import INPUT_BUTTONS, TOGGLE_ROLES
-from web_pages.page_texts import says, squeeze, text_of
+from web_pages.page_texts import matches, says, squeeze, text_of
 from web_pages.selector_resolution import PageQueries, resolve
 from web_pages.visibility import visible
 
@@ -29,10 +29,11 @@ def answer_probe(probe: Probe, roots: list[Root], queries: PageQueries) -> Probe
 def _answer_text(probe: TextProbe, roots: list[Root], queries: PageQueries) -> ProbeAnswer:
     wanted = squeeze(probe.value)
     if probe.css is None:
-        shown = [root for root in roots if _root_visible(root) and says(root, wanted)]
+        shown = [root for root in roots if _root_visible(root) and _says(root, probe, wanted)]
         rest = (root for root in roots if root not in shown)
         return ProbeAnswer(
-            present=len(shown) + sum(says(root, wanted, everything=True) for root in rest), visible=len(shown)
+            present=len(shown) + sum(_says(root, probe, wanted, everything=True) for root in rest),
+            visible=len(shown),
         )
     found = [element for root in roots for element in queries.css.select(root, probe.css)]
     seen = [element for element in found if visible(element) and _says(element, probe, wanted)]
@@ -44,10 +45,10 @@ def _answer_text(probe: TextProbe, roots: list[Root], queries: PageQueries) -> P
     )
 
 
-def _says(element: Element, probe: TextProbe, wanted: str, *, everything: bool = False) -> bool:
-    if probe.exact:
-        return squeeze(text_of(element, everything=everything)) == wanted
-    return says(element, wanted, everything=everything)
+def _says(node: Element | Root, probe: TextProbe, wanted: str, *, everything: bool = False) -> bool:
+    if probe.match == "part":
+        return says(node, wanted, everything=everything)
+    return matches(text_of(node, everything=everything), wanted, probe.match)
 
 
 def _root_visible(root: Root) -> bool:

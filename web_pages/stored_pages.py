@@ -20,7 +20,7 @@ from web_pages.aria_snapshots import AriaSnapshot, parse_aria_snapshot
 from web_pages.element_tree import Root
 from web_pages.html_parser import parse_roots
 from web_pages.page_limits import PageRefused
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import matches, squeeze, text_of
 from web_pages.selector_resolution import PageQueries, ResolvedSelector, resolve
 from web_pages.visibility import visible
 
@@ -73,7 +73,7 @@ class StoredPage:
             return aria_probe_answers.answer_from_aria(probe, self.outline)
         if isinstance(probe, TextProbe) and probe.css is None and self.snapshot.text is not None:
             wanted = squeeze(probe.value)
-            seen = int(wanted in self.text if wanted else bool(self.text))
+            seen = int(matches(self.text, wanted, probe.match))
             return ProbeAnswer(present=seen, visible=seen)
         return ProbeAnswer(error="the client sent no HTML")
 

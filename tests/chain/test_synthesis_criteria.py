@@ -167,7 +167,7 @@ class Wallet:
 
     def __init__(self, format_limit: Callable[[float], str] = "${:,.2f}".format) -> None:
         self.limit, self.most = 400.0, math.inf
-        self._format = format_limit
+        self.format_limit = format_limit
 
     def answer(self, asked: Asked) -> Answered:
         if asked.method == "POST":
@@ -178,7 +178,7 @@ class Wallet:
 
     def _page(self, message: str) -> str:
         return (
-            f"<body><h1>Card</h1>{message}<p>Daily limit</p><p>{self._format(self.limit)}</p><form method=post>"
+            f"<body><h1>Card</h1>{message}<p>Daily limit</p><p>{self.format_limit(self.limit)}</p><form method=post>"
             "<label for=l>New limit</label><input id=l name=limit><button id=save>Save</button></form></body>"
         )
 
@@ -292,3 +292,17 @@ async def test_a_switch_without_words_is_read_back_by_its_state_beside_its_label
                 profile.night, profile.works = False, works
                 await session.page.goto(f"{site.base}/")
                 assert (await ran(session, result, {})).succeeded is works
+
+
+async def test_a_number_inside_a_longer_one_is_not_read_back(browser, tmp_path):
+    wallet = Wallet()
+    with running_site(wallet.answer) as site:
+        shown = [{"limit": each} for each in ("750", "620", "910")]
+        result = await induced(browser, site, tmp_path / "traces", changes_the_limit, shown)
+        assert result.lowered is not None
+        (name,) = (spec.name for spec in result.lowered.workflow.io_spec.inputs)
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            wallet.limit, wallet.format_limit = 500.0, lambda _: "$500.00"  # it stores it, and never shows it
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {name: "5"})
+            assert not done.complete, "$5 is part of $500.00, and no limit of 5 is shown"

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 
 from agent.page.page_problems import FieldOption, RefusedField
-from kb_schema.transforms import FormatDate
+from kb_schema.transforms import FormatDate, ungroup_number
 
 _NOTATIONS = re.compile(r"\b(?:MM([/.-])DD\1YYYY|DD([/.-])MM\2YYYY|YYYY([/.-])MM\3DD)\b", re.IGNORECASE)
 _DATES = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})")
-_GROUPED = re.compile(r"\d{1,3}(?:[ ,'\u00a0\u202f]\d{3})+")
 _WHOLE = re.compile(r"(\d+)\.0+")
 _NUMBERS = ("number", "range")
 _MONTHS = 12
@@ -87,8 +86,8 @@ def _day(year: int, month: int, day: int) -> date | None:
 def _as_number(value: str, field: RefusedField) -> Iterator[str]:
     if field.kind not in _NUMBERS and "number" not in field.message.casefold():
         return
-    if _GROUPED.fullmatch(value):
-        yield re.sub(r"\D", "", value)
+    if ungroup_number(value) != value:
+        yield ungroup_number(value)
     whole = _WHOLE.fullmatch(value)
     if whole is not None:
         yield whole[1]

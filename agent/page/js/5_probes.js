@@ -15,7 +15,7 @@ function answerProbe(probe, look) {
 
 function answerText(probe, look) {
   const wanted = squeeze(probe.value);
-  const says = (text) => (probe.exact ? squeeze(text) === wanted : wanted ? text.includes(wanted) : text !== "");
+  const says = (text) => textMatches(text, wanted, probe.match);
   const roots = rootsBelow(document);
   const answer = nothing();
   if (probe.css === null || probe.css === undefined) {
@@ -36,6 +36,17 @@ function answerText(probe, look) {
   }
   answer.text = first === null ? null : first.slice(0, TEXT_LIMIT);
   return answer;
+}
+
+/** How texts are compared; for stored pages: `matches` in web_pages/page_texts.py. */
+function textMatches(text, wanted, match) {
+  if (match === "whole") return squeeze(text) === wanted;
+  if (wanted === "") return text !== "";
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+    const inNumber = /[\d.,]$/.test(text.slice(0, at)) || /^(?:\d|[.,]\d)/.test(text.slice(at + wanted.length));
+    if (match !== "number" || !inNumber) return true;
+  }
+  return false;
 }
 
 /** A document in a hidden frame or below a hidden host is not visible. */

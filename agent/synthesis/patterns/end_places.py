@@ -75,7 +75,7 @@ def find_place_states(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
     before = _list_states(ends[0].earlier[0])
     for place, states in _list_states(ends[0].page).items():
         was = before.get(place)
-        if was is None or was == states:
+        if was is None or was == states or not _is_unique(place, ends[0].page):
             continue
         on = "".join(sorted(states - was))
         off = "".join(f":not({each})" for each in sorted(was - states))
@@ -111,11 +111,15 @@ def _list_places(element: Element, page: TracePage) -> Iterator[str]:
             anchors.append((each, f'{_css_of(each)}:has-text("{label}")'))
     anchors += [(each, css) for each in around if "." in (css := _css_of(each))]
     for each, css in anchors:
-        if len(page.stored.resolve(build_css_selector(css)).found) == 1:
+        if _is_unique(css, page):
             if each is element:
                 yield css
                 continue
             yield from dict.fromkeys((f"{css} {_css_of(element)}", f"{css} {element.tag}"))
+
+
+def _is_unique(css: str, page: TracePage) -> bool:
+    return len(page.stored.resolve(build_css_selector(css)).found) == 1
 
 
 def _near(element: Element) -> Iterable[Element]:

@@ -54,7 +54,7 @@ class TraceEnd:
         if "{" in text or "}" in text:
             return None
         for name, value in sorted(self.values.items(), key=lambda each: -len(each[1])):
-            for shown in _list_notations(value):
+            for shown in _list_number_texts(value):
                 text = re.sub(rf"(?<![\w.,]){re.escape(shown)}(?!\w|[.,]\d)", f"{{{name}}}", text)
         return text
 
@@ -64,7 +64,7 @@ class TraceEnd:
         return self.page.holds(filled) and not any(page.holds(filled) for page in self.earlier)
 
 
-def _list_notations(value: str) -> list[str]:
+def _list_number_texts(value: str) -> list[str]:
     """Return a value, and a number in every notation, the longest first."""
     if not NUMBER.fullmatch(value):
         return [value]
