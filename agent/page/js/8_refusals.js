@@ -29,7 +29,8 @@ function notePress(form) {
 }
 
 function noteClick(event) {
-  const control = event.isTrusted ? event.composedPath().find((node) => isElement(node) && node.matches("button, input")) : null;
+  const isControl = (node) => node !== window && isElement(node) && node.matches("button, input"); // a path ends at the window
+  const control = event.isTrusted ? event.composedPath().find(isControl) : null;
   if (!event.isTrusted || (event.detail === 0 && pressNotes.form)) return; // Enter presses the form's button
   notePress(control && control.form && ["submit", "image"].includes(control.type) && !control.formNoValidate ? control.form : null);
 }
