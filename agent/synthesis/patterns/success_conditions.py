@@ -26,7 +26,7 @@ from agent.synthesis.patterns.end_texts import (
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
 from agent.synthesis.patterns.trace_ends import TraceEnd, collect_trace_ends, fill_texts
 from agent.synthesis.traces.trace_pages import TracePages
-from kb_schema.conditions import Combined, Condition, DomContains
+from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
 
 ENOUGH = 2
@@ -119,9 +119,16 @@ def _distinguishing(
     found = found or deciding.by_page(ended, began)
     if found is not None and not loops and _holds_earlier(found.condition, traces, pages):
         found = None
-    over = [each.rule.condition for each in loops if each.rule.condition is not None]
+    over = [condition for each in loops if (condition := _end_of(each)) is not None]
     told = [condition for condition in over if _holds_on_pages(condition, ended, pages)]
     return told if found is None else [*told, found.condition]
+
+
+def _end_of(loop: LoopPattern) -> Condition | None:
+    """Return the condition that a loop is over: its own, or that there is no next page."""
+    if loop.rule.condition is None and loop.rule.turn is not None:
+        return ElementHidden(type="element_disappears", element=loop.rule.turn)
+    return loop.rule.condition
 
 
 def _holds_earlier(condition: Condition, traces: Sequence[ExecutionTrace], pages: TracePages) -> bool:
