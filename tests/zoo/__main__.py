@@ -15,10 +15,12 @@ import asyncio
 import json
 import random
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
@@ -28,9 +30,17 @@ from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
-from tests.zoo.zoo_measurement import do_by_hand, find_differences, open_measurement, read_seed_state
+from tests.zoo.zoo_measurement import (
+    Naming,
+    Setting,
+    do_by_hand,
+    find_differences,
+    open_measurement,
+    read_seed_state,
+)
 
 OUT = Path("out/zoo")
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
 TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
 """What follows in a page is replaced."""
 
@@ -79,28 +89,39 @@ async def _check_instance(browser: Browser, running: RunningApplication, job: Jo
 
 
 async def measure(
-    application: Application, jobs: Sequence[str], console: Console, *, again: bool, seed: int,
-    namings: Sequence[str], folder: Path | None = None,
+    application: Application, jobs: Sequence[Job], console: Console, *, again: bool, seed: int,
+    namings: Sequence[Naming], setting: Setting, folder: Path | None = None,
 ) -> None:  # fmt: skip
-    """Measure the jobs that are not measured yet."""
+    """Measure the jobs that are not measured yet in a setting. `folder`: to keep sessions and results in."""
     file = OUT / f"{application.name}.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    known = {(each["job"], each["naming"]) for each in read_figures(file)} if not again else set()
-    started = (folder or OUT / "work") / application.name
-    started.mkdir(parents=True, exist_ok=True)
-    async with (
-        start_browser(headed=False) as browser,
-        application.start(started) as running,
-        open_measurement(browser, running, application.name, seed, folder and started) as measurement,
-    ):
-        for job in application.jobs:
-            for naming in namings:
-                if (jobs and job.name not in jobs) or (job.name, naming) in known:
-                    continue
-                figures = await measurement.measure(job, naming)  # type: ignore[arg-type] # a literal of that type
+    known = (
+        {(each["job"], each["naming"], each["setting"]) for each in read_figures(file)}
+        if not again
+        else set()
+    )
+    wanted = [(job, naming) for job in jobs for naming in namings if (job.name, naming, setting) not in known]
+    if not wanted:
+        return
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-", ignore_cleanup_errors=True) as made:
+        started = (folder or Path(made)) / application.name
+        started.mkdir(parents=True, exist_ok=True)
+        async with (
+            start_browser(headed=False) as browser,
+            open_measurement(browser, application, started, seed, setting) as measurement,
+        ):
+            for job, naming in wanted:
+                figures = await measurement.measure(job, naming)
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(asdict(figures), ensure_ascii=False) + "\n")
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
+
+
+def _settings_of(application: Application, wanted: Sequence[Setting]) -> list[Setting]:
+    """Return the settings that an application has, of those that are wanted."""
+    lacks = set() if application.start_older else {"to_older", "to_newer"}
+    lacks |= set() if any(job.invalid for job in application.jobs) else {"invalid"}
+    return [each for each in wanted if each not in lacks]
 
 
 def _report(applications: Iterable[str], page: Path | None, console: Console) -> None:
@@ -112,6 +133,22 @@ def _report(applications: Iterable[str], page: Path | None, console: Console) ->
         head, _, _ = page.read_text(encoding="utf-8").partition(TABLE)
         table = write_markdown(figures, datetime.now(UTC).date())
         page.write_text(f"{head}{TABLE}\n\n{table}", encoding="utf-8")
+
+
+def _measure_settings(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
+    application = APPLICATIONS[options.application]
+    unknown = set(options.jobs) - {job.name for job in application.jobs}
+    if unknown:
+        parser.error(f"{options.application} has no job {', '.join(sorted(unknown))}")
+    jobs = [job for job in application.jobs if not options.jobs or job.name in options.jobs]
+    for setting in _settings_of(application, options.setting or SETTINGS):
+        asyncio.run(
+            measure(
+                application, [job for job in jobs if setting != "invalid" or job.invalid is not None], console,
+                again=options.again, seed=options.seed, namings=options.naming or get_args(Naming),
+                setting=setting, folder=options.keep,
+            )
+        )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,7 +166,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name == "measure":
             sub.add_argument("--again", action="store_true", help="also jobs that are measured already")
             sub.add_argument("--seed", type=int, default=1, help="of the people's noise (default: 1)")
-            sub.add_argument("--naming", choices=["sentence", "values"], action="append")
+            sub.add_argument("--naming", choices=get_args(Naming), action="append")
+            sub.add_argument(
+                "--setting",
+                choices=SETTINGS,
+                action="append",
+                help="see `Setting` (default: all, one after the other)",
+            )
             sub.add_argument(
                 "--keep", type=Path, metavar="DIR", help="keep sessions and results of runs here"
             )
@@ -152,16 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
     elif options.command == "measure":
-        known = {job.name for job in APPLICATIONS[options.application].jobs}
-        if set(options.jobs) - known:
-            parser.error(f"{options.application} has no job {', '.join(sorted(set(options.jobs) - known))}")
-        namings = options.naming or ["sentence", "values"]
-        asyncio.run(
-            measure(
-                APPLICATIONS[options.application], options.jobs, console, again=options.again, seed=options.seed,
-                namings=namings, folder=options.keep,
-            )
-        )  # fmt: skip
+        _measure_settings(parser, options, console)
     else:
         _report(options.applications or APPLICATIONS, options.write, console)
     return 0

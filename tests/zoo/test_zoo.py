@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -84,11 +85,8 @@ async def _measured(browser, application: Application, job: Job, folder, *, most
     """The figures of one job, of which at most so many instances of each kind are run."""
     drawn = dice(f"zoo/{job.name}")
     unseen = drawn.sample(job.unseen, min(most, len(job.unseen)))
-    job = Job(job.name, job.person, [*job.demonstrations, *unseen], job.start, job.action)
-    async with (
-        application.start(folder) as running,
-        open_measurement(browser, running, application.name, SEED, folder / "work") as measurement,
-    ):
+    job = replace(job, instances=[*job.demonstrations, *unseen])
+    async with open_measurement(browser, application, folder, SEED) as measurement:
         figures = await measurement.measure(job, "values")
     said = [(each.instance, each.outcome, each.claim, each.said, each.changes) for each in figures.endings]
     assert not NEVER & {each.outcome for each in figures.endings}, (application.name, job.name, said)

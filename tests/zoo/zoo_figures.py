@@ -19,22 +19,24 @@ def read_figures(file: Path) -> list[Figures]:
     """Return the figures of a file; of a job that was measured again, the last."""
     if not file.is_file():
         return []
-    last: dict[tuple[str, str], Figures] = {}
+    last: dict[tuple[str, str, str], Figures] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
-        each = json.loads(line)
-        last[each["job"], each["naming"]] = each
+        each = {"setting": "same", "question": ""} | json.loads(line)
+        last[each["job"], each["naming"], each["setting"]] = each
     return list(last.values())
 
 
 def format_job(figures: Figures) -> str:
     """Return a job's figures as lines."""
-    head = f"{figures['job']} [{figures['naming']}]"
+    head = f"{figures['job']} [{figures['naming']}, {figures['setting']}]"
     if not figures["whole"]:
         return f"{head}: not whole: {figures['reason']}"
     counts = Counter(each["outcome"] for each in figures["endings"])
     lines = [
         f"{head}: {', '.join(f'{count} {name}' for name, count in counts.items())}; {figures['evidence'] or 'no criteria'}"
     ]
+    if figures["setting"] == "invalid":
+        lines.append(f"    the refused recording: {figures['question'] or 'taken for a good one'}")
     lines += [
         f"    {each['outcome']} {each['instance']} ({each['kind']}) {each['claim']} {each['seconds']} s: {each['said'][:300]}"
         f" {list(each['changes'][:2])}"
@@ -45,7 +47,7 @@ def format_job(figures: Figures) -> str:
 
 
 COLUMNS = (
-    "application", "naming", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
+    "application", "naming", "setting", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
     "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals",
 )  # fmt: skip
 
@@ -53,17 +55,17 @@ COLUMNS = (
 def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
     """Return one row per application and naming, in the order of `COLUMNS`."""
     rows = []
-    groups: dict[tuple[str, str], list[Figures]] = {}
+    groups: dict[tuple[str, str, str], list[Figures]] = {}
     for each in figures:
-        groups.setdefault((each["application"], each["naming"]), []).append(each)
-    for (application, naming), jobs in groups.items():
+        groups.setdefault((each["application"], each["naming"], each["setting"]), []).append(each)
+    for (application, naming, setting), jobs in groups.items():
         endings = [ending for job in jobs for ending in job["endings"]]
         can = [each for each in endings if each["feasible"]]
         cannot = [each for each in endings if not each["feasible"]]
         counts = Counter(each["outcome"] for each in can)
         all_counts = Counter(each["outcome"] for each in endings)
         rows.append([
-            application, naming, str(len(jobs)), str(sum(job["whole"] for job in jobs)), str(len(can)),
+            application, naming, setting, str(len(jobs)), str(sum(job["whole"] for job in jobs)), str(len(can)),
             *(str(counts[name]) for name in ("right", "unclaimed", "refused", "part")),
             *(str(all_counts[name]) for name in ("beside", "false_success", "hung")),
             str(counts["unbound"]), str(len(cannot)),

@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -61,6 +61,8 @@ class Job:
     """The address at which people begin, relative to the base URL."""
     action: str = ""
     """create, edit, delete or list, for the report."""
+    invalid: Given | None = None
+    """Values that the application refuses, for a recording that must not count."""
 
     @property
     def demonstrations(self) -> list[Instance]:
@@ -98,6 +100,15 @@ class Application:
     jobs: Sequence[Job]
     start: Callable[[Path], AbstractAsyncContextManager[RunningApplication]] = field(repr=False)
     """Starts it in a folder of its own, and ends it."""
+    start_older: Callable[[Path], AbstractAsyncContextManager[RunningApplication]] | None = field(
+        default=None, repr=False
+    )
+    """The same for an older release; None: there is none that differs."""
+
+
+def add_invalid(jobs: Sequence[Job], invalid: Mapping[str, Given]) -> list[Job]:
+    """Return the jobs, each with the values of its name that the application refuses."""
+    return [replace(job, invalid=invalid.get(job.name)) for job in jobs]
 
 
 class NoNoise(random.Random):

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
@@ -30,7 +30,7 @@ from kb_schema.io_specs import InputSpec
 from kb_schema.run_records import RunResult
 from kb_schema.transforms import ungroup_number
 from kb_schema.websites import Website
-from kb_store import Stores, load_knowledge, open_stores
+from kb_store import Stores, load_knowledge, open_stores, read_knowledge
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
 from periplus.errors import UserError
@@ -45,10 +45,12 @@ from periplus.synthesis.workflow_synthesis import (
     read_traces,
 )
 from tests.support.people import Noise
-from tests.zoo.zoo_jobs import Given, Instance, Job, NoNoise, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication
 
 RUN_LIMIT_S = 180.0
 """A run that takes longer is ended and counts as `hung`."""
+FEW = 4
+"""Runs of a job in another setting than `same`, beside one that nobody can do."""
 REFUSED_IN_S = 20.0
 """Goal: how long a run may take to say that the job cannot be done."""
 PERSON_TIMEOUT_MS = 5_000.0
@@ -56,6 +58,15 @@ PERSON_TIMEOUT_MS = 5_000.0
 _SETTLE_S = 0.3
 """The last request of a page is on its way when a person closes it."""
 
+Setting = Literal["same", "next_day", "to_older", "to_newer", "invalid"]
+"""Where and when a workflow is run, and what was shown.
+
+same: in the application in which it was shown. next_day: with a copy of the knowledge, without anything else that was
+kept, at another port. to_older, to_newer: the same, in the other release. invalid: as `same`, and one more
+demonstration was recorded, which the application refused.
+"""
+ELSEWHERE: tuple[Setting, ...] = ("next_day", "to_older", "to_newer")
+"""Settings in which a workflow is run elsewhere than it was shown."""
 Naming = Literal["sentence", "values"]
 """Whether the traces have sentences, from which the inputs are read, or inputs are given by name."""
 Outcome = Literal["right", "unclaimed", "refused", "part", "beside", "false_success", "hung", "unbound"]
@@ -101,6 +112,9 @@ class JobFigures:
     """Why it is not whole."""
     evidence: str = ""
     """`criteria` if the workflow has success criteria."""
+    setting: Setting = "same"
+    question: str = ""
+    """What is asked about the demonstration that the application refused; empty: it was taken for a good one."""
     endings: list[Ending] = field(default_factory=list)
 
 
@@ -292,23 +306,22 @@ class JobMeasurement:
     """Measures jobs of one running application."""
 
     def __init__(
-        self, browser: Browser, running: RunningApplication, application: str, folder: Path, seed: int
-    ) -> None:
-        """`folder`: for sessions, stores and results of runs."""
+        self, browser: Browser, running: RunningApplication, application: str, folder: Path, seed: int, *,
+        setting: Setting = "same", shown_in: RunningApplication | None = None,
+    ) -> None:  # fmt: skip
+        """`folder`: for sessions, stores and results of runs. `shown_in`: another than that of the runs."""
         self._browser, self._running, self._application = browser, running, application
-        self._folder, self._seed = folder, seed
+        self._folder, self._seed, self._setting = folder, seed, setting
+        self._shown_in = shown_in or running
         self._wanted: dict[tuple[str, str], tuple[Any, Any]] = {}
         """The states before and after the scripted person's work, by job and instance."""
 
     async def measure(self, job: Job, naming: Naming) -> JobFigures:
         """Record, synthesize, publish and run a job."""
-        folder = self._folder / job.name / naming
+        folder = self._folder / job.name / self._setting / naming
         folder.mkdir(parents=True, exist_ok=True)
-        figures = JobFigures(self._application, job.name, naming, whole=False)
-        website = Website(type="website", website_id="zoo", name="Zoo", base_url=self._running.base_url)
-        knowledge, _ = assemble([SourcedDocument(website)])
+        figures = JobFigures(self._application, job.name, naming, whole=False, setting=self._setting)
         async with open_stores(folder / "stores") as stores:
-            await load_knowledge(stores.documents, stores.graph, knowledge)
             learned = await self._learn(job, naming, folder, stores)
             if isinstance(learned, str):
                 figures.reason = learned
@@ -316,39 +329,58 @@ class JobMeasurement:
             assert learned.result.lowered is not None
             figures.whole = True
             figures.evidence = "criteria" if learned.result.lowered.workflow.success_criteria else ""
-            async with open_runs(folder / "stores", None) as runs:
-                for instance in job.unseen:
-                    figures.endings.append(
-                        await self._run_instance(job, naming, learned, instance, stores, runs, folder)
-                    )
+            figures.question = _find_question(learned, len(job.demonstrations))
+            knowledge, _ = await read_knowledge(stores.documents, stores.graph, "zoo")
+        kept = folder / ("stores" if self._setting not in ELSEWHERE else "copy")
+        async with open_stores(kept) as stores, open_runs(kept, None) as runs:
+            if self._setting in ELSEWHERE:
+                await load_knowledge(stores.documents, stores.graph, knowledge)
+            for instance in self._choose(job):
+                figures.endings.append(
+                    await self._run_instance(job, naming, learned, instance, stores, runs, folder)
+                )
         return figures
+
+    def _choose(self, job: Job) -> list[Instance]:
+        """Return the instances that are run: of other settings than `same` a few plain ones and a missing one."""
+        if self._setting == "same":
+            return job.unseen
+        plain = [each for each in job.unseen if each.kind == "plain"]
+        missing = [each for each in job.unseen if each.kind == "missing"]
+        return [*plain[:FEW], *missing[:1]]
 
     async def _learn(self, job: Job, naming: Naming, folder: Path, stores: Stores) -> LearnedJob | str:
         """Return the published workflow, or why it is not whole."""
-        shown = job.demonstrations
+        running = self._shown_in
+        website = Website(type="website", website_id="zoo", name="Zoo", base_url=running.base_url)
+        await load_knowledge(stores.documents, stores.graph, assemble([SourcedDocument(website)])[0])
+        shown = [*job.demonstrations]
+        if self._setting == "invalid":
+            assert job.invalid is not None
+            shown.append(Instance("invalid", job.invalid, "refused"))
         dice = random.Random(f"{self._seed}/{self._application}/{job.name}")
         folders = []
         for number, instance in enumerate(shown):
-            await self._running.reset()
-            session = folder.parent / "sessions" / str(number)
+            await running.reset()
+            session = folder.parent.parent / f"sessions-{urlsplit(running.base_url).port}" / str(number)
             if not session.exists():
-                await record_demonstration(self._browser, self._running, job, instance, session, dice)
+                await record_demonstration(self._browser, running, job, instance, session, dice)
             folders.append(session)
         traces = read_traces(folders)
         if naming == "values":
             traces = [each.model_copy(update={"task_description": ""}) for each in traces]
         try:
             result = await induce_workflow(traces, job.name, "")
-            found = await find_screens(stores, "zoo", self._running.base_url, result)
+            found = await find_screens(stores, "zoo", running.base_url, result)
             result = add_workflow_documents(result, found.by_step)
             gap = find_gap(result)
             if gap is not None or result.lowered is None:
                 return str(gap)
-            site = SynthesisSite(stores, "zoo", self._running.base_url, allow_unverified=True)
+            site = SynthesisSite(stores, "zoo", running.base_url, allow_unverified=True)
             workflow_id = await publish_workflow(site, result.lowered, found.new, replace=False)
         except (UserError, MetaAgentError) as exc:
             return str(exc)
-        return LearnedJob(workflow_id, result, shown, folders, self._running.secrets)
+        return LearnedJob(workflow_id, result, job.demonstrations, folders, running.secrets)
 
     async def _run_instance(
         self, job: Job, naming: Naming, learned: LearnedJob, instance: Instance, stores: Stores, runs: RunStore,
@@ -425,13 +457,30 @@ def _judge(before: Any, wanted: Any, after: Any, *, claim: str, success: bool, f
     return "part" if touched <= allowed else "beside"
 
 
+def _find_question(learned: LearnedJob, number: int) -> str:
+    """Return what is asked about the demonstration of that number; empty if there is none or it counts."""
+    if number >= len(learned.folders):
+        return ""
+    trace = next(each for each in learned.result.traces if each.session_dir == str(learned.folders[number]))
+    found = [each for each in learned.result.evaluation_results if each.trace_id == trace.trace_id]
+    return "; ".join(
+        text for each in found if not each.passed for text in (*each.failed_rules, *each.warnings)
+    )
+
+
 @asynccontextmanager
 async def open_measurement(
-    browser: Browser, running: RunningApplication, application: str, seed: int, folder: Path | None = None
+    browser: Browser, application: Application, folder: Path, seed: int, setting: Setting = "same"
 ) -> AsyncIterator[JobMeasurement]:
-    """Open a measurement in a folder, or in a temporary one."""
-    if folder is not None:
-        yield JobMeasurement(browser, running, application, folder, seed)
-        return
-    with tempfile.TemporaryDirectory(prefix="periplus-zoo-", ignore_cleanup_errors=True) as made:
-        yield JobMeasurement(browser, running, application, Path(made), seed)
+    """Start an application in a folder, for one setting in two releases, and measure in it."""
+    async with AsyncExitStack() as opened:
+        start, other = application.start, application.start_older or application.start
+        if setting == "to_newer":
+            start, other = other, start
+        shown_in = await opened.enter_async_context(start(folder))
+        running = shown_in
+        if setting in ELSEWHERE:
+            running = await opened.enter_async_context((start if setting == "next_day" else other)(folder))
+        yield JobMeasurement(
+            browser, running, application.name, folder, seed, setting=setting, shown_in=shown_in
+        )

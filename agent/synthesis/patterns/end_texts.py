@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from agent.synthesis.patterns.trace_ends import NUMBER, TraceEnd
 from agent.synthesis.traces.list_rows import find_list_row
-from kb_schema.conditions import Combined, Condition, DomContains
+from kb_schema.conditions import Combined, Condition, ContextEquals, DomContains
 from kb_schema.number_formats import NUMBER_FORMATS, format_numbers
 from kb_schema.templates import fill
 from web_pages.element_tree import Element
@@ -80,9 +80,31 @@ class EndText:
     words: tuple[str, ...]
 
 
-def find_message_texts(ends: Sequence[TraceEnd]) -> list[Condition]:
-    """Return what the messages and headings at the ends have in common."""
-    return _common(ends, (TextPlace.MESSAGE, TextPlace.HEADING))
+def find_message_texts(ends: Sequence[TraceEnd], *, other_evidence: bool = False) -> list[Condition]:
+    """Return what the messages and headings at the ends have in common.
+
+    With other evidence, a part of a message is not asked of runs that leave a field empty which all traces fill in:
+    that part may be about the field ("note added, issue changed").
+    """
+    found = _common(ends, (TextPlace.MESSAGE, TextPlace.HEADING))
+    typed = sorted(frozenset.intersection(*(end.typed for end in ends)))
+    if not other_evidence or not typed:
+        return found
+    return [_unless_empty(each, typed) if _is_part(each, ends) else each for each in found]
+
+
+def _is_part(condition: Condition, ends: Sequence[TraceEnd]) -> bool:
+    """Whether a text without a variable is only a part of what the last pages say at its place."""
+    if not isinstance(condition, DomContains) or _VARIABLE.search(condition.value):
+        return False
+    return not any(" ".join(text.words) == condition.value for end in ends for text in _new_texts(end))
+
+
+def _unless_empty(condition: Condition, names: Sequence[str]) -> Condition:
+    """Return the condition that holds, or one of the variables is empty."""
+    given = tuple(ContextEquals(type="context_equals", name=name) for name in names)
+    every = Combined(type="all_of", conditions=given) if len(given) > 1 else given[0]
+    return Combined(type="any_of", conditions=(condition, Combined(type="none_of", conditions=(every,))))
 
 
 def find_plain_texts(ends: Sequence[TraceEnd]) -> list[Condition]:

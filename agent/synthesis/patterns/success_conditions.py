@@ -59,7 +59,8 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
     """Return the criteria that the ends of the traces prove."""
     if len(ends) < 2:
         return [each for end in ends for each in _of_one_trace(end)]
-    found: list[Condition] = [*find_address_conditions(ends), *find_message_texts(ends)[:MOST_TEXTS]]
+    found: list[Condition] = [*find_address_conditions(ends)]
+    found += find_message_texts(ends, other_evidence=bool(found))[:MOST_TEXTS]
     if not any(map(has_number, found)):
         found += find_number_texts(ends)[:1]
     if len(found) < ENOUGH:

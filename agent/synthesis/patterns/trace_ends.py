@@ -40,6 +40,8 @@ class TraceEnd:
     """The input values of the trace, by variable, but for those of one letter."""
     every_value: Mapping[str, str]
     """The same with those of one letter."""
+    typed: frozenset[str] = frozenset()
+    """The variables whose values are typed: a run may leave such a field empty."""
 
     @cached_property
     def earlier_texts(self) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ def collect_trace_ends(
     ends = []
     for trace in traces:
         values = _typed_values(trace) if single else _input_values(patterns, trace.trace_id)
-        end = _end_of(trace, values, pages)
+        end = _end_of(trace, values, pages, frozenset() if single else _typed_inputs(patterns))
         if end is None:
             return []
         ends.append(end)
@@ -107,7 +109,9 @@ def read_page_text(page: TracePage) -> str:
     return " ".join(text_of(root) for root in page.stored.roots)
 
 
-def _end_of(trace: ExecutionTrace, values: Mapping[str, str], pages: TracePages) -> TraceEnd | None:
+def _end_of(
+    trace: ExecutionTrace, values: Mapping[str, str], pages: TracePages, typed: frozenset[str]
+) -> TraceEnd | None:
     last = trace.steps[-1] if trace.steps else None
     if last is None or not last.html_after:
         return None
@@ -120,7 +124,7 @@ def _end_of(trace: ExecutionTrace, values: Mapping[str, str], pages: TracePages)
         return None
     seen_before = tuple(each for each in earlier if each is not None)
     told = {name: value for name, value in values.items() if len(value) >= LEAST_LETTERS}
-    return TraceEnd(trace.trace_id, page, url, seen_before, told, values)
+    return TraceEnd(trace.trace_id, page, url, seen_before, told, values, typed & set(values))
 
 
 def _last_effective(steps: Sequence[TraceStep]) -> int:
@@ -132,6 +136,16 @@ def _last_effective(steps: Sequence[TraceStep]) -> int:
         if isinstance(answer, Mapping) and str(answer.get("method", "GET")).upper() not in _READING
     ]
     return writes[-1] if writes else len(steps) - 1
+
+
+def _typed_inputs(patterns: ExtractedPatterns) -> frozenset[str]:
+    """Return the variables that are typed into a field."""
+    return frozenset(
+        binding.name
+        for position, info in patterns.parameterizable_steps
+        for binding in info.bindings.values()
+        if all(cell.step.action_type in TYPING for cell in position.cells.values())
+    )
 
 
 def _input_values(patterns: ExtractedPatterns, trace_id: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from tests.zoo.registry.serving import (
     serve,
     work_folder,
 )
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("1.20.26", "1.9.31")
 """The newer first."""
@@ -218,10 +218,7 @@ INVALID: dict[str, Given] = {"rename_file": _renamed("poster.svg", "song.txt")}
 """Values that it refuses, for a recording that must not count."""
 
 
-def copyparty(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_copyparty, version=version)
-    return Application("copyparty", "plain JavaScript", JOBS, start)
-
-
-COPYPARTY = copyparty()
+COPYPARTY = Application(
+    "copyparty", "plain JavaScript", add_invalid(JOBS, INVALID), start_copyparty,
+    partial(start_copyparty, version=VERSIONS[1]),
+)  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from playwright.async_api import Locator, Page
 from tests.support.people import Noise
 from tests.zoo.registry.django_projects import serve_project
 from tests.zoo.registry.serving import LONG, PASSWORD, choose, instances, read_rows
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("2.6.1",)
 USER = "agent"
@@ -267,10 +266,6 @@ INVALID: dict[str, Given] = {
 """Values that the form refuses, for a recording that must not count."""
 
 
-def django_helpdesk(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_django_helpdesk, version=version)
-    return Application("django_helpdesk", "server-rendered, jQuery and DataTables", JOBS, start)
-
-
-DJANGO_HELPDESK = django_helpdesk()
+DJANGO_HELPDESK = Application(
+    "django_helpdesk", "server-rendered, jQuery and DataTables", add_invalid(JOBS, INVALID), start_django_helpdesk,
+)  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from playwright.async_api import Locator, Page
 from tests.support.people import Noise
 from tests.zoo.registry.django_projects import serve_project
 from tests.zoo.registry.serving import LONG, PASSWORD, choose, instances, read_rows
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("0.91.0",)
 USER = "librarian"
@@ -283,10 +282,6 @@ INVALID: dict[str, Given] = {
 """Values that the form refuses, for a recording that must not count."""
 
 
-def django_unfold(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_django_unfold, version=version)
-    return Application("django_unfold", "server-rendered, HTMX and Alpine", JOBS, start)
-
-
-DJANGO_UNFOLD = django_unfold()
+DJANGO_UNFOLD = Application(
+    "django_unfold", "server-rendered, HTMX and Alpine", add_invalid(JOBS, INVALID), start_django_unfold,
+)  # fmt: skip

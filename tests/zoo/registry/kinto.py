@@ -27,7 +27,7 @@ from tests.zoo.registry.serving import (
     serve,
     work_folder,
 )
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("23.2.1", "16.3.0")
 """The newer first."""
@@ -251,10 +251,7 @@ INVALID: dict[str, Given] = {
 """Values that the form refuses, for a recording that must not count."""
 
 
-def kinto(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_kinto, version=version)
-    return Application("kinto", "React", JOBS, start)
-
-
-KINTO = kinto()
+KINTO = Application(
+    "kinto", "React", add_invalid(JOBS, INVALID), start_kinto,
+    partial(start_kinto, version=VERSIONS[1]),
+)  # fmt: skip

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from playwright.async_api import Locator, Page
 
@@ -29,7 +28,7 @@ from tests.zoo.registry.serving import (
     serve,
     work_folder,
 )
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("1.14.0", "0.58.0")
 """The newer first."""
@@ -290,10 +289,7 @@ INVALID: dict[str, Given] = {
 """Values that the form refuses, for a recording that must not count."""
 
 
-def piccolo_admin(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_piccolo_admin, version=version)
-    return Application("piccolo_admin", "Vue", JOBS, start)
-
-
-PICCOLO_ADMIN = piccolo_admin()
+PICCOLO_ADMIN = Application(
+    "piccolo_admin", "Vue", add_invalid(JOBS, INVALID), start_piccolo_admin,
+    partial(start_piccolo_admin, version=VERSIONS[1]),
+)  # fmt: skip

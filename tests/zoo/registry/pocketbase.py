@@ -28,7 +28,7 @@ from tests.zoo.registry.serving import (
     serve,
     work_folder,
 )
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("0.28.2", "0.22.21")
 """The newer first."""
@@ -285,10 +285,7 @@ INVALID: dict[str, Given] = {
 """Values that the form refuses, for a recording that must not count."""
 
 
-def pocketbase(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_pocketbase, version=version)
-    return Application("pocketbase", "Svelte", JOBS, start)
-
-
-POCKETBASE = pocketbase()
+POCKETBASE = Application(
+    "pocketbase", "Svelte", add_invalid(JOBS, INVALID), start_pocketbase,
+    partial(start_pocketbase, version=VERSIONS[1]),
+)  # fmt: skip

@@ -31,7 +31,7 @@ from tests.zoo.registry.serving import (
     serve,
     work_folder,
 )
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("2.6.0", "2.0.0")
 """The newer first."""
@@ -358,10 +358,7 @@ INVALID: dict[str, Given] = {
 """Values that the tracker refuses, for a recording that must not count."""
 
 
-def roundup(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_roundup, version=version)
-    return Application("roundup", "server-rendered", JOBS, start)
-
-
-ROUNDUP = roundup()
+ROUNDUP = Application(
+    "roundup", "server-rendered", add_invalid(JOBS, INVALID), start_roundup,
+    partial(start_roundup, version=VERSIONS[1]),
+)  # fmt: skip

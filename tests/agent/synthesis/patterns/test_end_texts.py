@@ -1,0 +1,59 @@
+"""Texts at the ends of traces: which of them a run must show."""
+
+from __future__ import annotations
+
+from agent.synthesis.patterns.end_texts import find_message_texts
+from agent.synthesis.patterns.trace_ends import TraceEnd
+from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.probes import ProbeFacts
+from tests.support.pages import NamedElements
+from web_pages.stored_pages import evaluate
+
+PAGES = TracePages()
+
+
+def _page(body: str, url: str):
+    page = PAGES.get(f"<!doctype html><title>T</title>{body}", url)
+    assert page is not None
+    return page
+
+
+def _end(number: int, message: str, note: str) -> TraceEnd:
+    return TraceEnd(
+        f"trace-{number}",
+        _page(f'<p class="ok-message">{message}</p>', f"http://t/issue{number}"),
+        f"http://t/issue{number}",
+        (_page("<form><input></form>", "http://t/new"),),
+        {"note": note},
+        {"note": note},
+        frozenset({"note"}),
+    )
+
+
+def _holds(message: str, note: str, *, other_evidence: bool = True) -> bool:
+    """Whether a run with this message and this note shows what three traces had in common."""
+    ends = [
+        _end(number, f"msg {number} created<br>issue {number + 20} created", f"Note {number}")
+        for number in (1, 2, 3)
+    ]
+    conditions = find_message_texts(ends, other_evidence=other_evidence)
+    assert conditions
+    page = _page(f'<p class="ok-message">{message}</p>', "http://t/issue30")
+    facts = ProbeFacts(context={"note": note})
+    return all(each.held for each in evaluate(page.stored, conditions, NamedElements(), facts))
+
+
+def test_a_message_with_all_its_parts_is_evidence():
+    assert _holds("msg 7 created<br>issue 27 created", "Note 7")
+
+
+def test_a_part_that_is_about_an_empty_field_is_not_asked_for():
+    assert _holds("issue 27 created", "")
+
+
+def test_a_part_is_asked_for_where_every_field_is_filled_in():
+    assert not _holds("issue 27 created", "Note 7")
+
+
+def test_a_part_is_asked_for_where_nothing_else_is_evidence():
+    assert not _holds("issue 27 created", "", other_evidence=False)
