@@ -31,7 +31,7 @@ from agent.ports import FailureMemory
 from agent.run_context import RunContext
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.page_snapshots import PageSnapshot
-from kb_schema.probes import ProbeFacts, Verdict, VerdictStatus
+from kb_schema.probes import AcceptedWrite, ProbeFacts, Verdict, VerdictStatus
 from kb_schema.resilience_policy import ResiliencePolicy
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css, looks_like_css
@@ -112,6 +112,8 @@ class Session:
     """Folder for the downloads that a task asks for; None: there is none."""
     upload_folder: Path | None = None
     """The only folder from which files are uploaded; None: any folder."""
+    accepted: list[AcceptedWrite] | None = field(default_factory=list)
+    """What presses of this run sent and the application accepted; None: not known, after a resume."""
     last_known: str | None = None
     """The last screen that was identified: recovery starts from it."""
     current: Identification | None = None
@@ -271,6 +273,7 @@ class Session:
             facts or ProbeFacts(),
             path_base=self.base_url,
             authored_base=self.website.base_url,
+            accepted=None if self.accepted is None else tuple(self.accepted),
             context={**self.context.session, **(values or {})},
         )
         by_screen = any(condition.needs_screen for condition in conditions)

@@ -440,6 +440,44 @@ class EventFired(BaseCondition):
         return held(facts.fired[self.event_key], f"{self.type} since armed")
 
 
+class WriteAccepted(BaseCondition):
+    """The application accepted what presses of the run sent to an address: `count` requests or more.
+
+    The address matches an RE2 pattern; `redirect`: the answer is a redirect, as after a form that was accepted.
+    """
+
+    type: Literal["write_accepted"]
+    method: Literal["POST", "PUT", "PATCH", "DELETE"]
+    pattern: str = Field(min_length=1, max_length=4_000)
+    redirect: bool = False
+    count: int = Field(default=1, ge=1)
+
+    @model_validator(mode="after")
+    def _pattern_compiles(self) -> WriteAccepted:
+        url_patterns.compile_pattern(self.pattern)
+        return self
+
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        """Match an absolute pattern against any configured base URL."""
+        if facts.accepted is None:
+            return unknown("what the application accepted before the run was resumed is not known")
+        seen = [
+            each
+            for each in facts.accepted
+            if each.method == self.method
+            and (300 <= each.status < 400) is self.redirect
+            and url_patterns.matches_pattern(
+                self.pattern, each.url, authored_base=facts.authored_base, base=facts.path_base
+            )
+        ]
+        told = f"{self.method} to {self.pattern} was accepted {len(seen)} times, expected {self.count}"
+        return held(len(seen) >= self.count, told)
+
+    @property
+    def of_the_run(self) -> bool:
+        return True
+
+
 class MaxIterationsReached(BaseCondition):
     """An iterator has run this many times (KS 9.10)."""
 
@@ -570,6 +608,7 @@ Condition = Annotated[
     | ScreenTransition
     | Authenticated
     | EventFired
+    | WriteAccepted
     | MaxIterationsReached
     | TimeConstraint
     | UserInterest

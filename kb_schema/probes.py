@@ -18,7 +18,7 @@ The answers mean the same in every implementation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol
@@ -114,6 +114,15 @@ class ConditionScope(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptedWrite:
+    """A request that changes something, and that the application answered without an error."""
+
+    method: str
+    url: str
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeFacts:
     """The facts that a condition is judged on. None means *not known*."""
 
@@ -128,6 +137,8 @@ class ProbeFacts:
     path_base: str = ""
     """The base URL in force; see `kb_schema.url_patterns`."""
     authored_base: str = ""
+    accepted: Sequence[AcceptedWrite] | None = None
+    """What presses of this run sent and the application accepted, in order; None: not known, after a resume."""
     fired: Mapping[str, bool] = field(default_factory=dict)
     """Events since the triggers were armed, by key."""
     remaining_seconds: float | None = None

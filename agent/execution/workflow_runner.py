@@ -26,9 +26,10 @@ from agent.knowledge_client import KnowledgeClient
 from agent.page.errors import PageError
 from agent.run_context import TimestampedValues
 from kb_schema.action_calls import ActionCall
-from kb_schema.conditions import BaseCondition
+from kb_schema.conditions import BaseCondition, WriteAccepted
 from kb_schema.io_specs import InputSpec, IoSpec, ValueType
 from kb_schema.iterators import NoIterator
+from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.workflow_versions import compute_workflow_version, list_task_ids
@@ -100,6 +101,7 @@ class _WorkflowRun:
             await self._engine.begin(workflow.workflow_id, given)
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
+            self._session.accepted = None if self._progress.resumed else []
             await self._engine.guide.arrive()
             await self._begin(given)
             await self._nodes(workflow.nodes)
@@ -224,8 +226,8 @@ class _WorkflowRun:
         await self._progress.keep(self._values)
 
     async def _close(self) -> bool:
-        """Check the workflow's success criteria; return whether there are any. Raises `StepFailed` if one
-        does not hold.
+        """Check the workflow's success criteria; return whether there are any, and all hold. Raises `StepFailed` if
+        one does not hold. What was sent before a resume is not known: then the result is unverified.
         """
         frame = self._progress.frame
         if frame.over:
@@ -233,16 +235,20 @@ class _WorkflowRun:
         await self._progress.come_back()
         criteria = fill_conditions(self._workflow.success_criteria, self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
-        for condition, verdict in zip(criteria, verdicts, strict=True):
-            if not verdict.held:
+        forgotten = [
+            isinstance(condition, WriteAccepted) and verdict.status is VerdictStatus.UNKNOWN
+            for condition, verdict in zip(criteria, verdicts, strict=True)
+        ]
+        for condition, verdict, unknown in zip(criteria, verdicts, forgotten, strict=True):
+            if not verdict.held and not unknown:
                 raise StepFailed(
                     f"success criterion {condition.type} of the workflow does not hold: {verdict.evidence}",
                     error="postcondition",
                     acted=True,
                 )
-        frame.over, frame.proven = True, bool(criteria)
+        frame.over, frame.proven = True, bool(criteria) and not any(forgotten)
         await self._progress.keep(self._values)
-        return bool(criteria)
+        return frame.proven
 
     # -- nodes
 

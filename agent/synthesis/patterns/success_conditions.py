@@ -2,7 +2,7 @@
 effective step.
 
 Several independent ones are preferred: messages and headings, the address, a row with an input's value. What
-varies is a gap or an input. If runs end with a loop, the criteria must not hold before any round, and they
+varies is a gap or an input. Where no page shows what was done, the application's answer to what was sent counts. If runs end with a loop, the criteria must not hold before any round, and they
 include the loop's end condition, such as an empty list.
 """
 
@@ -23,8 +23,14 @@ from agent.synthesis.patterns.end_texts import (
     find_value_texts,
     has_number,
 )
+from agent.synthesis.patterns.end_writes import find_write_conditions
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
-from agent.synthesis.patterns.trace_ends import TraceEnd, collect_trace_ends, fill_texts
+from agent.synthesis.patterns.trace_ends import (
+    TraceEnd,
+    collect_trace_ends,
+    fill_texts,
+    list_independent_traces,
+)
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
@@ -43,6 +49,8 @@ def infer_success_condition(
     found = [] if loops else _criteria(collect_trace_ends(aligned, patterns, pages))
     if not found:
         found = _distinguishing(aligned, loops, pages)
+    if not found and not loops:
+        found = _accepted_writes(aligned)
     return (
         found[0] if len(found) == 1 else Combined(type="all_of", conditions=tuple(found)) if found else None
     )
@@ -68,6 +76,12 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
     if not found:
         found += find_plain_texts(ends)[:1]
     return found or _gone_row(ends) or list(islice(_changed_places(ends), 1))
+
+
+def _accepted_writes(aligned: AlignedTraceSet) -> list[Condition]:
+    """Return what the application answered, where no page shows what was done."""
+    traces = list_independent_traces(aligned)
+    return [] if len(traces) < 2 else list(islice(find_write_conditions(traces), 1))
 
 
 def _changed_places(ends: Sequence[TraceEnd]) -> Iterator[Condition]:

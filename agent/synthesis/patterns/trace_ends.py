@@ -73,16 +73,19 @@ def _list_number_texts(value: str) -> list[str]:
     return sorted({value, *(format_numbers(value, each) for each in NUMBER_FORMATS)}, key=len, reverse=True)
 
 
-def collect_trace_ends(
-    aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages
-) -> list[TraceEnd]:
-    """Return the end of each distinct trace; empty if a page at an end was not recorded.
-
-    If all recordings show the same steps, each session counts: its pages were seen at another time.
-    """
+def list_independent_traces(aligned: AlignedTraceSet) -> list[ExecutionTrace]:
+    """Return the distinct traces. If all show the same steps, each session counts: it was recorded at another time."""
     traces = [aligned.traces[each] for each in aligned.distinct_ids if each in aligned.traces]
     if len(traces) == 1:
         traces = list({each.session_dir or "": each for each in aligned.traces.values()}.values())
+    return traces
+
+
+def collect_trace_ends(
+    aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages
+) -> list[TraceEnd]:
+    """Return the end of each distinct trace; empty if a page at an end was not recorded."""
+    traces = list_independent_traces(aligned)
     single = len(traces) == 1
     ends = []
     for trace in traces:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kb_schema.execution_traces import ANSWERS, REFUSAL, ExecutionTrace, TraceStep
+from kb_schema.probes import AcceptedWrite
 
 _REFUSED = 400
 
@@ -56,12 +57,17 @@ def _addresses(step: TraceStep) -> set[tuple[Any, Any]]:
     return {(each.get("method"), each.get("url")) for each in _answers(step)}
 
 
-def _accepted(step: TraceStep) -> set[tuple[Any, Any]]:
-    return {
-        (each.get("method"), each.get("url"))
+def list_accepted_writes(step: TraceStep) -> list[AcceptedWrite]:
+    """Return what a step sent and the application accepted."""
+    return [
+        AcceptedWrite(str(each.get("method")), str(each.get("url")), each["status"])
         for each in _answers(step)
-        if 0 < (each.get("status") or 0) < _REFUSED
-    }
+        if isinstance(each.get("status"), int) and 0 < each["status"] < _REFUSED
+    ]
+
+
+def _accepted(step: TraceStep) -> set[tuple[Any, Any]]:
+    return {(each.method, each.url) for each in list_accepted_writes(step)}
 
 
 def _was_accepted(step: TraceStep) -> bool:

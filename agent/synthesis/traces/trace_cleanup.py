@@ -1,7 +1,7 @@
 """Removes steps without effect from normalised traces.
 
-These are: failed and skipped actions, refused presses that were repeated with success, field values that the next steps replace, clicks into a field that is
-then filled in, and menus that are opened and closed again.
+These are: failed and skipped actions, refused presses that were repeated with success, field values that the next steps
+replace, clicks into a field that is then filled in, and menus that are opened and closed again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from kb_schema.selectors import Selector
 _FRAMEWORK_ID = re.compile(r' __id__="[^"]*"')
 FIELD_ACTIONS = frozenset({"fill", "clear", "select_option", "check", "uncheck", "upload_file"})
 """Actions that only set a field. The last one on a field counts; on different fields the order is irrelevant."""
+
+_ENTERING = frozenset({"click", "focus"})
 
 
 def clean_up_traces(traces: Iterable[ExecutionTrace]) -> list[ExecutionTrace]:
@@ -75,6 +77,8 @@ def _is_replaced(steps: list[TraceStep], index: int) -> bool:
     if step.action_type not in FIELD_ACTIONS:
         return False
     for later in steps[index + 1 :]:
+        if later.action_type in _ENTERING and _same_field(step, later):
+            continue
         if later.action_type not in FIELD_ACTIONS:
             return False
         if _same_field(step, later):
@@ -83,10 +87,16 @@ def _is_replaced(steps: list[TraceStep], index: int) -> bool:
 
 
 def _only_enters(steps: list[TraceStep], index: int) -> bool:
-    step, later = steps[index], steps[index + 1] if index + 1 < len(steps) else None
-    if step.action_type not in ("click", "focus") or later is None:
+    """Whether a step goes into a field that is filled in next, perhaps after more such steps."""
+    step = steps[index]
+    if step.action_type not in _ENTERING:
         return False
-    return later.action_type in ("fill", "clear") and _same_field(step, later)
+    for later in steps[index + 1 :]:
+        if not _same_field(step, later):
+            return False
+        if later.action_type not in _ENTERING:
+            return later.action_type in ("fill", "clear")
+    return False
 
 
 def _same_field(one: TraceStep, other: TraceStep) -> bool:

@@ -13,7 +13,7 @@ from agent.page.condition_probes import evaluate_conditions
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.conditions import Condition, condition_types
 from kb_schema.page_snapshots import PageSnapshot
-from kb_schema.probes import ProbeFacts, VerdictStatus
+from kb_schema.probes import AcceptedWrite, ProbeFacts, VerdictStatus
 from tests.support.pages import SITE, NamedElements, show
 from web_pages.stored_pages import evaluate as evaluate_stored
 
@@ -208,6 +208,16 @@ CASES = [
             case(name, UNKNOWN),
         )
     ),
+    case("write_accepted", HELD, method="PUT", pattern="/api/agents/[^/?#]+$",
+         facts={"accepted": [AcceptedWrite("PUT", f"{SITE}/api/agents/7", 200)]}),
+    case("write_accepted", NOT, method="PUT", pattern="/api/agents/[^/?#]+$", count=2,
+         facts={"accepted": [AcceptedWrite("PUT", f"{SITE}/api/agents/7", 200)]}),
+    case("write_accepted", NOT, method="POST", pattern="/agents", redirect=True,
+         facts={"accepted": [AcceptedWrite("POST", f"{SITE}/agents", 200)]}),
+    case("write_accepted", HELD, method="POST", pattern="/agents", redirect=True,
+         facts={"accepted": [AcceptedWrite("POST", f"{SITE}/agents", 302)]}),
+    case("write_accepted", NOT, method="POST", pattern="/agents", facts={"accepted": []}),
+    case("write_accepted", UNKNOWN, method="POST", pattern="/agents"),
     case("max_iterations_reached", HELD, max_iterations=3, facts={"iteration": 3}),
     case("max_iterations_reached", NOT, max_iterations=3, facts={"iteration": 2}),
     # the presentation
