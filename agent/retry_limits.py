@@ -26,8 +26,10 @@ No.   What is limited                         Limit and default               Ap
 14    attempts at an action under an overlay  `OVERLAY_ATTEMPTS`: 2           action_runner
 15    healing rounds of one element           `HEALING_ROUNDS`: 3 [setting]   healing.healer
 16    gate passes of one action               `GATE_ATTEMPTS`: 3              page.page_actions
-17    time of one gate pass                   `GATE_TIMEOUT_S`: 5             page.actionability_gate
-18    time of Playwright's part of an action  `ACTION_TIMEOUT_MS`: 10 000     page.page_actions
+17    waiting for one step's element          `step_timeout_s`: 10 [policy]   healing.element_wait
+18    time of one gate pass                   `GATE_TIMEOUT_S`: 5, half of    page.actionability_gate
+                                              17 in runs
+19    time of Playwright's part of an action  `ACTION_TIMEOUT_MS`: 10 000     page.page_actions
 ====  ======================================  ==============================  ==================
 
 [policy]: a default of `kb_schema.resilience_policy.ResiliencePolicy`, which settings, the website and the
@@ -74,6 +76,10 @@ HEALING_ROUNDS = 3
 GATE_ATTEMPTS = 3
 """Gate passes of one action if the element leaves the page between the gate and the action: nothing was
 done yet. Applied by `agent.page.page_actions`."""
+
+STEP_TIMEOUT_S = 10.0
+"""Seconds that all attempts at one step may wait for its element. Default of `step_timeout_s`. Applied by
+`agent.healing.element_wait`."""
 
 GATE_TIMEOUT_S = 5.0
 """Seconds an element may take to pass the gate. Applied by `agent.page.actionability_gate`

@@ -17,6 +17,7 @@ from playwright.async_api import Page
 from agent.errors import LeftWebsite
 from agent.events import EventBus, ScreenSeen
 from agent.healing.element_memory import ElementMemory
+from agent.healing.element_wait import ElementWait
 from agent.healing.healed_conditions import add_healing_evidence, list_element_references
 from agent.healing.healer import CandidateDecider, HealPolicy
 from agent.inferencer import ReplanInferencer
@@ -108,6 +109,10 @@ class Session:
     decider: CandidateDecider | None = None
     """Chooses between two elements with nearly equal scores; None: a person must."""
     memory: ElementMemory = field(default_factory=ElementMemory)
+    element_wait: ElementWait = field(default_factory=ElementWait)
+    """How long the present step may wait for its element."""
+    step_timeout_s: float | None = None
+    """`--step-timeout`, which overrides what the knowledge and the settings say; None: it was not given."""
     download_folder: Path | None = None
     """Folder for the downloads that a task asks for; None: there is none."""
     upload_folder: Path | None = None

@@ -30,6 +30,7 @@ class ResilienceRules(Model):
     min_acceptable_completion: float | None = Field(default=None, ge=0, le=100)
     min_success_confidence: Probability | None = None
     timeout_s: Seconds | None = None
+    step_timeout_s: Seconds | None = None
     critical_steps: tuple[LocalId, ...] = ()
 
 
@@ -55,6 +56,9 @@ class ResiliencePolicy(Model):
     """`minSuccessConfidence` (WR 3.1): an acceptable other outcome below it counts only in part."""
     timeout_s: Seconds | None = None
     """`timeout` of a run: no step and no replan starts after it. None: no timeout."""
+    step_timeout_s: Seconds = 10.0
+    """How long one step may wait for its element, with all alternatives and replans. A step's own `timeout_s` overrides it.
+    """
     critical_steps: tuple[LocalId, ...] = ()
     """`criticalSteps`: a run without them is a failure; besides those that change the site (decision 0021).
     """

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from kb_schema.action_calls import ActionCall, _is_jump
-from kb_schema.base import Document, LocalId, Metadata, Model, Probability, TaskRef
+from kb_schema.base import Document, LocalId, Metadata, Model, Probability, Seconds, TaskRef
 from kb_schema.conditions import Condition
 from kb_schema.error_handling import ErrorRules, FailureRecovery
 from kb_schema.io_specs import Extraction, IoSpec, VariableName
@@ -64,6 +64,8 @@ class TaskStep(Model):
     """Accept a part of its postconditions and continue without the rest (WR 3.1)."""
     critical: bool | None = None
     """Whether the run fails without it (WR `criticalSteps`); None: yes if it changes the site."""
+    timeout_s: Seconds | None = None
+    """How long the step may wait for its element; None: `step_timeout_s` of the task, the website or the run."""
 
 
 class FormerValue(Model):

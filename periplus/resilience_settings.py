@@ -31,6 +31,7 @@ class ResilienceSettings(BaseSettings):
     min_success_confidence: Probability = _USUAL.min_success_confidence
     run_timeout_s: Seconds | None = _USUAL.timeout_s
     """WR `timeout`."""
+    step_timeout_s: Seconds = _USUAL.step_timeout_s
     critical_steps: Annotated[tuple[LocalId, ...], NoDecode] = _USUAL.critical_steps
     """Ids, separated by commas."""
 

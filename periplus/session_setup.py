@@ -91,6 +91,7 @@ async def open_session(
     healing: HealPolicy | None = None,
     runs: RunReader | None = None,
     run_id: str | None = None,
+    step_timeout_s: float | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on a new page, with knowledge over MCP.
 
@@ -118,6 +119,7 @@ async def open_session(
             healing=healing or HealPolicy(max_rounds=load_settings().max_heal_rounds),
             memory=ElementMemory(website_id),
             resilience=load_resilience_policy(),
+            step_timeout_s=step_timeout_s,
         )
         is_personal = context.personal.within
         async with report_outcomes(session.bus, knowledge, context.run_id, is_personal=is_personal):

@@ -249,6 +249,7 @@ class ActionRunner:
             policy=policy,
             decider=session.decider,
             dismiss=self._engine.dismiss_overlays,
+            wait=None if self._engine.dismissing else session.element_wait,
         )
 
     async def _is_applicable(self, step: ExecutionStep, values: Mapping[str, Any]) -> bool:
@@ -380,7 +381,7 @@ class ActionRunner:
             value=self._value(name, call),
             url=url,
             pace=self._observer.pace(call, session.pace),
-            timeout_s=session.healing.gate_s,
+            timeout_s=session.healing.first_gate_s(session.element_wait),
             allowed_origins=session.allowed_origins,
         )
 

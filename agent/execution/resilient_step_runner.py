@@ -80,6 +80,8 @@ class ResilientStepRunner:
         self._replanner, self._memory = replanner, memory
         self._ends_at: float | None = None
         self._total: int | None = None
+        self._waits_at: str | None = None
+        """The step for whose element the run waits."""
 
     # -- limits ----------------------------------------------------------------------------------
 
@@ -114,6 +116,7 @@ class ResilientStepRunner:
         Raises what ends the task.
         """
         self._check_time()
+        self._begin_wait(run, index)
         attempt = await self._attempt(run, index)
         try:
             if run.ledger.has_failed(attempt.approach.fingerprint):
@@ -148,6 +151,16 @@ class ResilientStepRunner:
     async def parts(self, run: TaskRun) -> tuple[CompletionPart, ...]:
         """Return the task's steps with what is done of each so far."""
         return await build_completion_parts(run, self.policy(run), self._engine.session.knowledge)
+
+    def _begin_wait(self, run: TaskRun, index: int) -> None:
+        """Give a step its time for finding the element; another approach to the same step has what is left."""
+        step = run.authored(index)
+        place = run.place_of(step)
+        if place != self._waits_at:
+            self._waits_at = place
+            given_s = self._engine.session.step_timeout_s
+            stated_s = self.policy(run).step_timeout_s if step.timeout_s is None else step.timeout_s
+            self._engine.session.element_wait.begin(stated_s if given_s is None else given_s)
 
     def _check_time(self) -> None:
         if self._ends_at is not None and time.monotonic() > self._ends_at:

@@ -18,6 +18,7 @@ from agent import retry_limits
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried, Struggling
 from agent.healing.element_reveal import reveal_page, scan_scrolled_page
+from agent.healing.element_wait import ElementWait
 from agent.healing.fellow_search import find_among_fellows
 from agent.healing.fingerprint_comparison import read_link_target
 from agent.healing.fingerprint_search import (
@@ -54,8 +55,8 @@ class HealPolicy:
 
     max_rounds: int = retry_limits.HEALING_ROUNDS
     """`PERIPLUS_MAX_HEAL_ROUNDS`; 0 heals nothing."""
-    gate_s: float = retry_limits.GATE_TIMEOUT_S
-    """The gate's time in the first attempt."""
+    gate_s: float | None = None
+    """The gate's time in the first attempt; None: the step's time, else `GATE_TIMEOUT_S`."""
     healed_gate_s: float = 1.0
     """The gate's time for a candidate, and as much more every round (PACTS: base + 1 s a round)."""
     dismiss_gate_s: float = 1.0
@@ -65,7 +66,14 @@ class HealPolicy:
     @property
     def while_dismissing(self) -> HealPolicy:
         """The policy while an overlay is being closed: its control is never healed, and the gate gives up soon."""
-        return replace(self, max_rounds=0, gate_s=min(self.gate_s, self.dismiss_gate_s))
+        gate_s = self.dismiss_gate_s if self.gate_s is None else min(self.gate_s, self.dismiss_gate_s)
+        return replace(self, max_rounds=0, gate_s=gate_s)
+
+    def first_gate_s(self, wait: ElementWait | None) -> float:
+        """Return the gate's time in the first attempt, for a step that may wait so long."""
+        if self.gate_s is not None:
+            return self.gate_s if wait is None else min(self.gate_s, wait.gate_s)
+        return retry_limits.GATE_TIMEOUT_S if wait is None else wait.gate_s
 
 
 class CandidateDecider(Protocol):
@@ -158,8 +166,11 @@ class Healer:
         policy: HealPolicy | None = None,
         dismiss: Callable[[], Awaitable[bool]] | None = None,
         decider: CandidateDecider | None = None,
+        wait: ElementWait | None = None,
     ) -> None:
+        """`wait`: the time of the step, which all its attempts share; None: the policy's time for each."""
         self._page, self._tell, self._dismiss, self._decider = page, tell, dismiss, decider
+        self._wait = wait
         self.policy = policy or HealPolicy()
 
     async def act(self, meant: IntendedElement, request: ActionRequest) -> HealerResult:
@@ -169,11 +180,12 @@ class Healer:
         used. Raises what `act_on_element` raises, and `PersonNeeded` where two elements are too close to
         tell apart.
         """
-        first = _prepare_request(request, meant, meant.selector, self.policy.gate_s)
+        first = _prepare_request(request, meant, meant.selector, self.policy.first_gate_s(self._wait))
         try:
             return HealerResult(await act_on_element(self._page, first))
         except (GateFailed, ElementChanged) as exc:
             failure = exc
+            self._note_wait(exc)
         return await self._heal_and_act(meant, request, failure)
 
     async def _heal_and_act(
@@ -203,6 +215,7 @@ class Healer:
                 continue
             try:
                 gate_s = self.policy.healed_gate_s * (1 + number)
+                gate_s = gate_s if self._wait is None else min(gate_s, self._wait.gate_s)
                 again = _prepare_request(request, meant, found.selector, gate_s, found.known, healed=True)
                 performed = await act_on_element(self._page, again)
             except (GateFailed, ElementChanged) as exc:
@@ -210,6 +223,7 @@ class Healer:
                 if _covered_as_before(failure, exc) and not any(each.startswith("dismissed") for each in did):
                     break  # the cover cannot be closed: another round would give the same result
                 failure = exc
+                self._note_wait(exc)
                 continue
             healed = HealedElement(
                 found.selector, found.score, found.lead, number, found.reason, found.moved, found.witnesses
@@ -224,6 +238,10 @@ class Healer:
                 hint="choose one of the elements, or correct the element's selector",
             )
         raise first
+
+    def _note_wait(self, failure: GateFailed | ElementChanged) -> None:
+        if self._wait is not None and isinstance(failure, GateFailed):
+            self._wait.note(failure.waited_s)
 
     async def locate(self, meant: IntendedElement) -> Selector | None:
         """Return another selector that leads to the element, without acting on it; None where that is not sure."""

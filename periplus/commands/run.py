@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -91,6 +91,17 @@ def run(
         bool,
         typer.Option("--allow-unverified", help="Exit with 0 also if nothing shows that the task worked."),
     ] = False,
+    step_timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=3_600,
+            metavar="SECONDS",
+            show_default=False,
+            help="How long each step may wait for its element, with all alternatives. Default: what the step, the task"
+            " or the website says, else 10.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder for result and trace.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")] = False,
     mongodb_url: MongoUrl = None,
@@ -137,6 +148,7 @@ def run(
         base_url,
         headed,
         _parse_happened(happened),
+        step_timeout,
     )
     _check(asked)
     moment = datetime.now().astimezone()
@@ -172,6 +184,7 @@ class _RunOptions:
     headed: bool | None
     decided: ReadBackStatus | None
     """Whether the uncertain step took effect, according to the person."""
+    step_timeout_s: float | None
 
     @property
     def name(self) -> str:
@@ -220,17 +233,23 @@ def _check(asked: _RunOptions) -> None:
 async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore) -> TaskRunRequest:
     """Return what to run. Raises `UserError` for an unknown website or run."""
     if asked.resume is not None:
-        return build_resume_request(
+        resumed = build_resume_request(
             await find_run(runs, asked.resume),
             base_url=asked.base_url,
             values=asked.values,
             decided=asked.decided,
             goal=asked.goal,
         )
+        return replace(resumed, step_timeout_s=asked.step_timeout_s)
     known = sorted(generation.website_id for generation in await stores.documents.websites())
     website_id = select_website(asked.website, known)
     return TaskRunRequest(
-        website_id, asked.task, goal=asked.goal, base_url=asked.base_url, values=asked.values
+        website_id,
+        asked.task,
+        goal=asked.goal,
+        base_url=asked.base_url,
+        values=asked.values,
+        step_timeout_s=asked.step_timeout_s,
     )
 
 

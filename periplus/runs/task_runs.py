@@ -85,6 +85,8 @@ class TaskRunRequest:
     """Whether the uncertain step took effect, according to a person."""
     undoes: bool = False
     """Whether it undoes another run."""
+    step_timeout_s: float | None = None
+    """How long each step may wait for its element; None: as the knowledge and the settings say."""
     storage: JsonValue = None
     """The initial storage state, unless the checkpoint has one."""
 
@@ -165,6 +167,7 @@ async def execute_task_run(run_request: TaskRunRequest, resources: TaskRunResour
                 asker=resources.asker,
                 runs=resources.runs,
                 run_id=run_request.run_id,
+                step_timeout_s=run_request.step_timeout_s,
             )
         )
         session.download_folder, session.upload_folder = resources.folder / DOWNLOADS, resources.uploads

@@ -13,7 +13,7 @@ from agent.execution.task_runner import TaskRunner
 from agent.healing.healer import HealPolicy
 from kb_schema import parse_document
 from kb_schema.action_calls import ActionCall
-from kb_schema.resilience_policy import ResiliencePolicy
+from kb_schema.resilience_policy import ResiliencePolicy, ResilienceRules
 from kb_schema.run_records import EvidenceLevel, RunStatus, StepStatus
 from kb_schema.tool_answers import TaskSummary
 from kb_store.store_factory import open_runs
@@ -338,3 +338,22 @@ async def test_no_step_begins_after_the_time_of_a_run_is_over(quick):
     assert "exceeded its `timeout_s`" in (result.error or "")
     assert result.evidence is EvidenceLevel.UNVERIFIED
     assert result.steps == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "step", "task", "website", "waited"),
+    [
+        (None, None, None, None, 10.0),
+        (None, None, None, 6.0, 6.0),
+        (None, None, 4.0, 6.0, 4.0),
+        (None, 2.0, 4.0, 6.0, 2.0),
+        (1.0, 2.0, 4.0, 6.0, 1.0),
+    ],
+    ids=["nothing said", "the website", "the task", "the step", "the command line"],
+)
+async def test_who_says_how_long_a_step_waits_for_its_element(quick, given, step, task, website, waited):
+    quick.step_timeout_s = given
+    quick.website = quick.website.model_copy(update={"resilience": ResilienceRules(step_timeout_s=website)})
+    knows(quick, TO_QUAY, reading("a", timeout_s=step), resilience={"step_timeout_s": task})
+    await TaskRunner(quick).run_task("t")
+    assert quick.element_wait.limit_s == waited

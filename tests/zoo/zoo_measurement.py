@@ -55,6 +55,8 @@ REFUSED_IN_S = 20.0
 """Goal: how long a run may take to say that the job cannot be done."""
 PERSON_TIMEOUT_MS = 5_000.0
 """How long a scripted person looks for a control."""
+LOADED_MS = 60_000.0
+"""How long a page may take to load, on a busy machine."""
 _SETTLE_S = 0.3
 """The last request of a page is on its way when a person closes it."""
 
@@ -162,6 +164,7 @@ async def do_by_hand(
     """Let the scripted person do the job. Raises a Playwright error if it cannot be done."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     context.set_default_timeout(PERSON_TIMEOUT_MS)
+    context.set_default_navigation_timeout(LOADED_MS)
     try:
         page = await context.new_page()
         await page.goto(f"{running.base_url}{job.start}")
@@ -195,6 +198,7 @@ async def record_demonstration(
     """Record the scripted person, with noise, into a session folder."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     context.set_default_timeout(PERSON_TIMEOUT_MS)
+    context.set_default_navigation_timeout(LOADED_MS)
     try:
         recorder = DemonstrationRecorder(
             context, folder, context=RunContext(), name=instance.sentence or job.name.replace("_", " ")
@@ -463,9 +467,7 @@ def _find_question(learned: LearnedJob, number: int) -> str:
         return ""
     trace = next(each for each in learned.result.traces if each.session_dir == str(learned.folders[number]))
     found = [each for each in learned.result.evaluation_results if each.trace_id == trace.trace_id]
-    return "; ".join(
-        text for each in found if not each.passed for text in (*each.failed_rules, *each.warnings)
-    )
+    return "; ".join(str(each.metadata.get("error") or "left out") for each in found if not each.passed)
 
 
 @asynccontextmanager

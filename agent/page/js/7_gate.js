@@ -101,7 +101,7 @@ function judge(selector, policy, watch) {
     if (!standIn) return fail("not_visible", whyHidden(el, look));
     base.via = standIn;
   }
-  const disabled = whyDisabled(el) || (policy.editable ? readOnly(el) : null);
+  const disabled = whyDisabled(el, look) || (policy.editable ? readOnly(el) : null);
   if (disabled) return fail("disabled", disabled);
   const scrolled = bringIntoView(base.via);
   const moving = unstable(base.via, policy, { tracked: watch.subject === el, scrolled, replaced: watch.replaced });
@@ -191,13 +191,28 @@ function whyHidden(el, look) {
 // -- enabled -------------------------------------------------------------------------------------
 
 /** Why it cannot be used, with the group that disables it by name. */
-function whyDisabled(el) {
+function whyDisabled(el, look) {
   const why = disabledBy(el);
+  const missing = why && tagOf(el) === "button" ? missingField(el, look) : null;
+  if (missing) return `${why}, probably because ${missing}`;
   if (!why || hasAttr(el, "disabled") || !FIELD_TAGS.has(tagOf(el)) || !el.matches(":disabled")) return why;
   let group = el.closest("fieldset:disabled");
   for (let up = group; up; up = up.parentElement.closest("fieldset:disabled")) group = up; // the outermost one holds
   const legend = group && group.querySelector(":scope > legend");
   return group ? `${why}: ${describe(group)}${legend ? ` ${JSON.stringify(textOf(legend, null).slice(0, 40))}` : ""}` : why;
+}
+
+/** Which field beside a button is the likely reason why the button is disabled, or null. */
+function missingField(button, look) {
+  const around = button.form || closestFlat(button, (node) => node.matches("form, dialog, fieldset, [role=dialog], [role=form]"));
+  if (!around) return null;
+  const fields = [...around.querySelectorAll("input, select, textarea")].filter((el) => isFormField(el) && visible(el, look));
+  const wrong = fields.find((el) => attr(el, "aria-invalid") === "true" || (el.willValidate && !el.validity.valid));
+  const empty = (el) => typeof el.value === "string" && !el.value.trim() && disabledBy(el) === null;
+  const needed = wrong || fields.find((el) => attr(el, "aria-required") === "true" && empty(el)) || fields.find(empty);
+  if (!needed) return null;
+  const what = empty(needed) ? "is empty" : "has a value that the form does not accept";
+  return `the field ${JSON.stringify(callingName(needed, look) || describe(needed))} ${what}`;
 }
 
 function readOnly(el) {

@@ -19,7 +19,7 @@ _OVER = "/?(?:[?#]|$)"
 def find_address_conditions(ends: Sequence[TraceEnd]) -> list[UrlMatches]:
     """Return the address conditions that all ends prove: with the keys of the query, else the path alone."""
     urls = [end.url for end in ends if end.url]
-    path = _path_pattern(urls) if len(urls) == len(ends) and urls else None
+    path = _path_pattern(urls, bare=True) if len(urls) == len(ends) and urls else None
     if path is None:
         return []
     by_key = [
@@ -28,7 +28,7 @@ def find_address_conditions(ends: Sequence[TraceEnd]) -> list[UrlMatches]:
     if by_key:
         return by_key[:MOST_KEYS]
     alone = _condition(path + _OVER)
-    return [alone] if path and all(end.proves(alone) for end in ends) else []
+    return [alone] if _path_pattern(urls) and all(end.proves(alone) for end in ends) else []
 
 
 def find_path_condition(ends: Sequence[TraceEnd]) -> UrlMatches | None:
@@ -48,8 +48,11 @@ def _condition(pattern: str) -> UrlMatches:
     return UrlMatches(type="url_matches", pattern=pattern)
 
 
-def _path_pattern(urls: Sequence[str]) -> str | None:
-    """Return the pattern of the common path, without its end; empty for the root; None if there is none."""
+def _path_pattern(urls: Sequence[str], *, bare: bool = False) -> str | None:
+    """Return the pattern of the common path, without its end; empty for the root; None if there is none.
+
+    A path of gaps alone says nothing: it counts only with `bare`, if more is asked of the address.
+    """
     paths = [_segments(url) for url in urls]
     if len({len(each) for each in paths}) != 1:
         return None
@@ -57,7 +60,7 @@ def _path_pattern(urls: Sequence[str]) -> str | None:
     for segments in zip(*paths, strict=True):
         same = len(set(segments)) == 1 and not is_id_segment(segments[0])
         parts.append(str(re2.escape(segments[0])) if same else _GAP)
-    if parts and all(part == _GAP for part in parts):
+    if not bare and parts and all(part == _GAP for part in parts):
         return None
     return "".join(part if part == "#" else f"/{part}" for part in parts)
 

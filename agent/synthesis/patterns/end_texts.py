@@ -83,21 +83,18 @@ class EndText:
 def find_message_texts(ends: Sequence[TraceEnd], *, other_evidence: bool = False) -> list[Condition]:
     """Return what the messages and headings at the ends have in common.
 
-    With other evidence, a part of a message is not asked of runs that leave a field empty which all traces fill in:
-    that part may be about the field ("note added, issue changed").
+    With other evidence, a text without a variable is not asked of runs that leave a field empty which all traces fill in:
+    it may be about the field ("note added, issue changed").
     """
     found = _common(ends, (TextPlace.MESSAGE, TextPlace.HEADING))
     typed = sorted(frozenset.intersection(*(end.typed for end in ends)))
     if not other_evidence or not typed:
         return found
-    return [_unless_empty(each, typed) if _is_part(each, ends) else each for each in found]
+    return [_unless_empty(each, typed) if _is_fixed(each) else each for each in found]
 
 
-def _is_part(condition: Condition, ends: Sequence[TraceEnd]) -> bool:
-    """Whether a text without a variable is only a part of what the last pages say at its place."""
-    if not isinstance(condition, DomContains) or _VARIABLE.search(condition.value):
-        return False
-    return not any(" ".join(text.words) == condition.value for end in ends for text in _new_texts(end))
+def _is_fixed(condition: Condition) -> bool:
+    return isinstance(condition, DomContains) and not _VARIABLE.search(condition.value)
 
 
 def _unless_empty(condition: Condition, names: Sequence[str]) -> Condition:

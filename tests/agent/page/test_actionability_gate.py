@@ -46,6 +46,17 @@ async def test_a_page_that_has_been_quiet_is_judged_once(page):
         ("<button style='width:0;height:0;padding:0;border:0;overflow:hidden'></button>", GatePoint.NOT_VISIBLE, "0 x 0"),
         ("<button disabled>A</button>", GatePoint.DISABLED, "it is disabled"),
         ("<fieldset disabled><button>A</button></fieldset>", GatePoint.DISABLED, "disabled group"),
+        (
+            "<form><label>Title <input required></label><label>Note <input></label><button disabled>A</button></form>",
+            GatePoint.DISABLED,
+            'it is disabled, probably because the field "Title" is empty',
+        ),
+        (
+            "<div role=dialog><input value=7><input type=email aria-label=Mail value=me><button disabled>A</button></div>",
+            GatePoint.DISABLED,
+            'the field "Mail" has a value that the form does not accept',
+        ),
+        ("<form><input value=7><button disabled>A</button></form>", GatePoint.DISABLED, "it is disabled"),
         ("<button aria-disabled=true>A</button>", GatePoint.DISABLED, "aria-disabled"),
         ("<div inert id=all><button>A</button></div>", GatePoint.DISABLED, "div#all around it is inert"),
         (
