@@ -56,13 +56,13 @@ test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup
 nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
-# Each application is a part of its own (`make zoo-roundup`), which goes on where it was interrupted.
+# Each part (`make zoo-roundup.next_day.values`; `python -m tests.zoo parts` lists them) goes on where it was interrupted.
 zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (hours; goes on where it was interrupted)
-	@for name in $$($(BIN)/python -m tests.zoo names); do $(MAKE) --no-print-directory zoo-$$name || exit 1; done
+	@for name in $$($(BIN)/python -m tests.zoo parts); do $(MAKE) --no-print-directory zoo-$$name || exit 1; done
 	@$(BIN)/python -m tests.zoo report
 
 zoo-%: setup-zoo
-	@$(BIN)/python -m tests.zoo measure $*
+	@$(BIN)/python -m tests.zoo part $*
 
 durations: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
 	@PERIPLUS_TEST_DURATIONS=1 $(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not bench" --timeout 900

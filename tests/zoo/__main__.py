@@ -3,6 +3,7 @@
     python -m tests.zoo list
     python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
     python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
+    python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
     python -m tests.zoo report [--write docs/zoo.md]
 
 `measure` keeps each finished job in out/zoo/APPLICATION.jsonl and leaves it out the next time (`--again` repeats it).
@@ -135,6 +136,16 @@ def _report(applications: Iterable[str], page: Path | None, console: Console) ->
         page.write_text(f"{head}{TABLE}\n\n{table}", encoding="utf-8")
 
 
+def _list_parts() -> list[str]:
+    return [
+        f"{name}.{setting}.{naming}"
+        for name, application in APPLICATIONS.items()
+        for setting in _settings_of(application, SETTINGS)
+        for naming in get_args(Naming)
+        if naming == "values" or any(each.sentence for job in application.jobs for each in job.instances)
+    ]
+
+
 def _measure_settings(parser: argparse.ArgumentParser, options: argparse.Namespace, console: Console) -> None:
     application = APPLICATIONS[options.application]
     unknown = set(options.jobs) - {job.name for job in application.jobs}
@@ -158,7 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="applications and their jobs")
-    commands.add_parser("names", help="names of the applications")
+    commands.add_parser("parts", help="names of the parts: application, setting and naming")
+    commands.add_parser("part", help="measure a part").add_argument("part", choices=_list_parts())
     for name in ("check", "measure"):
         sub = commands.add_parser(name)
         sub.add_argument("application", choices=sorted(APPLICATIONS))
@@ -185,8 +197,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if more:
         options.jobs += more  # jobs may also stand behind options
     console = Console(width=160)
-    if options.command == "names":
-        console.print(*APPLICATIONS, soft_wrap=True, highlight=False)
+    if options.command == "parts":
+        console.print(*_list_parts(), soft_wrap=True, highlight=False)
+    elif options.command == "part":
+        name, setting, naming = options.part.split(".")
+        return main(["measure", name, "--setting", setting, "--naming", naming])
     elif options.command == "list":
         for application in APPLICATIONS.values():
             console.print(f"{application.name} ({application.make})", highlight=False)

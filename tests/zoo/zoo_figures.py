@@ -48,7 +48,7 @@ def format_job(figures: Figures) -> str:
 
 COLUMNS = (
     "application", "naming", "setting", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
-    "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals",
+    "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals", "asked",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
             str(counts["unbound"]), str(len(cannot)),
             str(sum(each["outcome"] == "right" for each in cannot)),
             str(sum(each["outcome"] == "right" and each["seconds"] > 20 for each in cannot)),
+            str(sum(bool(job["question"]) for job in jobs)) if setting == "invalid" else "",
         ])  # fmt: skip
     return rows
 
