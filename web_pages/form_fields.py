@@ -6,11 +6,20 @@ Values come from the annotations of our own snapshots, else from the markup; sec
 
 from __future__ import annotations
 
+import re
+
 from kb_schema.page_snapshots import CHECKED_ATTRIBUTE, VALUE_ATTRIBUTE
 from web_pages.element_tree import Element
 from web_pages.html_tags import FIELD_TAGS, TOGGLE_ROLES
 from web_pages.page_texts import text_of
 from web_pages.visibility import is_chosen
+
+_TELLING = ("aria-label", "placeholder", "name", "id", "data-testid", "class")
+_SEARCH = re.compile(
+    r"(?<![a-z])(?:search|filter|find|suche?n?|buscar|cerca|recherche)(?![a-z])", re.IGNORECASE
+)
+"""Words of search fields; also inside names such as `issueSearchInput`, by their capitals."""
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def is_editing_host(element: Element) -> bool:
@@ -52,6 +61,16 @@ def _markup_value(element: Element) -> str | None:
 def _option_value(option: Element) -> str:
     given = option.get("value")
     return text_of(option, everything=True) if given is None else given
+
+
+def is_search_field(element: Element) -> bool:
+    """Whether a text field searches or filters what the page shows, by its type, role or words."""
+    if element.input_type == "search" or element.get("role") == "searchbox":
+        return True
+    if any(each.get("role") == "search" or each.tag == "search" for each in element.ancestors()):
+        return True
+    told = (_CAMEL.sub(" ", element.get(name) or "") for name in _TELLING)
+    return any(_SEARCH.search(each) for each in told)
 
 
 def is_secret(element: Element) -> bool:

@@ -212,7 +212,7 @@ def _iterate_shown_values(
     for key, variable in info.variable_args.items():
         binding = info.bindings.get(key)
         if step is not None and binding is not None and binding.template == f"{{{variable}}}":
-            yield variable, (step.args or {}).get(key)
+            yield variable, binding.whole.get((trace_id, ())) or (step.args or {}).get(key)
     if info.target is not None and info.target.binding.template == f"{{{info.target.binding.name}}}":
         words = next((said for row, said in sorted(info.target.words.items()) if row[0] == trace_id), None)
         yield info.target.binding.name, words

@@ -53,7 +53,7 @@ FEW = 4
 """Runs of a job in another setting than `same`, beside one that nobody can do."""
 REFUSED_IN_S = 20.0
 """Goal: how long a run may take to say that the job cannot be done."""
-PERSON_TIMEOUT_MS = 5_000.0
+PERSON_TIMEOUT_MS = 20_000.0
 """How long a scripted person looks for a control."""
 LOADED_MS = 60_000.0
 """How long a page may take to load, on a busy machine."""

@@ -165,7 +165,7 @@ def _input_values(patterns: ExtractedPatterns, trace_id: str) -> dict[str, str]:
 
 def _values_of(info: ParameterizableInfo, args: Mapping[str, Any], row: Any) -> list[tuple[str, str]]:
     found = [
-        (binding.name, as_text(args[key]).strip())
+        (binding.name, binding.whole.get(row) or as_text(args[key]).strip())
         for key, binding in info.bindings.items()
         if key in args and binding.source in ("input", "user_input") and not binding.secret
         if _is_whole(binding)

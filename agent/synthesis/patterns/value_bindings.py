@@ -24,6 +24,7 @@ from kb_schema.text_similarity import words_likeness
 from kb_schema.transforms import ungroup_number
 from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
+from web_pages.form_fields import is_search_field
 from web_pages.page_texts import squeeze, text_of
 from web_pages.visibility import visible
 
@@ -69,6 +70,7 @@ class ValueBinder:
             or self._from_inputs(texts, label)
             or self._from_lists(texts, label)
             or self._as_before(texts, label)
+            or self._from_search(texts, position, label)
             or self._from_pages(texts, position, label or key)
             or self._from_a_person(texts, position, label, key)
         )
@@ -234,6 +236,60 @@ class ValueBinder:
         told = f"the same as {name} in {len(texts)} of {len(texts)} rows"
         return ValueBinding(name, "user_input", f"{{{name}}}", description=label, evidence=told)
 
+    def _from_search(
+        self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str
+    ) -> ValueBinding | None:
+        """Bind the beginning of a name, typed into a search field, to the whole name: people stop typing when they see it.
+
+        The name is an input, or the text of what is clicked next.
+        """
+        element = self._element(position)
+        if element is None or not is_search_field(element) or not all(texts.values()):
+            return None
+        data = {row: self._flat(row[0]) for row in texts}
+        shared = set.intersection(*(set(each) for each in data.values())) if data else set()
+        for key in sorted(shared):
+            given = {row: as_text(data[row][key]) for row in texts}
+            if _begins(given, texts):
+                name = self._named(build_identifier(key), f"input {key}")
+                told = f"the beginning of the input {key}, in a search field"
+                return ValueBinding(
+                    name, "input", f"{{{name}}}", key, description=label, evidence=told, whole=given
+                )
+        clicked = self._clicked_next(position, texts)
+        if clicked is None or not _begins(clicked, texts):
+            return None
+        name = self._named(build_identifier(label) or "search", _given(clicked))
+        told = "the beginning of the text that is clicked next, in a search field"
+        return ValueBinding(
+            name,
+            "user_input",
+            f"{{{name}}}",
+            description=label,
+            evidence=told,
+            only_asked=True,
+            whole=clicked,
+        )
+
+    def _clicked_next(self, position: AlignedPosition, rows: Iterable[RowKey]) -> dict[RowKey, str] | None:
+        """Return the text of what each row clicks next; None if some row does something else."""
+        following = self._aligned.positions[position.index + 1 :]
+        found: dict[RowKey, str] = {}
+        for row in rows:
+            cell = next((each.cells[row] for each in following if row in each.cells), None)
+            if cell is None or cell.step.action_type != "click" or not isinstance(cell.step.target, Selector):
+                return None
+            page = (
+                self._pages.get(cell.step.html_before, cell.step.source_url)
+                if cell.step.html_before
+                else None
+            )
+            element = None if page is None else page.find(cell.step.target)
+            if element is None:
+                return None
+            found[row] = squeeze(text_of(element))
+        return found
+
     def _from_a_person(
         self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str, key: str
     ) -> ValueBinding:
@@ -347,6 +403,11 @@ def _in_other_letters(given: Mapping[RowKey, Any], texts: Mapping[RowKey, str]) 
 
 def _letters(text: str) -> str:
     return ungroup_number(text).casefold()
+
+
+def _begins(whole: Mapping[RowKey, str], texts: Mapping[RowKey, str]) -> bool:
+    """Whether each text is the beginning of its whole one, apart from case."""
+    return all(whole[row].casefold().startswith(text.strip().casefold()) for row, text in texts.items())
 
 
 def _are_plain_numbers(texts: Mapping[RowKey, str]) -> bool:
