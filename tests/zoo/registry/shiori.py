@@ -75,6 +75,8 @@ _NO_NETWORK = {
     "no_proxy": "",
 }
 """It would look at every page that it gets the address of. Nothing listens there."""
+_BROKEN = {"1.6.0": ("rename_tag",)}
+"""Jobs that nobody can do in a version: its page sends the new name of a tag to an address that is not there."""
 _REFUSED_MS = 2_000
 """How long a person waits for a dialog that does nothing."""
 
@@ -393,7 +395,8 @@ INVALID: dict[str, Given] = {
 def shiori(version: str = VERSIONS[0]) -> Application:
     """Return the application in a version."""
     start: Any = partial(start_shiori, version=version)
-    return Application("shiori", "Vue", JOBS, start)
+    jobs = [job for job in JOBS if job.name not in _BROKEN.get(version, ())]
+    return Application("shiori", "Vue", jobs, start)
 
 
 SHIORI = shiori()
