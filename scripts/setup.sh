@@ -285,8 +285,17 @@ setup_plain() {
     printf '%s\n' "$packages" >"$folder/.installed"
 }
 
+# build_go PACKAGE@VERSION FOLDER: a program. In a module made for it: `go install PACKAGE@VERSION` also wants the list
+# of all versions, which not every package has.
+build_go() (
+    scratch="$(mktemp -d)"
+    trap 'rm -rf "$scratch"' EXIT
+    cd "$scratch" || exit
+    go mod init zoo && CGO_ENABLED=0 go get "$1" && CGO_ENABLED=0 GOBIN="$2" go install "${1%@*}"
+)
+
 # One folder for each application of tests/zoo/registry/installs: an environment with exactly the packages of NAME.txt,
-# or the program of NAME.go.
+# the program of NAME.go, or the npm package of NAME.npm.
 setup_zoo() {
     local list name folder
     for list in tests/zoo/registry/installs/*; do
@@ -299,9 +308,18 @@ setup_zoo() {
         case "$list" in
         *.go)
             command -v go >/dev/null || die "Go is needed to build $name for the tests; there is none"
-            CGO_ENABLED=0 GOBIN="$folder" go install "$(cat "$list")" >>"$LOG" 2>&1 || {
+            build_go "$(cat "$list")" "$folder" >>"$LOG" 2>&1 || {
                 tail -n 5 "$LOG" >&2
                 die "$name could not be built; the whole log is in .venv/setup.log"
+            }
+            ;;
+        *.npm)
+            command -v npm >/dev/null || die "Node.js with npm is needed to install $name for the tests; there is none"
+            mkdir -p "$folder"
+            printf '{"private": true}\n' >"$folder/package.json"
+            npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --no-save "$(cat "$list")" >>"$LOG" 2>&1 || {
+                tail -n 5 "$LOG" >&2
+                die "npm could not install $name; the whole log is in .venv/setup.log"
             }
             ;;
         *)

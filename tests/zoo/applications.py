@@ -9,6 +9,8 @@ from tests.zoo.registry.kinto import KINTO
 from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
 from tests.zoo.registry.pocketbase import POCKETBASE
 from tests.zoo.registry.roundup import ROUNDUP
+from tests.zoo.registry.shiori import SHIORI
+from tests.zoo.registry.tiddlywiki import TIDDLYWIKI
 from tests.zoo.registry.wagtail import WAGTAIL
 from tests.zoo.single_page.elation import ELATION
 from tests.zoo.single_page.gitlab import GITLAB
@@ -36,6 +38,8 @@ APPLICATIONS: dict[str, Application] = {
         PICCOLO_ADMIN,
         POCKETBASE,
         ROUNDUP,
+        SHIORI,
+        TIDDLYWIKI,
         WAGTAIL,
     )
 }

@@ -1,0 +1,1 @@
+github.com/go-shiori/shiori@v1.6.0
