@@ -63,6 +63,8 @@ class Job:
     """create, edit, delete or list, for the report."""
     invalid: Given | None = None
     """Values that the application refuses, for a recording that must not count."""
+    in_older: bool = True
+    """Whether people can do it in the older release, too."""
 
     @property
     def demonstrations(self) -> list[Instance]:

@@ -28,7 +28,7 @@ from tests.zoo.registry.serving import (
     serve,
     work_folder,
 )
-from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Job, RunningApplication, add_invalid
 
 VERSIONS = ("5.4.1", "5.1.23")
 """The newer first."""
@@ -366,10 +366,10 @@ INVALID: dict[str, Given] = {
 """Values that the wiki refuses without a word, for a recording that must not count."""
 
 
-def tiddlywiki(version: str = VERSIONS[0]) -> Application:
-    """Return the application in a version."""
-    start: Any = partial(start_tiddlywiki, version=version)
-    return Application("tiddlywiki", "single page, widgets of its own", JOBS, start)
-
-
-TIDDLYWIKI = tiddlywiki()
+TIDDLYWIKI = Application(
+    "tiddlywiki",
+    "single page, widgets of its own",
+    add_invalid(JOBS, INVALID),
+    start_tiddlywiki,
+    partial(start_tiddlywiki, version=VERSIONS[1]),
+)
