@@ -112,7 +112,14 @@ async def measure(
             open_measurement(browser, application, started, seed, setting) as measurement,
         ):
             for job, naming in wanted:
-                figures = await measurement.measure(job, naming)
+                try:
+                    figures = await measurement.measure(job, naming)
+                except PlaywrightError as exc:  # on a machine that is too busy
+                    said = exc.message.splitlines()[0]
+                    console.print(
+                        f"{job.name}: the person could not do it, measure it again: {said}", highlight=False
+                    )
+                    continue
                 with file.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(asdict(figures), ensure_ascii=False) + "\n")
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
@@ -136,6 +143,12 @@ def _report(applications: Iterable[str], page: Path | None, console: Console) ->
         page.write_text(f"{head}{TABLE}\n\n{table}", encoding="utf-8")
 
 
+def _has_setting(job: Job, setting: Setting) -> bool:
+    if setting == "invalid":
+        return job.invalid is not None
+    return job.in_older or setting in ("same", "next_day")
+
+
 def _list_parts() -> list[str]:
     return [
         f"{name}.{setting}.{naming}"
@@ -155,7 +168,7 @@ def _measure_settings(parser: argparse.ArgumentParser, options: argparse.Namespa
     for setting in _settings_of(application, options.setting or SETTINGS):
         asyncio.run(
             measure(
-                application, [job for job in jobs if setting != "invalid" or job.invalid is not None], console,
+                application, [job for job in jobs if _has_setting(job, setting)], console,
                 again=options.again, seed=options.seed, namings=options.naming or get_args(Naming),
                 setting=setting, folder=options.keep,
             )
