@@ -63,14 +63,14 @@ def _option_value(option: Element) -> str:
     return text_of(option, everything=True) if given is None else given
 
 
-def is_search_field(element: Element) -> bool:
-    """Whether a text field searches or filters what the page shows, by its type, role or words."""
+def is_search_field(element: Element, label: str = "") -> bool:
+    """Whether a text field searches or filters what the page shows, by its type, role, words or label."""
     if element.input_type == "search" or element.get("role") == "searchbox":
         return True
     if any(each.get("role") == "search" or each.tag == "search" for each in element.ancestors()):
         return True
     told = (_CAMEL.sub(" ", element.get(name) or "") for name in _TELLING)
-    return any(_SEARCH.search(each) for each in told)
+    return any(_SEARCH.search(each) for each in (label, *told))
 
 
 def is_secret(element: Element) -> bool:

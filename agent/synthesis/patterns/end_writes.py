@@ -15,7 +15,7 @@ from kb_schema.probes import AcceptedWrite
 PRESSES = frozenset({"click", "double_click", "press"})
 """Actions of which runs note what they send."""
 OFTEN = 0.5
-"""What a larger share of a trace's presses sends is no answer to one of them: it counts visits, or keeps a session."""
+"""What a larger share of a trace's presses sends, if it is more than one, is no answer to one of them: it counts visits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _list_last(trace: ExecutionTrace) -> Iterator[_Sent]:
     last = next((step for step in reversed(presses) if list_accepted_writes(step)), None)
     for method, redirect, url in sorted(set(map(_key, _writes_of(last)))):
         count = counts[method, redirect, url]
-        if count <= OFTEN * len(presses):
+        if count <= max(1, OFTEN * len(presses)):
             yield _Sent(method, redirect, url, count)
 
 

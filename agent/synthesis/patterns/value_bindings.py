@@ -244,7 +244,7 @@ class ValueBinder:
         The name is an input, or the text of what is clicked next.
         """
         element = self._element(position)
-        if element is None or not is_search_field(element) or not all(texts.values()):
+        if element is None or not is_search_field(element, label) or not all(texts.values()):
             return None
         data = {row: self._flat(row[0]) for row in texts}
         shared = set.intersection(*(set(each) for each in data.values())) if data else set()

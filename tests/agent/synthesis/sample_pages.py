@@ -252,3 +252,17 @@ def nested(number: int, pages: list[list[str]]) -> ExecutionTrace:
         if more:
             person.does("click", 'id="next"')
     return person.trace()
+
+
+def search_and_open(
+    number: int, typed: str, wanted: str, *, told: bool, label: str = "Search agents"
+) -> ExecutionTrace:
+    """The beginning of a name is typed into a field above the list, and the name is clicked."""
+    rows = ["Ann Moor", "Bob Quay", "Cid Pier", "Dan Keel"]
+    bar = field_html("words", label)
+    person = Person(f"search{number}", {"agent": wanted} if told else {}, "open one agent", number)
+    person.opens("/agents").sees("/agents", "Agents", bar + table(rows))
+    person.does("fill", 'name="words"', value=typed)
+    person.sees("/agents", "Agents", bar + table([row for row in rows if row.startswith(typed)]))
+    person.does("click", f">{wanted}<").sees("/agents/7", wanted, "<p>One agent</p>")
+    return person.trace()

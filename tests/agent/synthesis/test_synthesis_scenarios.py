@@ -12,6 +12,7 @@ from kb_schema.conditions import ElementVisible
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.selectors import Selector, TemplateStrategy, css
 from kb_schema.workflows import AgentNode, GroupNode, TaskNode, WaitNode
+from periplus.synthesis.workflow_synthesis import read_shown_values
 from tests.agent.synthesis import sample_pages
 from tests.agent.synthesis import synthesis_examples as g
 from web_pages.stored_pages import StoredPage
@@ -343,3 +344,30 @@ def test_order_and_copies_of_recordings_change_nothing(name):
     copied = g.induce([*traces, traces[0].model_copy(update={"trace_id": "copy"})], name="wf")
     assert copied.lowered.tasks == first.lowered.tasks
     assert copied.lowered.workflow.nodes == first.lowered.workflow.nodes
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["named by the input data", "not named"])
+def test_the_beginning_of_a_name_in_a_search_field_stands_for_the_name(told):
+    traces = [
+        sample_pages.search_and_open(0, "Ann", "Ann Moor", told=told),
+        sample_pages.search_and_open(1, "Bo", "Bob Quay", told=told),
+        sample_pages.search_and_open(2, "Cid Pier", "Cid Pier", told=told),
+    ]
+    result = made_of(traces)
+    (spec,) = result.lowered.workflow.io_spec.inputs
+    filled = next(node for node in result.graph.actions() if node.action_type == "fill")
+    assert filled.args["value"] == f"{{{spec.name}}}"
+    assert [read_shown_values(result, trace.trace_id)[spec.name] for trace in result.traces] == [
+        "Ann Moor",
+        "Bob Quay",
+        "Cid Pier",
+    ]
+
+
+def test_the_beginning_of_a_name_in_another_field_is_an_input_of_its_own():
+    traces = [
+        sample_pages.search_and_open(0, "Ann", "Ann Moor", told=True, label="Short name"),
+        sample_pages.search_and_open(1, "Bo", "Bob Quay", told=True, label="Short name"),
+    ]
+    inputs = {spec.name for spec in made_of(traces).lowered.workflow.io_spec.inputs}
+    assert inputs == {"agent", "short_name"}
