@@ -473,10 +473,6 @@ class WriteAccepted(BaseCondition):
         told = f"{self.method} to {self.pattern} was accepted {len(seen)} times, expected {self.count}"
         return held(len(seen) >= self.count, told)
 
-    @property
-    def of_the_run(self) -> bool:
-        return True
-
 
 class MaxIterationsReached(BaseCondition):
     """An iterator has run this many times (KS 9.10)."""

@@ -404,7 +404,9 @@ class StepRunner:
     async def _act_and_judge(self, run: TaskRun, step: TaskStep, watch: RefusalWatch | None) -> list[Verdict]:
         """Perform the action and judge what it brought about. Raises `StepRefused` if the page refuses it."""
         engine = self._engine
-        if watch is not None:
+        if watch is None:
+            watch_writes(self._session.page).do_something_else()
+        else:
             await watch.begin()
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(engine, run, step.step_id)

@@ -19,11 +19,14 @@ from weakref import WeakKeyDictionary
 from playwright.async_api import Error as DriverError
 from playwright.async_api import Page, Request, Response
 
+from kb_schema.probes import AcceptedWrite
 from kb_schema.url_patterns import origin_of
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _KINDS = frozenset({"document", "xhr", "fetch"})
 _REFUSED = 400
+BEGINS_S = 5.0
+"""Seconds after a press in which a write may begin that belongs to it, unless something else is done before."""
 _BODY_S = 1.0
 """Seconds the text of a refused write may take to be read."""
 _LONGEST = 300
@@ -80,8 +83,13 @@ class PageWrites:
     writes: list[PageWrite] = field(default_factory=list)
     """The writes since the press began."""
     pressing: bool = False
+    accepted: list[AcceptedWrite] | None = None
+    """Where writes are noted that belong to a press and are accepted, also those that begin a while after it."""
     began: Callable[[PageWrite], None] | None = None
     """Told of every write."""
+    _pressed_at: float | None = None
+    _late: set[Request] = field(default_factory=set)
+    """Writes that began a while after a press."""
     _failing: set[tuple[str, str]] = field(default_factory=set)
     """Addresses to which the page writes on its own, and which answer with errors."""
     _habits: set[tuple[str, str]] = field(default_factory=set)
@@ -93,11 +101,15 @@ class PageWrites:
 
     def begin(self) -> None:
         """A press begins: what is sent from now on is its own."""
-        self.writes, self.pressing = [], True
+        self.writes, self.pressing, self._pressed_at = [], True, time.monotonic()
 
     def end(self) -> None:
         """The press is over."""
         self.pressing = False
+
+    def do_something_else(self) -> None:
+        """Another action begins, which is no press: what is sent from now on belongs to no press."""
+        self._pressed_at = None
 
     @property
     def waiting(self) -> bool:
@@ -129,6 +141,8 @@ class PageWrites:
         if not self.pressing:
             self._unasked.add(request)
             self._habits.add(write.address)
+            if self._pressed_at is not None and time.monotonic() - self._pressed_at < BEGINS_S:
+                self._late.add(request)
         elif write.address not in self._failing:
             self.writes.append(write)
         if self.began is not None:
@@ -140,6 +154,9 @@ class PageWrites:
         if write is None:
             return
         write.status = response.status
+        own = write in self.writes or response.request in self._late
+        if own and not write.refused and self.accepted is not None:
+            self.accepted.append(AcceptedWrite(write.method, write.url, write.status))
         if write.refused:
             if response.request in self._unasked:
                 self._failing.add(write.address)
@@ -151,6 +168,7 @@ class PageWrites:
     def on_end(self, request: Request) -> None:
         """Forget a request that is over."""
         self._unasked.discard(request)
+        self._late.discard(request)
         write = self._open.pop(request, None)
         if write is not None and write.status is None:
             write.status = 0

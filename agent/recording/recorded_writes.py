@@ -10,12 +10,10 @@ from playwright.async_api import Page
 from pydantic import ValidationError
 
 from agent.page.page_refusals import RefusalSigns, find_refusal
-from agent.page.page_writes import PageWrite, PageWrites, watch_writes
+from agent.page.page_writes import BEGINS_S, PageWrite, PageWrites, watch_writes
 from agent.recording.recorded_actions import RecordedAction
 from kb_schema.execution_traces import ANSWERS, REFUSAL
 
-BEGINS_MS = 5_000
-"""Milliseconds after an action in which a write may begin that belongs to it."""
 ANSWER_S = 3.0
 """Seconds that the last writes of a recording may take to be answered."""
 _SENDING = frozenset({"click", "double_click", "press", "check", "uncheck", "select_option"})
@@ -68,7 +66,7 @@ class RecordedWrites:
 
     def _take(self, action: RecordedAction, following: RecordedAction | None) -> list[PageWrite]:
         """Return the writes that began after the action and before the following one, if none else explains them."""
-        until = action.time + BEGINS_MS
+        until = action.time + BEGINS_S * 1000
         if following is not None and following.tab == action.tab:
             until = min(until, following.time)
         tab = [each for each in self._open if each.tab == action.tab]

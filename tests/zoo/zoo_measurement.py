@@ -263,7 +263,17 @@ class LearnedJob:
         missing = next((spec.name for spec in specs if spec.required and keys[spec.name] is None), None)
         if untold or missing:
             return untold or f"the input {missing} is none of the given values"
-        return {name: instance.given[key] for name, key in keys.items() if key is not None}
+        return {
+            name: self._as_shown(name, key, instance.given[key])
+            for name, key in keys.items()
+            if key is not None
+        }
+
+    def _as_shown(self, name: str, key: str, value: str) -> str:
+        """Return a given value with what the page has around it in every demonstration: `photos/`."""
+        shown = str(self._shown(0).get(name, ""))
+        before, found, behind = shown.partition(self.demonstrations[0].given[key])
+        return f"{before}{value}{behind}" if found else value
 
     def _find_untold(self, instance: Instance, taken: Sequence[str | None]) -> str:
         """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
@@ -289,6 +299,10 @@ class LearnedJob:
         ]
         for key in self.demonstrations[0].given:
             if shown and all(_alike(value, each.given.get(key)) for value, each in shown):
+                return key
+        for key in self.demonstrations[0].given:
+            around = {tuple(str(value).split(each.given.get(key) or "\0", 1)) for value, each in shown}
+            if len(around) == 1 and len(around.pop()) == 2:
                 return key
         return None
 

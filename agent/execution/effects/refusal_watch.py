@@ -16,7 +16,7 @@ from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
 from agent.page.page_refusals import PageRefusal, RefusalSigns, find_refusal, read_refusal_signs
 from agent.page.page_writes import PageWrites, watch_writes
-from kb_schema.probes import AcceptedWrite, Verdict
+from kb_schema.probes import Verdict
 from kb_schema.tasks import TaskStep
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class RefusalWatch:
     async def begin(self) -> Self:
         """Note the page as it is; the action follows."""
         self._before = await self._read()
+        self._writes.accepted = self._engine.session.accepted
         self._writes.begin()
         return self
 
@@ -63,8 +64,6 @@ class RefusalWatch:
             raise self._error(await self._quoted(refusal))
         if refusal is not None and await self._lasts():
             await self._raise_if_refused()
-        if self._engine.session.accepted is not None:
-            self._engine.session.accepted += self._list_accepted()
 
     async def raise_late_refusal(self, verdicts: Sequence[Verdict]) -> None:
         """Look once more after the step's own conditions were judged; none held if it failed. Raises `StepRefused`."""
@@ -72,11 +71,6 @@ class RefusalWatch:
         refusal = await self._find()
         if refusal is not None and (refusal.sure or not any(verdict.held for verdict in verdicts)):
             raise self._error(refusal)
-
-    def _list_accepted(self) -> list[AcceptedWrite]:
-        """Return what the action sent and the application accepted."""
-        answered = [(each, each.status) for each in self._writes.writes if each.status and not each.refused]
-        return [AcceptedWrite(each.method, each.url, status) for each, status in answered]
 
     async def _answered(self) -> None:
         began = time.monotonic()

@@ -418,7 +418,8 @@ def _optional_fields(info: OptionalInfo | None) -> dict[str, Any]:
 def _bindings(info: ParameterizableInfo | None) -> list[ValueBinding]:
     if info is None:
         return []
-    return [*info.bindings.values(), *([] if info.target is None else [info.target.binding])]
+    targets = [] if info.target is None else [info.target.binding, *info.target.also]
+    return [*info.bindings.values(), *targets]
 
 
 def _readings(patterns: ExtractedPatterns) -> dict[int, list[GraphReading]]:

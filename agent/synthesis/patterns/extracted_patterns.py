@@ -73,6 +73,8 @@ class TargetParameter:
     binding: ValueBinding
     words: Mapping[RowKey, str] = field(default_factory=dict)
     """Value of the parameter in each row."""
+    also: tuple[ValueBinding, ...] = ()
+    """Further parameters of the selector: other texts of the same part of the page."""
 
 
 @dataclass(frozen=True, slots=True)

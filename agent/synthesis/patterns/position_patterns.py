@@ -23,13 +23,21 @@ from agent.synthesis.patterns.extracted_patterns import (
     PatternRefusal,
     TargetParameter,
 )
+from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target
-from agent.synthesis.patterns.target_templates import find_constant_target, find_target_template
+from agent.synthesis.patterns.target_templates import (
+    TargetTemplate,
+    find_constant_target,
+    find_target_template,
+)
 from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.utterance_mentions import MENTION, NAME, ONLY_FOR
 from kb_schema.conditions import Condition, ContextEquals
-from kb_schema.selectors import Selector
+from kb_schema.selectors import Selector, ValueStrategy
+
+_IDS = frozenset({"id", "data-testid"})
+"""Strategies by which an element is known wherever it stands."""
 
 
 class PatternCollector:
@@ -205,7 +213,11 @@ class PositionClassifier:
         steady = have_common_strategy(cells) and not named
         if steady and not self._binder.may_be_known(cells):
             return None
-        found = find_target_template(cells, self._pages)
+        many = steady and self._was_one_of_many(cells)
+        alone = steady and not many
+        if alone and _have_common_id(cells):
+            return None
+        found = find_target_template(cells, self._pages) if alone else self._find_varying(cells, many=many)
         if found is None or (len(set(found.words.values())) < 2 and not named):
             return None
         binding = (
@@ -213,8 +225,33 @@ class PositionClassifier:
         )
         if binding is None:
             return None
-        info = self._parameters(position, cells)
-        return replace(info, target=TargetParameter(found.selector(binding.name), binding, found.words))
+        info, told = self._parameters(position, cells), self._binder.list_texts(found.words)
+        also = {key: self._binder.known(told[key]) for key in found.also}
+        more = tuple(each for each in also.values() if each is not None)
+        names = {key: each.name for key, each in also.items() if each is not None}
+        target = TargetParameter(found.selector(binding.name, names), binding, found.words, more)
+        return replace(info, target=target)
+
+    def _was_one_of_many(self, cells: list[AlignedCell]) -> bool:
+        """Whether what finds the target of all steps finds several elements on the page on which their traces began.
+
+        A search has left one row, for instance.
+        """
+        targets = [cell.step.target for cell in cells if isinstance(cell.step.target, Selector)]
+        if len(targets) != len(cells):
+            return False
+        first, *others = targets
+        common = [each for each in first.strategies if all(each in one.strategies for one in others)]
+        return bool(common) and all(self._binder.was_ambiguous(cell.row, common) for cell in cells)
+
+    def _find_varying(self, cells: list[AlignedCell], *, many: bool) -> TargetTemplate | None:
+        """Return the template of a target that varies: by a text that the inputs have, if there is one."""
+        found = find_target_template(cells, self._pages)
+        if found is not None and self._binder.known(found.words) is not None:
+            return found
+        told = self._binder.list_texts(cell.row for cell in cells)
+        by_inputs = find_row_template(cells, self._pages, told, one_of_many=many) if told else None
+        return by_inputs or found or (None if many else find_row_template(cells, self._pages, {}))
 
     def _parameters(self, position: AlignedPosition, cells: Sequence[AlignedCell]) -> ParameterizableInfo:
         """Return which arguments vary, and their sources."""
@@ -230,6 +267,20 @@ class PositionClassifier:
             binding = self._binder.bind(values, position, key)
             variable[key], bindings[key] = binding.name, binding
         return ParameterizableInfo(variable, constant, bindings)
+
+
+def _have_common_id(cells: Sequence[AlignedCell]) -> bool:
+    """Whether the target of all steps has the same id."""
+    ids = [
+        {
+            each.value
+            for each in cell.step.target.strategies
+            if isinstance(each, ValueStrategy) and each.type in _IDS
+        }
+        for cell in cells
+        if isinstance(cell.step.target, Selector)
+    ]
+    return len(ids) == len(cells) and bool(set.intersection(*ids))
 
 
 def _find_disagreement(cells: Sequence[AlignedCell], agreed: AgreedTarget) -> str | None:

@@ -32,12 +32,17 @@ class TargetTemplate:
     template: str
     """XPath with the parameter `{{row}}`."""
     words: Mapping[RowKey, str]
+    also: tuple[str, ...] = ()
+    """Further inputs of which the same part of the page has the text; they stand in the template by their keys."""
 
-    def selector(self, name: str) -> Selector:
-        """Return the selector with this parameter name."""
+    def selector(self, name: str, also: Mapping[str, str] | None = None) -> Selector:
+        """Return the selector with this parameter name; `also` has the names of the further inputs, by key."""
         template = self.template.replace(f"{{{{{PARAMETER}}}}}", f"{{{{{name}}}}}")
+        for key in self.also:
+            template = template.replace(f"{{{{{key}}}}}", f"{{{{{(also or {}).get(key, key)}}}}}")
+        names = (name, *((also or {}).get(key, key) for key in self.also))
         strategy = TemplateStrategy(
-            type="parameterized_xpath", template=template, parameters=(name,), required_context=(name,)
+            type="parameterized_xpath", template=template, parameters=names, required_context=names
         )
         return Selector(strategies=(strategy,))
 

@@ -18,7 +18,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPositio
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
-from kb_schema.selectors import Selector, ValueStrategy, css
+from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
 from kb_schema.templates import as_text
 from kb_schema.text_similarity import words_likeness
 from kb_schema.transforms import ungroup_number
@@ -85,6 +85,29 @@ class ValueBinder:
         """Return the source of values that occurred before, in the input data or from a person; else None."""
         texts = {row: as_text(value) for row, value in values.items()}
         return self._from_inputs(texts, "") or self._from_lists(texts, "") or self._as_before(texts, "")
+
+    def list_texts(self, rows: Iterable[RowKey]) -> dict[str, dict[RowKey, str]]:
+        """Return the texts of the input data that every trace has, by input."""
+        data = {row: self._flat(row[0]) for row in rows}
+        shared = set.intersection(*(set(each) for each in data.values())) if data else set()
+        texts = {
+            key: {row: as_text(each[key]).strip() for row, each in data.items()} for key in sorted(shared)
+        }
+        return {key: each for key, each in texts.items() if all(each.values())}
+
+    def was_ambiguous(self, row: RowKey, strategies: Sequence[Strategy]) -> bool:
+        """Whether each of these that finds anything finds several elements, on the first page of a trace that has any."""
+        trace = self._aligned.traces.get(row[0])
+        for step in () if trace is None else trace.steps:
+            page = self._pages.get(step.html_before, step.source_url) if step.html_before else None
+            counts = (
+                []
+                if page is None
+                else [len(page.stored.resolve(Selector(strategies=(each,))).found) for each in strategies]
+            )
+            if any(counts):
+                return min(filter(None, counts)) > 1
+        return False
 
     def may_be_known(self, cells: Sequence[AlignedCell]) -> bool:
         """Whether the pages of these steps may contain a value that was given before.

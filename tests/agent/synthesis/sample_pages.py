@@ -266,3 +266,47 @@ def search_and_open(
     person.sees("/agents", "Agents", bar + table([row for row in rows if row.startswith(typed)]))
     person.does("click", f">{wanted}<").sees("/agents/7", wanted, "<p>One agent</p>")
     return person.trace()
+
+
+MAILS = [
+    ("Apple", "New phone", " unread"),
+    ("Ryan", "Platform issues", ""),
+    ("Ryan", "Lunch", " unread"),
+    ("Chase", "Statement", ""),
+    ("Nate", "Lunch", ""),
+]
+"""Sender, subject, and the class of a state."""
+
+
+def mail_rows(mails: list[tuple[str, str, str]]) -> str:
+    return "".join(
+        f'<div class="mail{state}"><button class="star" data-mail="{sender} {subject}">☆</button><span class="sender">{sender}</span>'
+        f'<div class="text"><span class="subject">{subject}</span><span class="date">May {number}</span></div></div>'
+        for number, (sender, subject, state) in enumerate(mails, 1)
+    )
+
+
+def star_mail(number: int, sender: str, subject: str, *, searches: bool) -> ExecutionTrace:
+    """The star in a row of `div`s, in the whole list or in what a search leaves of it."""
+    person = Person(f"star{number}", {"subject": subject, "sender": sender}, "star one mail", number)
+    bar = field_html("words", "Search mail")
+    shown = MAILS
+    person.opens("/mails").sees("/mails", "Mails", bar + mail_rows(shown))
+    if searches:
+        shown = [mail for mail in MAILS if mail[:2] == (sender, subject)]
+        person.does("fill", 'name="words"', value=subject).sees("/mails", "Mails", bar + mail_rows(shown))
+    person.does("click", f'data-mail="{sender} {subject}"')
+    person.sees("/mails", "Mails", bar + mail_rows(shown).replace("☆", "★"))
+    return person.trace()
+
+
+def unassign(number: int, name: str, names: list[str]) -> ExecutionTrace:
+    """A checkbox whose label says initials and a name."""
+    person = Person(f"unassign{number}", {"person": name}, "remove an assignee", number)
+    labels = "".join(
+        f'<label class="choice"><input type="checkbox" value="{number}"><span class="avatar">{each[:2].upper()}</span>{each}</label>'
+        for number, each in enumerate(names, 20 * number)
+    )
+    person.opens("/people").sees("/people", "People", labels)
+    person.does("click", f'value="{20 * number + names.index(name)}"').sees("/people", "People", labels)
+    return person.trace()

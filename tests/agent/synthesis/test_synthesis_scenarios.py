@@ -11,6 +11,7 @@ from agent.synthesis.synthesis_pipeline import MetaAgentPipeline
 from kb_schema.conditions import ElementVisible
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.selectors import Selector, TemplateStrategy, css
+from kb_schema.templates import fill_selector
 from kb_schema.workflows import AgentNode, GroupNode, TaskNode, WaitNode
 from periplus.synthesis.workflow_synthesis import read_shown_values
 from tests.agent.synthesis import sample_pages
@@ -371,3 +372,38 @@ def test_the_beginning_of_a_name_in_another_field_is_an_input_of_its_own():
     ]
     inputs = {spec.name for spec in made_of(traces).lowered.workflow.io_spec.inputs}
     assert inputs == {"agent", "short_name"}
+
+
+def _clicked(result, **values):
+    """The elements that the workflow's click leads to on a page with other rows."""
+    step = [node for node in result.graph.actions() if node.action_type == "click"][-1]
+    (strategy,) = step.target.strategies
+    assert set(strategy.parameters) == set(values)
+    value = fill_selector(strategy.template, values, "xpath")
+    return Selector.model_validate({"type": "xpath", "value": value})
+
+
+@pytest.mark.parametrize("searches", [False, True], ids=["in the whole list", "in what a search leaves"])
+def test_a_row_without_any_row_tag_is_named_by_all_words_that_the_inputs_have(searches):
+    shown = [("Apple", "New phone"), ("Ryan", "Platform issues"), ("Nate", "Lunch")]
+    result = made_of(
+        [sample_pages.star_mail(number, *mail, searches=searches) for number, mail in enumerate(shown)]
+    )
+    mails = [("Zoe", "Lunch", " unread"), ("Ryan", "Lunch", ""), ("Ryan", "Plans", "")]
+    page = StoredPage(PageSnapshot(url="", html=sample_pages.page("Mails", sample_pages.mail_rows(mails))))
+    found = page.resolve(_clicked(result, sender="Ryan", subject="Lunch")).found
+    assert [each.get("data-mail") for each in found] == ["Ryan Lunch"]
+    assert page.resolve(_clicked(result, sender="Zoe", subject="Plans")).found == ()
+
+
+def test_a_label_with_more_than_its_name_is_found_by_the_name():
+    result = made_of(
+        [
+            sample_pages.unassign(0, "Alex", ["Alex", "Bo", "Cid"]),
+            sample_pages.unassign(1, "Bo", ["Alex", "Bo", "Cid"]),
+            sample_pages.unassign(2, "Cid", ["Alex", "Cid"]),
+        ]
+    )
+    html = '<label class="choice"><input type="checkbox" value="7"><span>DA</span>Dana</label>'
+    page = StoredPage(PageSnapshot(url="", html=html))
+    assert page.resolve(_clicked(result, person="Dana")).element.get("value") == "7"

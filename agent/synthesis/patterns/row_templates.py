@@ -1,0 +1,250 @@
+"""Generalises targets inside parts of a page that repeat, whatever their tags: rows of `div`s, cards, tiles, labels.
+
+A part repeats if a sibling has its tag and a class of it. One text in it names it: a text node of its own, or the text
+of an element with the same tag and class in every part. As with every template, it must lead to exactly the target on
+each page; the texts that the inputs have are tried first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
+from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
+from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.templates import fill_selector, xpath_literal
+from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.stable_attributes import list_stable_attributes, list_stable_classes
+
+DEEPEST = 7
+"""Ancestors of a target that are tried as its part, with the target itself."""
+LONGEST_PART = 600
+"""Longer texts are a page's, not a part's."""
+LONGEST_NAME = 160
+MOST_NAMES = 12
+"""Texts of a part that are tried as its name."""
+MOST_TEMPLATES = 60
+_WHOLE = frozenset({"html", "body", "main", "form", "table", "tbody", "ul", "ol", "select"})
+"""Elements that hold the parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    page: TracePage
+    element: Element
+
+    @property
+    def chain(self) -> list[Element]:
+        """The target and its nearest ancestors."""
+        return list(islice((self.element, *self.element.ancestors()), DEEPEST))
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """Where the name of a part is: a text node of its own (without a tag), or an element inside."""
+
+    tag: str = ""
+    css_class: str = ""
+
+    @property
+    def predicate(self) -> str:
+        """The condition on the part, in XPath."""
+        said = f"[normalize-space()='{{{{{PARAMETER}}}}}']"
+        return f"[.//{self.tag}{_has_class(self.css_class)}{said}]" if self.tag else f"[text(){said}]"
+
+    def texts(self, part: Element) -> list[str]:
+        """Return the texts at this place of a part."""
+        if not self.tag:
+            return _own_texts(part)
+        return [
+            squeeze(text_of(node, everything=True))
+            for node in part.descendants()
+            if node.tag == self.tag and (not self.css_class or self.css_class in list_stable_classes(node))
+        ]
+
+
+def find_row_template(
+    cells: Sequence[AlignedCell],
+    pages: TracePages,
+    told: Mapping[str, Mapping[RowKey, str]],
+    *,
+    one_of_many: bool = False,
+) -> TargetTemplate | None:
+    """Return the template that fits the targets of all steps; None if there is none.
+
+    `told`: by input, the text with which each trace may name its part; empty: any text names it that differs between
+    traces. `one_of_many`: earlier pages had several such targets, of which a search left one. Further inputs whose text the part has in every trace are asked for, too ("the mail X from Y").
+    """
+    seen = {cell.row: each for cell in cells if (each := _look(cell, pages)) is not None}
+    if len(seen) != len(cells) or len({cell.step.action_type for cell in cells}) != 1 or len(cells) < 2:
+        return None
+    known = {row: frozenset(each[row] for each in told.values()) for row in seen} if told else {}
+    for template, naming, level in islice(_templates(list(seen.values()), one_of_many), MOST_TEMPLATES):
+        words: dict[RowKey, str] = {}
+        for row, each in seen.items():
+            said = _word_for(template, naming.texts(each.chain[level]), each, known.get(row))
+            if said is None:
+                break
+            words[row] = said
+        if len(words) != len(seen) or len(set(words.values())) < 2:
+            continue
+        found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
+        if all(
+            _list_found(found.template, _values(found, row, told), each) == (each.element,)
+            for row, each in seen.items()
+        ):
+            return found
+    return None
+
+
+def _with_others(
+    found: TargetTemplate,
+    naming: _Naming,
+    level: int,
+    seen: Mapping[RowKey, _Seen],
+    told: Mapping[str, Mapping[RowKey, str]],
+) -> TargetTemplate:
+    """Return the template with the other inputs whose text the part has in every trace."""
+    for key, texts in told.items():
+        here = all(
+            texts[row] != found.words[row] and texts[row] in _list_texts(each.chain[level])
+            for row, each in seen.items()
+        )
+        if not here or not key.isidentifier() or key == PARAMETER:
+            continue
+        more = f"[.//text()[normalize-space()='{{{{{key}}}}}']]"
+        template = found.template.replace(naming.predicate, naming.predicate + more, 1)
+        more_told = TargetTemplate(template, found.words, (*found.also, key))
+        if all(
+            each.element in _list_found(template, _values(more_told, row, told), each)
+            for row, each in seen.items()
+        ):
+            found = more_told
+    return found
+
+
+def _values(found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKey, str]]) -> dict[str, str]:
+    """Return the parameters of a template in one trace."""
+    return {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}}
+
+
+def _list_texts(part: Element) -> set[str]:
+    return {*_own_texts(part), *(said for node in part.descendants() for said in _own_texts(node))}
+
+
+def _look(cell: AlignedCell, pages: TracePages) -> _Seen | None:
+    step = cell.step
+    page = pages.get(step.html_before or step.html_after, step.source_url)
+    if page is None or not isinstance(step.target, Selector) or step.target.frame is not None:
+        return None
+    element = page.find(step.target)
+    if element is None or element.root.kind != "document":
+        return None
+    return _Seen(page, element)
+
+
+def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset[str] | None) -> str | None:
+    """Return the text with which the template leads to the target; without known texts to the target alone."""
+    for said in dict.fromkeys(texts):
+        if not said or len(said) > LONGEST_NAME or (known is not None and said not in known):
+            continue
+        found = _list_found(template, {PARAMETER: said}, seen)
+        if seen.element in found and (known is not None or len(found) == 1):
+            return said
+    return None
+
+
+def _list_found(template: str, values: Mapping[str, str], seen: _Seen) -> tuple[Element, ...]:
+    """Return the elements to which the filled template leads."""
+    try:
+        value = fill_selector(template, values, "xpath")
+    except (KeyError, ValueError):
+        return ()
+    filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+    return seen.page.stored.resolve(filled).found
+
+
+def _templates(seen: Sequence[_Seen], one_of_many: bool) -> Iterator[tuple[str, _Naming, int]]:
+    """Yield templates, the nearest part first, with the place of the name and the level of the part."""
+    inner = list(_inner_steps([each.element for each in seen]))
+    for level in range(min(len(each.chain) for each in seen)):
+        parts = [each.chain[level] for each in seen]
+        classes = _common_classes(parts) if len({part.tag for part in parts}) == 1 else []
+        if not _repeat(parts, known=one_of_many and bool(classes)):
+            continue
+        part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
+        for naming in _namings(parts[0]):
+            for step in inner if level else [""]:
+                yield f"{part}{naming.predicate}{step}", naming, level
+
+
+def _repeat(parts: Sequence[Element], *, known: bool) -> bool:
+    """Whether these are parts of one kind, of which a page has several, or had as is `known`."""
+    if len({part.tag for part in parts}) != 1 or parts[0].tag in _WHOLE:
+        return False
+    if any(len(text_of(part, everything=True)) > LONGEST_PART for part in parts):
+        return False
+    return known or any(
+        _alike(part, other)
+        for part in parts
+        for other in (part.parent.elements() if part.parent else ())
+        if other is not part
+    )
+
+
+def _alike(one: Element, other: Element) -> bool:
+    if one.tag != other.tag:
+        return False
+    mine, theirs = set(list_stable_classes(one)), set(list_stable_classes(other))
+    return bool(mine & theirs) or not (mine or theirs)
+
+
+def _namings(part: Element) -> Iterator[_Naming]:
+    """Yield the places of a part that may name it, in order; headings and links come as they stand."""
+    found: dict[_Naming, None] = {}
+    if _own_texts(part):
+        found[_Naming()] = None
+    for node in part.descendants():
+        if _own_texts(node):
+            classes = list_stable_classes(node)
+            found.setdefault(_Naming(node.tag, classes[0] if classes else ""))
+    yield from islice(found, MOST_NAMES)
+
+
+def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
+    """Yield XPath steps from the part to the target, the most telling first."""
+    tags = {each.tag for each in elements}
+    if len(tags) != 1:
+        return
+    tag = tags.pop()
+    said = {" ".join(_own_texts(each)) for each in elements}
+    if len(said) == 1 and "" not in said:
+        yield f"//{tag}[normalize-space()={xpath_literal(said.pop())}]"
+    attributes = [dict(list_stable_attributes(each)) for each in elements]
+    for name, value in attributes[0].items():
+        if name != "class" and all(each.get(name) == value for each in attributes):
+            yield f"//{tag}[@{name}={xpath_literal(value)}]"
+    for each in _common_classes(elements)[:2]:
+        yield f"//{tag}{_has_class(each)}"
+    yield f"//{tag}"
+
+
+def _common_classes(elements: Sequence[Element]) -> list[str]:
+    """Return the classes that all elements have: those of a state are left out where it differs."""
+    first, *others = [list_stable_classes(each) for each in elements]
+    return [name for name in first if all(name in each for each in others)]
+
+
+def _has_class(name: str) -> str:
+    return (
+        f"[contains(concat(' ', normalize-space(@class), ' '), {xpath_literal(f' {name} ')})]" if name else ""
+    )
+
+
+def _own_texts(element: Element) -> list[str]:
+    """Return the text nodes of an element itself."""
+    return [said for child in element.children if isinstance(child, str) and (said := squeeze(child))]
