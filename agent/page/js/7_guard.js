@@ -102,6 +102,21 @@ function prepareTyping(token) {
   return guard;
 }
 
+/** Prepare a field for a secret: focus it, and select its text or go to its end. Whether it takes text as a whole. */
+function secretField(el, replace) {
+  const text = takesText(el, "x") || (tagOf(el) === "input" && el.type === "number");
+  if (!el.isConnected) return { focused: false, text };
+  if (replace) selectAll(el);
+  else if (caretToEnd(el) === json(false)) el.ownerDocument.getSelection().modify("move", "forward", "documentboundary");
+  return { focused: el.getRootNode().activeElement === el, text };
+}
+
+/** Insert text into the focused field, in the turn in which its focus is checked; whether it was there. */
+function insertText(el, text) {
+  if (!el.isConnected || el.getRootNode().activeElement !== el) return false;
+  return el.ownerDocument.execCommand("insertText", false, text);
+}
+
 /** Focus a field and select its text, so that typing replaces it. */
 function selectAll(el) {
   el.focus();

@@ -262,3 +262,70 @@ def test_strategies_without_their_variables_are_dropped():
     with pytest.raises(SelectorNotFilled) as caught:
         fill_selector_parameters(selector, {"a": "x y"})
     assert caught.value.missing == {"n"}
+
+
+FIELDS = """<input id=text value=old><input id=password type=password><input id=number type=number>
+<input id=mail type=email value=a@b.c><textarea id=area>old</textarea><div id=rich contenteditable>old</div>
+<iframe id=frame srcdoc="<input id=inside>"></iframe><div id=host></div><script>
+host.attachShadow({mode: 'open'}).innerHTML = '<input id=shadow>'; window.said = [];
+document.addEventListener('change', (e) => said.push(e.target.id), true)</script>"""
+
+
+@pytest.mark.parametrize("pace", [0.0, 0.001])
+@pytest.mark.parametrize(
+    ("selector", "read"),
+    [
+        (css("#text"), "text.value"),
+        (css("#password"), "password.value"),
+        (css("#number"), "number.value"),
+        (css("#area"), "area.value"),
+        (css("#rich"), "rich.textContent"),
+        (css("#shadow"), "host.shadowRoot.querySelector('input').value"),
+        (css("#inside").model_copy(update={"frame": "#frame"}), "frame.contentDocument.all.inside.value"),
+    ],
+)
+async def test_a_secret_is_typed_into_every_kind_of_field(page, selector, read, pace):
+    await show(page, FIELDS, "/fields")
+    asked = {"secret": True, "allowed_origins": frozenset({SITE}), "pace": ActionPace(pace)}
+    await perform_action(page, "fill", selector=selector, value="4711", **asked)
+    assert await page.evaluate(read) == "4711"
+    await perform_action(page, "append_text", selector=selector, value="12", **asked)
+    assert await page.evaluate(read) == "471112"
+
+
+async def test_a_secret_needs_a_field_and_origins(desk):
+    allowed = frozenset({SITE})
+    with pytest.raises(ActionMisused, match="allowed origins"):
+        await perform_action(desk, "fill", selector=css("#name"), value="s3cret", secret=True)
+    with pytest.raises(ActionMisused, match="into fields"):
+        await perform_action(
+            desk, "select_option", selector=css("#lang"), value="s3cret", secret=True, allowed_origins=allowed
+        )
+    for action, given in (("navigate", {"url": f"{SITE}/next?s3cret"}), ("press", {"value": "s3cret"})):
+        with pytest.raises(ActionMisused, match="into fields"):
+            await perform_action(desk, action, secret=True, allowed_origins=allowed, **given)
+    assert await desk.evaluate("document.getElementById('name').value") == "old"
+
+
+async def test_a_page_that_takes_over_while_the_gate_waits_learns_nothing_of_the_secret(page):
+    """The gate's request is repeated in the document that replaced the page, and a script there can read it."""
+    elsewhere = "http://look-alike.example"
+    spying = """<input id=name autofocus><script>window.seen = []; const parse = JSON.parse;
+    JSON.parse = (text) => { seen.push(text); return parse(text) }</script>"""
+    away = f"<script>setTimeout(() => location.href = '{elsewhere}/', 200)</script>"
+    await page.route(f"{elsewhere}/**", lambda route: route.fulfill(body=spying, content_type="text/html"))
+    await show(page, away, "/start")
+    with pytest.raises(OriginRefused):
+        await perform_action(
+            page,
+            "fill",
+            selector=css("#name"),
+            value="s3cret",
+            secret=True,
+            allowed_origins=frozenset({SITE}),
+        )
+    assert page.url == f"{elsewhere}/"
+    seen = await page.evaluate("seen")
+    assert any("timeout_ms" in each for each in seen)
+    assert not any("s3cret" in each for each in seen)
+    assert await page.evaluate("document.getElementById('name').value") == ""

@@ -86,13 +86,14 @@ async def test_what_the_machine_does_not_lend_is_not_used(service, step, words):
         ({"url": "http://127.0.0.1:9/?x={secret:HOME}"}, "body.url"),
         ({"url": "http://127.0.0.1:9/?x={secret:SHOP_PASSWORD}"}, "body.url"),
         ({"title": "{secret:HOME}"}, "body.title"),
-        ({"tags": ["{secret:HOME}"]}, "body.tags"),
+        ({"tags": ["{secret:HOME}"]}, "body.tags[0]"),
+        ({"steps": ["Start | click", "Save | click | | shows:{secret:SHOP_USER}"]}, "body.steps[1]"),
         ({"steps": ["Start | click", "| navigate | http://127.0.0.1:9/{secret:SHOP_USER}"]}, "body.steps[1]"),
     ],
 )
 async def test_a_secret_stands_in_the_values_of_steps_only_and_never_in_an_address(service, body, location):
     wanted = {"req_id": "A", "url": "https://a.example", "steps": STEPS} | body
-    said = _problem(await service.client.post("/api/run", json=wanted), 403, "not_lent")
+    said = _problem(await service.client.post("/api/run", json=wanted), 422, "invalid_request")
     assert [error["location"] for error in said["errors"]] == [location]
 
 

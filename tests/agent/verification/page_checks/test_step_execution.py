@@ -184,11 +184,35 @@ async def test_a_page_that_leads_to_another_origin_while_a_plan_is_built_gets_no
         assert await site_page.page.evaluate("password.value") == ""
 
 
-async def test_an_address_with_a_secret_is_opened_on_the_sites_own_origin_alone(site, open_site_page):
-    site.page("/", LOGIN)
-    elsewhere = site.base.replace("127.0.0.1", "localhost")
+async def test_a_placeholder_that_the_page_shows_is_not_resolved(site, open_site_page):
+    """A name on the page came back from the plan with the secret's value, and went into the page's selectors."""
+    site.page("/", LOGIN + "<button>Reset {secret:SHOP_PASSWORD}</button>")
     async with open_site_page(secrets=SECRETS) as site_page:
-        assert await open_first_page(site_page, "/?user={secret:SHOP_USER}") is None
-        undone = await open_first_page(site_page, elsewhere + "/?user={secret:SHOP_USER}")
+        plan = await build_plan(site_page, requirement(*SIGN_IN, "Reset | click"))
+        assert not plan.missing
+        found = plan.steps[2].model_dump_json()
+        assert "Reset" in found
+        assert "SHOP_PASSWORD" not in found
+        used = site_page.usable(plan.steps[1]).model_dump_json()
+        assert SECRETS["SHOP_PASSWORD"] not in used
+        assert "{secret:SHOP_PASSWORD}" in used
+
+
+async def test_a_field_is_compared_with_the_secret_that_was_typed(site, open_site_page):
+    site.page("/", LOGIN + "<script>user.addEventListener('input', () => user.value = 'other')</script>")
+    wanted = requirement("User | fill | {secret:SHOP_USER} | field_populated")
+    async with open_site_page(secrets=SECRETS, policy=HASTY) as site_page:
+        plan = await build_plan(site_page, wanted)
+        assert plan.missing[0].what == "field_populated"
+        assert "ann-of-the-shop" not in plan.model_dump_json()
+
+
+async def test_a_step_whose_secret_has_no_value_fails_with_its_name(site, open_site_page):
+    site.page("/", LOGIN)
+    async with open_site_page(secrets=SECRETS) as site_page:
+        plan = await build_plan(site_page, requirement(*SIGN_IN))
+    async with open_site_page() as site_page:
+        await open_first_page(site_page, "/")
+        undone = await execute_step(site_page, plan.steps[0])
         assert isinstance(undone, FailedStep)
-        assert site_page.page.url.startswith(site.base)
+        assert "SHOP_USER has no value" in undone.evidence.message
