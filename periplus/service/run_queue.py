@@ -40,7 +40,7 @@ from periplus.service.submission_records import (
     new_run_id,
     read_submission,
 )
-from periplus.verifier_ports import VerifierOpener
+from periplus.verifier_ports import GrantReader, VerifierOpener, grant_nothing
 
 QueuePlace = Literal["queued", "running", "cancelling"]
 PAGE = 500
@@ -81,12 +81,17 @@ class RunQueue:
     """The queue of one server; an async context manager."""
 
     def __init__(
-        self, runs: RunStore, opener: VerifierOpener, folder: Path, limits: RunQueueLimits | None = None
+        self,
+        runs: RunStore,
+        opener: VerifierOpener,
+        folder: Path,
+        limits: RunQueueLimits | None = None,
+        grants: GrantReader = grant_nothing,
     ) -> None:
         self.limits = limits or RunQueueLimits()
         self.followers = RunEventFollowers()
         self._runs, self._server = runs, uuid.uuid4().hex[:12]
-        self._carrier = SubmissionExecutor(runs, opener, folder, self.followers)
+        self._carrier = SubmissionExecutor(runs, opener, folder, self.followers, grants)
         self._line: list[str] = []
         """A heap of run ids, which sort by time; cancelled ones are no longer in `_waiting`."""
         self._waiting: dict[str, str] = {}

@@ -16,6 +16,7 @@ from mcp_server.security.access_scopes import SCOPES
 from mcp_server.security.bearer_tokens import TokenEntry, mint_token
 from mcp_server.security.bearer_tokens import digest_token as digest_of
 from periplus.errors import UserError
+from periplus.service.served_secrets import ServedSecret
 from periplus.settings import read_settings
 
 SHORTEST_KEY = 16
@@ -43,16 +44,19 @@ class ServeSettings(BaseSettings):
     serve_max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
     """Maximum size of a request body."""
 
-    serve_secrets: Annotated[frozenset[str], NoDecode] = frozenset()
-    """Environment variables that clients' steps may use as `{secret:NAME}`, separated by commas; `*` matches any
-    characters. Clients cannot use any other secret."""
+    serve_secrets: Annotated[frozenset[ServedSecret], NoDecode] = frozenset()
+    """Secrets that clients' steps may use as `{secret:NAME}`, each `WEBSITE/NAME`, separated by commas. WEBSITE is
+    the id of a website in the knowledge base, or `https://host`; the secret is typed on its origins only."""
 
-    @field_validator("cors_origins", "serve_secrets", mode="before")
+    @field_validator("cors_origins", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        if isinstance(value, str):
-            return frozenset(each.strip().rstrip("/") for each in value.split(",") if each.strip())
-        return value
+        return frozenset(each.rstrip("/") for each in _split(value)) if isinstance(value, str) else value
+
+    @field_validator("serve_secrets", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return frozenset(map(ServedSecret.parse, _split(value))) if isinstance(value, str) else value
 
     def key_entries(self) -> list[TokenEntry]:
         """Return the keys as token entries, which contain only digests. Raises `UserError` for a short key."""
@@ -71,6 +75,10 @@ class ServeSettings(BaseSettings):
                 named["name"] if named else f"api-key-{number}",
                 named["key"] if named else part,
             )
+
+
+def _split(value: str) -> list[str]:
+    return [each.strip() for each in value.split(",") if each.strip()]
 
 
 def load_serve_settings() -> ServeSettings:

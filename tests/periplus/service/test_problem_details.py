@@ -26,7 +26,7 @@ async def service(tmp_path_factory):
         folder,
         serve_max_body_bytes=20_000,
         cors_origins="https://dashboard.example.com",
-        serve_secrets="SHOP_*,PERIPLUS_*",
+        serve_secrets="https://shop.example.com/EMPTY,https://shop.example.com/SHOP_PASSWORD",
     ) as one:
         one.reader = token
         yield one
@@ -70,7 +70,8 @@ async def test_a_field_that_cannot_be_accepted_is_named(service, body, location,
         ("F | upload | /etc/hostname", "upload folder"),
         ("P | fill | {secret:HOME}", "clients may not use"),
         ("P | fill | {secret:PERIPLUS_API_KEY}", "clients may not use"),
-        ("P | fill | {secret:SHOP_PASSWORD}", "no value"),
+        ("P | fill | {secret:PATH}", "clients may not use"),
+        ("P | fill | {secret:EMPTY}", "no value"),
     ],
 )
 async def test_what_the_machine_does_not_lend_is_not_used(service, step, words):
