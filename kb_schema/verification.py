@@ -300,6 +300,8 @@ class FailureEvidence(Model):
     error_page: bool = False
     """Whether the browser shows its own error page instead of the site's."""
     browser_alive: bool = True
+    page_ended: str | None = None
+    """Why the page was ended: it gave no sign of life, or a step on it did not end."""
 
 
 RootCauseClass = Literal[

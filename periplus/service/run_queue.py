@@ -63,6 +63,8 @@ class RunQueueLimits:
     """Seconds that runs may take to finish when the service stops."""
     stop_s: float = 5.0
     """Seconds after that for their current step."""
+    run_s: float = 1_800.0
+    """Seconds that one run may take; then it is ended and has failed."""
     cancel_s: float = 10.0
     """Seconds that a cancelled run may take for its current step."""
 
@@ -91,7 +93,9 @@ class RunQueue:
         self.limits = limits or RunQueueLimits()
         self.followers = RunEventFollowers()
         self._runs, self._server = runs, uuid.uuid4().hex[:12]
-        self._carrier = SubmissionExecutor(runs, opener, folder, self.followers, grants)
+        self._carrier = SubmissionExecutor(
+            runs, opener, folder, self.followers, grants, run_s=self.limits.run_s
+        )
         self._line: list[str] = []
         """A heap of run ids, which sort by time; cancelled ones are no longer in `_waiting`."""
         self._waiting: dict[str, str] = {}

@@ -73,8 +73,10 @@ class SubmissionExecutor:
         folder: Path,
         followers: RunEventFollowers,
         grants: GrantReader = grant_nothing,
+        *,
+        run_s: float = 1_800.0,
     ) -> None:
-        self._grants = grants
+        self._grants, self._run_s = grants, run_s
         self._runs, self._opener, self._folder, self._followers = runs, opener, folder, followers
         self._verifier: SubmissionVerifierPort | None = None
         self._opening, self._stack = asyncio.Lock(), AsyncExitStack()
@@ -178,9 +180,19 @@ class SubmissionExecutor:
         verifier = await self._open_verifier()
         live.stop.check()
         site = await self._grants(requirement)
-        return await verifier.verify(
-            requirement, run_id=live.run_id, tell=progress, stop=live.stop, site=site
-        )
+        deadline = asyncio.timeout(self._run_s)
+        try:
+            async with deadline:
+                return await verifier.verify(
+                    requirement, run_id=live.run_id, tell=progress, stop=live.stop, site=site
+                )
+        except TimeoutError as exc:
+            if not deadline.expired():
+                raise
+            raise UserError(
+                f"the run took more than {self._run_s:g} s and was ended",
+                fix="split the requirement, or look at which of its steps waits",
+            ) from exc
 
     async def _open_verifier(self) -> SubmissionVerifierPort:
         async with self._opening:

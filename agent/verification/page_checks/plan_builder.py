@@ -18,6 +18,7 @@ from agent.execution.effects.side_effects import PROMISES
 from agent.locators.element_descriptions import ElementDescription
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
+from agent.page.page_watchdog import page_deadline
 from agent.page.snapshot_capture import read_page_revision
 from agent.telemetry import span
 from agent.verification.page_checks import (
@@ -85,7 +86,8 @@ class _PlanBuilder:
             try:
                 if number == 0:
                     await self._open()
-                self._steps.append(await self._step(number, intent))
+                async with page_deadline(site_page.page, site_page.policy.step_s, f"step {number + 1}"):
+                    self._steps.append(await self._step(number, intent))
             except (_ElementMissing, PageError, SecretMissing) as exc:
                 missed = exc if isinstance(exc, _ElementMissing) else _ElementMissing("element", str(exc))
                 missing.append(

@@ -12,6 +12,7 @@ from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_actions import perform_action
 from agent.page.page_changes import wait_for_change
+from agent.page.page_watchdog import page_deadline
 from agent.page.snapshot_capture import read_page_revision
 from agent.telemetry import span
 from agent.verification.page_checks import failure_evidence
@@ -85,9 +86,10 @@ async def execute_step(
                 site_page.compared += 1
         took_s = 0.0
         try:
-            if not done_before:
-                took_s = await _act(site_page, filled, heal_round)
-            judged = await _judged(site_page, filled)
+            async with page_deadline(site_page.page, site_page.policy.step_s, f"step {step.step_idx + 1}"):
+                if not done_before:
+                    took_s = await _act(site_page, filled, heal_round)
+                judged = await _judged(site_page, filled)
         except SecretMissing as exc:
             return await _undone(site_page, step, began, heal_round, await _unfilled(site_page, step, exc))
         except PageError as exc:

@@ -21,6 +21,7 @@ from agent.media.secret_mask import SecretMask
 from agent.page import in_page_library
 from agent.page.errors import CoveringElement, PageError
 from agent.page.page_side_effects import AnsweredDialog, ExpectedSideEffects, PageSideEffects, watch_page
+from agent.page.page_watchdog import watch_context
 from agent.page.snapshot_capture import read_page_revision
 from agent.ports import LocatorCachePort
 from agent.redaction import REDACTED, Secrets
@@ -67,6 +68,10 @@ class VerificationTimeouts:
     """How long a new tab may take to get a document."""
     download_s: float = 30.0
     """How long a download may take to begin."""
+    answer_s: float = retry_limits.PAGE_ANSWER_S
+    """How long a page may give no sign of life; then it is ended."""
+    step_s: float = 180.0
+    """One step with its outcomes, or one round of healing; then the page is ended."""
     reach_s: float = 2.0
     """How long a site that did not answer may take to answer a single HEAD request."""
     key_delay_s: float = 0.01
@@ -338,6 +343,7 @@ async def open_verification_page(
         viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
     )
     try:
+        watch_context(context, answer_s=(policy or VerificationTimeouts()).answer_s)
         await in_page_library.install(context)
         monitor = ContextMonitor(context, lambda text: str(hidden.redact(text)))
         page = await context.new_page()
