@@ -30,6 +30,7 @@ from agent.page.action_requests import (
     PerformedAction,
 )
 from agent.page.actionability_gate import (
+    ElementRenamed,
     ElementVanished,
     GatedElement,
     GatePolicy,
@@ -43,6 +44,7 @@ from agent.page.actionability_gate import (
 from agent.page.errors import (
     ActionFailed,
     ActionMisused,
+    ElementChanged,
     GateFailed,
     GatePoint,
     NavigationFailed,
@@ -173,6 +175,10 @@ async def act_on_element(page: Page, request: ActionRequest) -> PerformedAction:
         try:
             checked = await _check_before_action(order)
             content = await ACTION_PERFORMERS[kind.name].run(order)
+        except ElementRenamed as renamed:
+            raise ElementChanged(
+                summarize_selector(request.selector), str(renamed), by_words=True
+            ) from renamed
         except ElementVanished as vanished:
             gone = vanished
         except DriverError as error:

@@ -8,6 +8,7 @@ from agent.page.action_requests import ActionPace
 from agent.page.errors import (
     ActionFailed,
     ActionMisused,
+    ElementChanged,
     GateFailed,
     GatePoint,
     NavigationFailed,
@@ -329,3 +330,50 @@ async def test_a_page_that_takes_over_while_the_gate_waits_learns_nothing_of_the
     assert any("timeout_ms" in each for each in seen)
     assert not any("s3cret" in each for each in seen)
     assert await page.evaluate("document.getElementById('name').value") == ""
+
+
+RENAMED = """<!doctype html><button id=save>Save</button><p id=out></p><script>window.pressed = [];
+const swap = () => { save.textContent = %s };
+for (const kind of ['pointerdown', 'mousedown', 'click']) save.addEventListener(kind, () => pressed.push(kind));
+</script><script>%s</script>"""
+ON_HOVER = "save.addEventListener('%s', swap)"
+
+
+@pytest.mark.parametrize("kind", ["pointerover", "pointerenter", "mouseover", "mousemove"])
+@pytest.mark.parametrize("action", ["click", "double_click"])
+async def test_a_label_that_is_swapped_under_the_pointer_is_not_pressed(page, kind, action):
+    await show(page, RENAMED % ("'Delete account'", ON_HOVER % kind), "/swap")
+    with pytest.raises(
+        ElementChanged, match='was "Save" and is "Delete account" under the pointer'
+    ) as refused:
+        await perform_action(page, action, selector=css("#save"))
+    assert refused.value.by_words
+    assert await page.evaluate("pressed") == []
+
+
+async def test_a_checkbox_whose_label_is_swapped_is_not_ticked(page):
+    await show(
+        page,
+        """<label id=save for=box>Keep my data</label><input type=checkbox id=box>
+        <script>box.onpointerover = () => { save.textContent = 'Erase my data' }</script>""",
+        "/box",
+    )
+    with pytest.raises(ElementChanged, match="Erase my data"):
+        await perform_action(page, "check", selector=css("#box"))
+    assert await page.evaluate("box.checked") is False
+
+
+@pytest.mark.parametrize("text", ["'Save (2)'", "'Save now'", "'SAVE'", "'Save' + ' '"])
+async def test_a_label_that_only_grows_or_counts_is_pressed(page, text):
+    await show(page, RENAMED % (text, ON_HOVER % "pointerover"), "/grow")
+    await perform_action(page, "click", selector=css("#save"))
+    assert await page.evaluate("pressed") == ["pointerdown", "mousedown", "click"]
+
+
+async def test_a_button_without_words_and_one_that_answers_the_press_are_pressed(page):
+    await show(page, RENAMED.replace("Save<", "<") % ("''", ON_HOVER % "pointerover"), "/bare")
+    await perform_action(page, "click", selector=css("#save"))
+    assert len(await page.evaluate("pressed")) == 3
+    await show(page, RENAMED % ("'Saving'", ON_HOVER % "mousedown"), "/saving")
+    await perform_action(page, "double_click", selector=css("#save"))
+    assert (await page.evaluate("pressed")).count("click") == 2
