@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,20 +69,46 @@ def print_problems(console: Console, problems: tuple[Problem, ...]) -> None:
             )
 
 
+TRACEBACKS_AN_HOUR = 10
+"""Files for errors of the same kind and place within an hour."""
+MOST_TRACEBACKS = 200
+_HOUR_S = 3_600.0
+_TRACEBACKS: dict[str, list[tuple[float, Path]]] = {}
+
+
 def write_traceback(error: BaseException) -> Path | None:
     """Write the traceback, without secrets, to a new file in the data directory.
 
-    Returns its path; None if it cannot be written.
+    Returns its path; None if it cannot be written. An error of the same kind and place is written at most
+    `TRACEBACKS_AN_HOUR` times within an hour; then the path of the last one is returned. The oldest of more than
+    `MOST_TRACEBACKS` files are deleted.
     """
+    kind, now = _kind_of(error), time.monotonic()
+    recent = [each for each in _TRACEBACKS.get(kind, []) if now - each[0] < _HOUR_S]
+    if len(recent) >= TRACEBACKS_AN_HOUR:
+        return recent[-1][1]
     text = redact_known("".join(traceback.format_exception(error)))
     folder = Path(os.environ.get("PERIPLUS_DATA_DIR") or ".periplus") / "logs"
     path = folder / f"error-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{os.getpid()}.log"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        for old in sorted(folder.glob("error-*.log"))[:-MOST_TRACEBACKS]:
+            old.unlink(missing_ok=True)
     except OSError:
         return None
+    _TRACEBACKS[kind] = [*recent, (now, path)]
     return path
+
+
+def _kind_of(error: BaseException) -> str:
+    """Return the type of an error and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return (
+        f"{type(error).__qualname__} {frames[-1].filename}:{frames[-1].lineno}"
+        if frames
+        else repr(type(error))
+    )
 
 
 def _print_error(console: Console, message: str, fix: str | None) -> None:

@@ -41,7 +41,7 @@ async def build_requirement(request: RunRequest, permitted: ClientPermissions) -
             title=request.title,
             login=request.login,
             tags=request.tags,
-            folder=permitted.files,
+            checks_files=False,
         )
     except RequirementsInvalid as exc:
         raise build_invalid_problem([_field(problem) for problem in exc.problems]) from exc
@@ -57,7 +57,7 @@ async def build_requirement(request: RunRequest, permitted: ClientPermissions) -
             fix="see `errors`",
             errors=refused,
         )
-    return read
+    return _with_upload_paths(read, permitted.files)
 
 
 async def _find_refused_secrets(requirement: Requirement, grants: ServedSecrets) -> list[FieldProblem]:
@@ -86,6 +86,17 @@ def _find_refused_files(requirement: Requirement, files: Path | None) -> Iterato
                 message="only files in the service's upload folder can be used",
                 fix="put the file there and give its name",
             )
+
+
+def _with_upload_paths(requirement: Requirement, files: Path | None) -> Requirement:
+    """Return the requirement with the paths of its files to upload."""
+    steps = []
+    for step in requirement.steps:
+        path = None
+        if step.action == "upload_file" and files is not None:
+            path = resolve_inside(files, step.value or "")
+        steps.append(step if path is None else step.model_copy(update={"value": str(path)}))
+    return requirement.model_copy(update={"steps": tuple(steps)})
 
 
 def _field(problem: RequirementProblem) -> FieldProblem:

@@ -39,6 +39,9 @@ class ServeSettings(BaseSettings):
     """Allowed CORS origins, separated by commas, such as `https://dashboard.example.com`."""
     serve_rate_per_minute: int = Field(default=1_200, ge=1, le=10_000_000)
     """Maximum number of requests of one client per minute (PACTS 9.2)."""
+    serve_wrong_keys: int = Field(default=10, ge=1, le=1_000_000)
+    """Wrong keys of one address after which its keys are not looked at for a second, then two, four, ... up to
+    15 minutes."""
     serve_queue: int = Field(default=1_000, ge=1, le=1_000_000)
     """Maximum number of queued runs; further ones are answered with 503."""
     serve_max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)

@@ -22,6 +22,7 @@ from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenSetupError
 from mcp_server.security.http_app import HttpAccessPolicy, TokenVerifierChain, create_http_app
+from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.server import create_server
 from periplus.console.console_framework import ConsoleContext
 from periplus.console.screen_pictures import ScreenPictures
@@ -89,6 +90,8 @@ def build_access_control(wanted: ServiceOptions) -> AccessControl:
         sessions=ConsoleSessions(load_session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own),
         hosts=frozenset({*LOOPBACK, *wanted.mcp.allowed_hosts}),
         per_minute=wanted.settings.serve_rate_per_minute,
+        origins=frozenset(each.lower() for each in wanted.settings.cors_origins),
+        lockout=KeyLockout(wanted.settings.serve_wrong_keys),
     )
 
 
@@ -139,6 +142,7 @@ async def open_service(
             queue=queue,
             health=health,
             sessions=access.sessions,
+            lockout=access.lockout,
             pictures=ScreenPictures(wanted.maps),
             visits=visits,
         )

@@ -307,7 +307,7 @@ class RequirementComposer:
 
     def _file(self, draft: RequirementDraft, said: LocatedText) -> str:
         """Return the absolute path of a file to upload."""
-        if is_open(said.text):
+        if is_open(said.text) or not draft.checks_files:
             return said.text
         path = Path(said.text).expanduser()
         if not path.is_absolute() and draft.folder is None:

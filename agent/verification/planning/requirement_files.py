@@ -83,12 +83,16 @@ def requirement_of(
     login: str | None = None,
     tags: Sequence[str] = (),
     folder: Path | None = None,
+    checks_files: bool = True,
 ) -> Requirement:
     """Return the requirement of a request (PACTS 10.1), given as lines of the pipe format or step objects.
 
-    `folder`: where relative paths of files to upload start. Raises `RequirementsInvalid`.
+    `folder`: where relative paths of files to upload start; without `checks_files` they stay as they are, and may
+    be missing. Raises `RequirementsInvalid`.
     """
     found = read_step_objects(req_id, url, steps, title=title, login=login, tags=tags, folder=folder)
+    for draft in found.drafts:
+        draft.checks_files = checks_files
     requirements, problems = compose_requirements(found.drafts)
     problems = [*found.problems, *problems]
     if problems:

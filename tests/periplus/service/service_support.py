@@ -198,7 +198,10 @@ async def served(
 ) -> AsyncIterator[Served]:
     quick = quick or Quick()
     quick.folder = data_dir / "runs"
-    known = ServeSettings(api_key=KEY if keyed else None, **{"serve_rate_per_minute": 100_000, **settings})
+    known = ServeSettings(
+        api_key=KEY if keyed else None,
+        **{"serve_rate_per_minute": 100_000, "serve_wrong_keys": 100_000, **settings},
+    )
     wanted = ServiceOptions(
         host="127.0.0.1", settings=known, mcp=McpSettings(tokens=data_dir / "tokens.json", burst=100_000, rate_per_second=100_000),
         folder=data_dir / "runs", files=data_dir / "files", maps=maps,

@@ -68,6 +68,10 @@ async def test_a_field_that_cannot_be_accepted_is_named(service, body, location,
     ("step", "words"),
     [
         ("F | upload | /etc/hostname", "upload folder"),
+        ("F | upload | /etc/there-is-no-such-file", "upload folder"),
+        ("F | upload | no-such-file.csv", "upload folder"),
+        ("F | upload | ../runs", "upload folder"),
+        ("F | upload | ~/.bashrc", "upload folder"),
         ("P | fill | {secret:HOME}", "clients may not use"),
         ("P | fill | {secret:PERIPLUS_API_KEY}", "clients may not use"),
         ("P | fill | {secret:PATH}", "clients may not use"),
@@ -79,6 +83,7 @@ async def test_what_the_machine_does_not_lend_is_not_used(service, step, words):
     (error,) = said["errors"]
     assert error["location"] == "body.steps[1]"
     assert words in error["message"]
+    assert str(service.folder.parent) not in json.dumps(said)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,14 @@ async def test_a_secret_stands_in_the_values_of_steps_only_and_never_in_an_addre
     wanted = {"req_id": "A", "url": "https://a.example", "steps": STEPS} | body
     said = _problem(await service.client.post("/api/run", json=wanted), 422, "invalid_request")
     assert [error["location"] for error in said["errors"]] == [location]
+
+
+async def test_a_refused_file_is_answered_alike_whether_it_exists_or_not(service):
+    answers = []
+    for name in ("/etc/hostname", "/etc/there-is-no-such-file", "../tokens.json", "../no-tokens.json"):
+        said = (await service.submit("A", steps=["Start | click", f"F | upload | {name}"])).json()
+        answers.append({key: value for key, value in said.items() if key != "request_id"})
+    assert all(each == answers[0] for each in answers)
 
 
 async def test_all_fields_are_named_at_once_and_a_slip_is_recognised(service):
