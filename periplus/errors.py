@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sqlite3
 import time
 import traceback
 from datetime import UTC, datetime
@@ -37,10 +39,54 @@ def report_error(error: BaseException, console: Console) -> int:
         _print_error(console, format_headline(error), None)
         print_problems(console, error.problems)
         return ExitCode.USER_ERROR
+    fault = find_environment_fault(error)
+    if fault is not None:
+        _print_error(console, fault.message, fault.fix)
+        return ExitCode.FAILED
     path = write_traceback(error)
     where = f"the details are in {path}" if path else "the details could not be written"
     _print_error(console, f"internal error: {type(error).__name__}", f"please report it; {where}")
     return ExitCode.FAILED
+
+
+_OF_ERRNO = {
+    errno.ENOSPC: ("the disk is full", "free some space"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space"),
+    errno.EROFS: ("the disk is read-only", "name a folder that can be written (PERIPLUS_DATA_DIR, --out)"),
+    errno.EMFILE: ("too many files are open", "raise the limit with `ulimit -n`, or use fewer --workers"),
+    errno.ENFILE: ("too many files are open on this machine", "close other programs"),
+}
+_RESUME = "; a run that was interrupted continues with `periplus run --resume last`"
+
+
+def find_environment_fault(error: BaseException) -> UserError | None:
+    """Return what the machine lacks if an error, or one that caused it, says so; None for other errors."""
+    for each in _list_causes(error):
+        known = _OF_ERRNO.get(each.errno or 0) if isinstance(each, OSError) else None
+        if known is not None:
+            name = getattr(each, "filename", None)
+            return UserError(f"{known[0]}{f': {name}' if name else ''}", fix=known[1] + _RESUME)
+        if isinstance(each, sqlite3.OperationalError) and "disk is full" in str(each):
+            return UserError("the disk is full", fix=f"free some space{_RESUME}")
+        if type(each).__module__.startswith("playwright") and "reading from the driver" in str(each):
+            fix = f"look at the machine's memory, and run it again{_RESUME}"
+            return UserError("Playwright's driver, which controls the browser, ended", fix=fix)
+    return None
+
+
+def _list_causes(error: BaseException) -> list[BaseException]:
+    """Return an error, its causes and contexts, and those of a group's members, each once."""
+    found: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is None or any(each is known for known in found):
+            continue
+        found.append(each)
+        waiting += [each.__context__, each.__cause__]
+        if isinstance(each, BaseExceptionGroup):
+            waiting += each.exceptions
+    return found
 
 
 def format_headline(error: KnowledgeError) -> str:
