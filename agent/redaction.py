@@ -23,6 +23,8 @@ SHORTEST = 3
 """Shorter secrets are not redacted: they would remove ordinary words."""
 SHORTEST_CUT = 4
 """Characters of a secret that are removed at a point where a text was truncated."""
+SHORTEST_DISGUISED = 6
+"""Characters of a secret whose disguises are searched."""
 SHORTEST_BASE64 = 8
 """Characters of base64 that are searched inside longer base64: shorter ones match by chance."""
 
@@ -141,6 +143,30 @@ def _written(text: str) -> Iterator[str]:
     yield from _markup(text)
     yield from _literals(text)
     yield from _bytes(text.encode("utf-8", "replace"))
+    yield from _disguised(text)
+
+
+def _disguised(text: str) -> Iterator[str]:
+    """As a page may repeat it so that it is not recognised: every character escaped, reversed, in other case, twice
+    in base64, in UTF-16. Short secrets and plain words are left out: their disguises are ordinary text.
+    """
+    if len(text) < SHORTEST_DISGUISED or text.isalpha():
+        return
+    plain = text.encode("utf-8", "replace")
+    codes = [ord(each) for each in text]
+    for form in ("%{:02x}", "%{:02X}", "\\x{:02x}", "\\x{:02X}"):
+        yield "".join(map(form.format, plain))
+    for form in ("\\u{:04x}", "\\u{:04X}", "\\u{{{:x}}}", "&#{};", "&#x{:x};", "&#x{:X};"):
+        yield "".join(map(form.format, codes))
+    yield from (text[::-1], text.lower(), text.upper(), text.swapcase())
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(base64.b64encode(plain)).decode().rstrip("=")
+    for order in ("utf-16-le", "utf-16-be"):
+        wide = text.encode(order, "replace")
+        yield wide.hex()
+        yield base64.b64encode(wide).decode().rstrip("=")
+    for gap in (" ", "-", "\u200b", "\xad"):
+        yield gap.join(text)
 
 
 def _percent(text: str) -> Iterator[str]:

@@ -92,3 +92,12 @@ ACTION_TIMEOUT_MS = 10_000.0
 REPORT_ATTEMPTS = 2
 """Attempts at one report to a knowledge server that does not answer; the server counts it once. Applied by
 `agent.run_records.outcome_reports`."""
+
+PAGE_ANSWER_S = 30.0
+"""Seconds without a sign of life after which a page is ended. Applied by `agent.page.page_watchdog`."""
+
+PAGE_PINGS = 6
+"""Signs of life that a page is asked for within `PAGE_ANSWER_S`."""
+
+STEP_DIALOGS = 50
+"""Dialogs of one step after which its page is ended. Applied by `agent.page.page_side_effects`."""

@@ -26,6 +26,8 @@ class ActionType:
     """Whether it is performed on the page; else the engine performs it."""
     may_lead_on: bool = True
     """Whether it may lead to another screen without a change of the page's content."""
+    types_text: bool = False
+    """Whether it types its value into a field: only such a value may be secret."""
     aliases: tuple[str, ...] = ()
 
 
@@ -70,6 +72,7 @@ for _action in (
         "fill",
         "Replace a field's text",
         takes_value=True,
+        types_text=True,
         may_lead_on=False,
         aliases=("type", "type_text", "input_text", "enter_text", "ElementInteraction.InputText"),
     ),
@@ -77,6 +80,7 @@ for _action in (
         "append_text",
         "Add text to a field",
         takes_value=True,
+        types_text=True,
         idempotent=False,
         may_lead_on=False,
         aliases=("ElementInteraction.AppendText",),
@@ -85,6 +89,7 @@ for _action in (
         "input_and_submit",
         "Replace a field's text and press Enter",
         takes_value=True,
+        types_text=True,
         idempotent=False,
         aliases=("ElementInteraction.InputAndSubmit",),
     ),

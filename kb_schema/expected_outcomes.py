@@ -476,12 +476,18 @@ def _checked(outcome: ExpectedOutcome) -> ExpectedOutcome:
         )
     try:
         parts(outcome.value or "")
-        hidden = secret_names(outcome.element, outcome.region)
+        named = secret_names(outcome.element, outcome.region)
+        expected = secret_names(outcome.value)
     except PlaceholderInvalid as exc:
         raise _UnreadableError(f"{excerpt(exc.said)!r} is not a placeholder", exc.fix) from exc
-    if hidden:
+    if named:
         raise _UnreadableError(
-            f"a secret in an element's name: {hidden[0]}", "name the element by what people see"
+            f"a secret in an element's name: {named[0]}", "name the element by what people see"
+        )
+    if expected:
+        raise _UnreadableError(
+            f"a secret in an expected outcome: {expected[0]}",
+            "secrets are only typed into fields; field_populated compares the field with what was typed",
         )
     return outcome
 

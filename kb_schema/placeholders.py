@@ -1,7 +1,8 @@
 """Placeholders in the values of a requirement: `{secret:NAME}` and `{unique}`.
 
-Secrets come from the environment when a test runs and are never written. `{unique}` is a different short word
-in every run. Other braces are plain text; a misspelt placeholder (`{secret}`, `{Unique}`) is an error.
+A secret is resolved when it is typed into a field, and is never written; `secret_placement` says where it may be
+named. `{unique}` is a different short word in every run. Other braces are plain text; a misspelt placeholder
+(`{secret}`, `{Unique}`) is an error.
 """
 
 from __future__ import annotations
@@ -77,8 +78,13 @@ def parts(text: str) -> tuple[ValuePart, ...]:
     return tuple(found)
 
 
+def fill_unique(text: str, unique: str) -> str:
+    """Return the text with `{unique}` replaced; secrets and other braces stay as they are."""
+    return text.replace(_UNIQUE, unique)
+
+
 def fill(text: str, *, secrets: Mapping[str, str], unique: str) -> str:
-    """Return the text with every placeholder replaced. Raises `PlaceholderInvalid`, `SecretMissing`."""
+    """Return the text with every placeholder replaced, for typing. Raises `PlaceholderInvalid`, `SecretMissing`."""
     filled = []
     for part in parts(text):
         match part:
@@ -97,6 +103,11 @@ def secret_names(*texts: str | None) -> tuple[str, ...]:
     """Return the environment variables that these texts read, each once, in order of appearance."""
     named = (part.name for text in texts if text for part in parts(text) if isinstance(part, SecretPart))
     return tuple(dict.fromkeys(named))
+
+
+def find_secret_names(text: str) -> tuple[str, ...]:
+    """Return the names in well-formed `{secret:NAME}` of any text, each once. Never raises, unlike `secret_names`."""
+    return tuple(dict.fromkeys(_SECRET.findall(text))) if "{secret:" in text else ()
 
 
 def is_open(text: str | None) -> bool:

@@ -7,14 +7,16 @@ Models of test sources and their patches are in `suite_optimization.py`.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from kb_schema.action_types import ACTION_TYPES
 from kb_schema.base import Model, Probability
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.locator_expressions import Expression
 from kb_schema.run_records import Moment, PactsVerdict
+from kb_schema.secret_placement import TypedIntoField, find_misplaced_secrets
 from kb_schema.selectors import Selector
 
 # -- requirements: results of the planner (PACTS 4.1, 8.1) ----------------------------------------
@@ -52,7 +54,7 @@ class ExpectedOutcome(Model):
     """The element it is about, if that is not the step's own element."""
     region: str | None = None
     value: str | None = None
-    """The expected text, number or path; it may contain `{secret:NAME}` and `{unique}`."""
+    """The expected text, number or path; it may contain `{unique}`."""
 
 
 class RequirementStep(Model):
@@ -66,10 +68,16 @@ class RequirementStep(Model):
     """The canonical action type; empty for a step that only checks."""
     typed: bool = False
     """PACTS's `type`: key by key, unlike `fill`."""
-    value: str | None = None
-    """It may contain `{secret:NAME}` (from the environment) and `{unique}` (different in every run)."""
+    value: Annotated[str | None, TypedIntoField()] = None
+    """It may contain `{unique}` (different in every run) and, if the action types it, `{secret:NAME}`."""
     expected: tuple[ExpectedOutcome, ...] = ()
     place: SourceLocation = Field(default_factory=SourceLocation)
+
+    @property
+    def types_value(self) -> bool:
+        """Whether its action types the value into a field."""
+        kind = ACTION_TYPES.get(self.action)
+        return kind is not None and kind.types_text
 
 
 class Requirement(Model):
@@ -84,6 +92,16 @@ class Requirement(Model):
     tags: tuple[str, ...] = ()
     steps: tuple[RequirementStep, ...] = Field(min_length=1)
     place: SourceLocation = Field(default_factory=SourceLocation)
+
+    @model_validator(mode="after")
+    def _secrets_are_typed(self) -> Self:
+        misplaced = list(find_misplaced_secrets(self))
+        for number, step in enumerate(self.steps):
+            if not step.types_value:
+                misplaced += find_misplaced_secrets(step.value, f"$.steps[{number}].value")
+        if misplaced:
+            raise ValueError("; ".join(map(str, misplaced)))
+        return self
 
 
 # -- plans: results of the builder on the live page (PACTS 4.2, 8.2) ------------------------------
@@ -282,6 +300,8 @@ class FailureEvidence(Model):
     error_page: bool = False
     """Whether the browser shows its own error page instead of the site's."""
     browser_alive: bool = True
+    page_ended: str | None = None
+    """Why the page was ended: it gave no sign of life, or a step on it did not end."""
 
 
 RootCauseClass = Literal[

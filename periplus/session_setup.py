@@ -16,6 +16,7 @@ from agent.healing.element_memory import ElementMemory
 from agent.healing.healer import HealPolicy
 from agent.knowledge_client import KnowledgeClient
 from agent.page import in_page_library
+from agent.page.page_watchdog import watch_context
 from agent.presentation.page_overlay import PageOverlay
 from agent.run_context import InputProvider, RunContext
 from agent.run_records.outcome_reports import report_outcomes
@@ -71,6 +72,7 @@ async def open_fresh_context(
         viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
     )
     try:
+        watch_context(context)
         await in_page_library.install(context)
         await PageOverlay.install(context)
         yield context

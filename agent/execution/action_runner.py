@@ -335,11 +335,14 @@ class ActionRunner:
     async def _cover_secret(self, call: ActionCall, selector: Selector | None) -> None:
         """Note the field that gets a secret, and cover it in screenshots and video."""
         session = self._session
-        secret = call.value is not None and session.context.redact(call.value) != call.value
+        secret = self._is_secret(call)
         if secret and selector is not None:
             session.secret_fields.append(selector)
         if session.veil is not None:
             await session.veil.draw(selector if secret else None)
+
+    def _is_secret(self, call: ActionCall) -> bool:
+        return call.value is not None and self._session.context.redact(call.value) != call.value
 
     @asynccontextmanager
     async def _reported(self, name: str, call: ActionCall, selector: Selector | None) -> AsyncIterator[None]:
@@ -383,6 +386,7 @@ class ActionRunner:
             pace=self._observer.pace(call, session.pace),
             timeout_s=session.healing.first_gate_s(session.element_wait),
             allowed_origins=session.allowed_origins,
+            secret=action_types.ACTION_TYPES[name].types_text and self._is_secret(call),
         )
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:

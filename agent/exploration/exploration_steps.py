@@ -34,6 +34,7 @@ from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult, Explor
 from agent.exploration.tab.form_filler import fill_form
 from agent.page import in_page_library
 from agent.page.errors import PageError
+from agent.page.page_watchdog import watch_context
 from kb_schema.explorations import AttemptedTransition, ExplorationPage, Offer
 
 VIEWPORT_WIDTH, VIEWPORT_HEIGHT = 1280, 720
@@ -96,6 +97,7 @@ class ExplorationStepRunner:
             service_workers="block",  # the guard cannot see their requests
         )
         try:
+            watch_context(context)
             await in_page_library.install(context)
             await self.guard.install(context)
             self._browser, self.tab = browser, ExplorationTab(context, self.guard, self.limits.page_s)

@@ -62,6 +62,8 @@ class ActionRequest:
     """The gate's."""
     allowed_origins: frozenset[str] = frozenset()
     """Where the page may be; empty: anywhere."""
+    secret: bool = False
+    """The value is secret: it needs `allowed_origins`, and is typed through the element's handle only."""
     policy: GatePolicy | None = None
     identity: IdentityCheck | None = None
     """None: the element that passes the gate is acted on without a comparison."""

@@ -30,6 +30,10 @@ class ElementVanished(Exception):
     """The element was removed or moved after it was judged; nothing was done."""
 
 
+class ElementRenamed(Exception):
+    """The element got other words when the pointer arrived; it was not pressed."""
+
+
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
     """How long an element must be at rest to count as stable. Milliseconds unless the name says otherwise."""

@@ -17,7 +17,7 @@ from playwright.async_api import Error as DriverError
 from playwright.async_api import Page
 
 from agent.page import in_page_library
-from agent.page.actionability_gate import ElementVanished, JudgedElement
+from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
 
 UNHEARD_S = 1.0
@@ -108,6 +108,9 @@ def _read_outcome(said: dict[str, Any], action: str, judged: JudgedElement) -> I
         if action in {"click", "double_click", "check", "uncheck"}:
             raise ActionFailed(action, "the press did not arrive at it", target=judged.description)
         raise ElementVanished("the focus went elsewhere after it was judged")
+    if missed.get("renamed"):
+        before, now = missed["renamed"]
+        raise ElementRenamed(f'its name was "{before}" and is "{now}" under the pointer; it was not pressed')
     what = "left the page" if missed["gone"] else "went from where it was"
     reason = f"it {what} after it was judged; {missed['at']} would have been hit"
     if missed["after"]:

@@ -17,6 +17,7 @@ from playwright.async_api import BrowserContext, ElementHandle, Page
 from playwright.async_api import Error as DriverError
 
 from agent.page.errors import PageError, PageGone, ScriptFailed
+from agent.page.page_watchdog import read_end_reason
 
 _KEY = 'Symbol.for("periplus.page.1")'
 _CALL = f"([name, args]) => {{ const it = window[{_KEY}]; return it ? it[name](...args) : null; }}"
@@ -110,7 +111,7 @@ def document_replaced(error: DriverError) -> bool:
 
 def translate_error(page: Page, error: DriverError) -> PageError:
     """Return the driver's error as `PageGone` for a closed or crashed page, else as `ScriptFailed`."""
-    reason = error.message.splitlines()[0]
+    reason = read_end_reason(page) or error.message.splitlines()[0]
     if page.is_closed() or any(words in error.message for words in _GONE):
         return PageGone(page.url, reason)
     return ScriptFailed(page.url, reason)

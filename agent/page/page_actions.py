@@ -30,6 +30,7 @@ from agent.page.action_requests import (
     PerformedAction,
 )
 from agent.page.actionability_gate import (
+    ElementRenamed,
     ElementVanished,
     GatedElement,
     GatePolicy,
@@ -43,18 +44,19 @@ from agent.page.actionability_gate import (
 from agent.page.errors import (
     ActionFailed,
     ActionMisused,
+    ElementChanged,
     GateFailed,
     GatePoint,
     NavigationFailed,
-    OriginRefused,
     PageError,
     PageGone,
 )
 from agent.page.guarded_input import point_at_element, press_element, type_over
 from agent.page.live_selectors import summarize_selector
+from agent.page.origin_rule import check_origin
+from agent.page.secret_typing import type_secret
 from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
 from kb_schema.selectors import Selector
-from kb_schema.url_patterns import origin_of
 
 NAVIGATION_TIMEOUT_MS = 30_000.0
 OPTION_TIMEOUT_S = 2.0
@@ -109,13 +111,23 @@ async def perform_action(
     allowed_origins: frozenset[str] = frozenset(),
     policy: GatePolicy | None = None,
     identity: IdentityCheck | None = None,
+    secret: bool = False,
 ) -> PerformedAction:
     """Perform one action, by its canonical name or an alias, with the fields of an `ActionRequest`.
 
     Raises what `act_on_page` and `act_on_element` raise.
     """
     request = ActionRequest(
-        action, selector, value, url, pace or ActionPace(), timeout_s, allowed_origins, policy, identity
+        action,
+        selector,
+        value,
+        url,
+        pace or ActionPace(),
+        timeout_s,
+        allowed_origins,
+        secret,
+        policy,
+        identity,
     )
     return await (act_on_page(page, request) if selector is None else act_on_element(page, request))
 
@@ -127,10 +139,12 @@ async def act_on_page(page: Page, request: ActionRequest) -> PerformedAction:
     `PageGone`.
     """
     kind = _require_action_type(request.action)
+    if request.secret:
+        raise ActionMisused(kind.name, "types no secret: secrets are typed into fields only")
     if kind.target == "required":
         raise ActionMisused(kind.name, "needs an element")
     if kind.target != "none":
-        _check_origin(page.url, request.allowed_origins)
+        check_origin(page.url, request.allowed_origins)
     began = time.monotonic()
     order = ActionOrder(page, kind.name, request)
     try:
@@ -151,7 +165,9 @@ async def act_on_element(page: Page, request: ActionRequest) -> PerformedAction:
     kind = _require_action_type(request.action)
     if request.selector is None or kind.target == "none":
         return await act_on_page(page, request)
-    _check_origin(page.url, request.allowed_origins)  # a link may have led elsewhere
+    if request.secret and (not kind.types_text or not request.allowed_origins):
+        raise ActionMisused(kind.name, "types a secret into fields of allowed origins only")
+    check_origin(page.url, request.allowed_origins)  # a link may have led elsewhere
     began = time.monotonic()
     gone: DriverError | ElementVanished | None = None
     for _ in range(retry_limits.GATE_ATTEMPTS):
@@ -159,6 +175,10 @@ async def act_on_element(page: Page, request: ActionRequest) -> PerformedAction:
         try:
             checked = await _check_before_action(order)
             content = await ACTION_PERFORMERS[kind.name].run(order)
+        except ElementRenamed as renamed:
+            raise ElementChanged(
+                summarize_selector(request.selector), str(renamed), by_words=True
+            ) from renamed
         except ElementVanished as vanished:
             gone = vanished
         except DriverError as error:
@@ -196,23 +216,34 @@ async def _judge(page: Page, request: ActionRequest) -> JudgedElement:
     performer = ACTION_PERFORMERS[_require_action_type(request.action).name]
     if request.selector is None:
         raise ActionMisused(request.action, "needs an element")
+    by_handle = performer.intent == "text" and (request.secret or request.pace.key_delay_s > 0)
     return await judge_element(
         page,
         request.selector,
-        intent="handle" if performer.intent == "text" and request.pace.key_delay_s > 0 else performer.intent,
+        intent="handle" if by_handle else performer.intent,
         timeout_s=request.timeout_s,
         editable=performer.editable,
-        text=request.value if isinstance(request.value, str) else None,
+        text=_text_shape(request.value),
         policy=request.policy,
         keep=request.identity is not None,
     )
+
+
+def _text_shape(value: str | Sequence[str] | None) -> str | None:
+    """Return what the gate has to know of a text: whether there is one, and whether it has lines.
+
+    The text itself stays here until it is typed: while the gate waits, another document may replace the page.
+    """
+    if not isinstance(value, str):
+        return None
+    return "\n" if "\n" in value else value and "x"
 
 
 async def _check_before_action(order: ActionOrder) -> CheckedElement | None:
     """Check the origin again, and the element's identity; lower the guard where either raises."""
     request = order.request
     try:
-        _check_origin(order.page.url, request.allowed_origins)  # the page may have navigated meanwhile
+        check_origin(order.page.url, request.allowed_origins)  # the page may have navigated meanwhile
         if request.identity is None or request.selector is None:
             return None
         return await request.identity.check(order.passed, request.selector)
@@ -267,6 +298,9 @@ async def _focus(order: ActionOrder) -> None:
 @register_performer("fill", editable=True, intent="text")
 async def _fill(order: ActionOrder) -> None:
     judged = order.judged
+    if order.request.secret:
+        await _replace_text(order, await order.gated(), order.text)
+        return
     if judged.guard is None and judged.typable:
         judged = await prepare_typing(order.page, judged)
     if judged.guard is not None:
@@ -278,6 +312,10 @@ async def _fill(order: ActionOrder) -> None:
 @register_performer("append_text", editable=True)
 async def _append_text(order: ActionOrder) -> None:
     page, element = order.page, (await order.gated()).element
+    if order.request.secret:
+        await type_secret(order, element, keys=order.pace.key_delay_s > 0, replace=False)
+        await _commit(order, element)
+        return
     if not await in_page_library.call_on(page, "caretToEnd", element):
         await page.keyboard.press("End")
     await page.keyboard.type(order.text, delay=order.pace.key_delay_s * 1000)
@@ -307,6 +345,10 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
     """Replace the text at once, or key by key if the pace says so and the field accepts keys."""
     element = gated.element
     paced = bool(text) and order.pace.key_delay_s > 0 and await _takes_keys(order, element, text)
+    if order.request.secret and text:
+        await type_secret(order, element, keys=paced)
+        await _commit(order, element)
+        return
     await element.fill("" if paced else text, force=True, timeout=retry_limits.ACTION_TIMEOUT_MS)
     if paced:
         await element.focus()
@@ -423,12 +465,12 @@ async def _navigate(order: ActionOrder) -> None:
     url = request.url or (request.value if isinstance(request.value, str) else None)
     if url is None:
         raise ActionMisused("navigate", "needs a URL")
-    _check_origin(url, request.allowed_origins)
+    check_origin(url, request.allowed_origins)
     try:
         await order.page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
     except DriverError as error:
         raise _navigation_failure(order, url, error) from error
-    _check_origin(order.page.url, request.allowed_origins)
+    check_origin(order.page.url, request.allowed_origins)
 
 
 @register_performer("navigate_back")
@@ -468,14 +510,6 @@ async def _refresh(order: ActionOrder) -> None:
             await page.goto(url, wait_until="domcontentloaded", timeout=NAVIGATION_TIMEOUT_MS)
         except DriverError as error:
             raise _navigation_failure(order, url, error) from error
-
-
-def _check_origin(url: str, allowed: frozenset[str]) -> None:
-    if not allowed:
-        return
-    origin = origin_of(url)
-    if origin not in {origin_of(each) or each for each in allowed}:
-        raise OriginRefused(url, origin, allowed)
 
 
 def _navigation_failure(order: ActionOrder, url: str, error: DriverError) -> PageError:

@@ -11,12 +11,15 @@ import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from playwright.async_api import Dialog, Download, FileChooser, Frame, Page
 from playwright.async_api import Error as DriverError
 
+from agent import retry_limits
+from agent.page.page_watchdog import end_page
 from kb_schema.action_calls import DialogAnswer
 
 SideEffectKind = Literal["dialog", "download", "tab", "file"]
@@ -115,11 +118,16 @@ class PageSideEffects:
 
     # -- listeners: called by the driver, which does not wait for them
 
-    def on_dialog(self, dialog: Dialog) -> None:
-        """Answer a dialog."""
+    def on_dialog(self, page: Page, dialog: Dialog) -> None:
+        """Answer a dialog. A page that opens them without end is ended."""
         rule, kind = self.expected.dialog, dialog.type
         answered = AnsweredDialog(kind, dialog.message[:LONGEST], accepted=_accepts(kind, rule))
         self.answered_dialogs.append(answered)
+        if len(self.answered_dialogs) > retry_limits.STEP_DIALOGS:
+            reason = (
+                f"the page opened more than {retry_limits.STEP_DIALOGS} dialogs in one step and was ended"
+            )
+            self._do(end_page(page, reason))
         if rule is None and kind in ("confirm", "prompt"):
             self.refused.append(
                 RefusedSideEffect("dialog", f"asked {answered.message!r} ({kind}) and was answered no")
@@ -182,7 +190,7 @@ def watch_page(page: Page) -> PageSideEffects:
     found = _WATCHED.get(page)
     if found is None:
         found = _WATCHED[page] = PageSideEffects()
-        page.on("dialog", found.on_dialog)
+        page.on("dialog", partial(found.on_dialog, page))
         page.on("download", found.on_download)
         page.on("popup", found.on_popup)
         page.on("filechooser", found.on_file_chooser)

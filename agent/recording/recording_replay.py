@@ -85,7 +85,8 @@ async def _replay_action(
         value=value,
         url=action.args.get("url"),
         timeout_s=timeout_s,
-        allowed_origins=origins,
+        allowed_origins=origins if action.secret is None else frozenset({origin_of(action.url)}),
+        secret=action.secret is not None,
     )
     if action.beside.download is not None and await happening.download(timeout_s) is None:
         raise _UnexpectedSideEffect("expected a download, but none began")

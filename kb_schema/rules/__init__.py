@@ -16,6 +16,7 @@ from kb_schema.rules import (
     negative_signature,
     no_graph_loops,
     references,
+    secret_placeholders,
     workflow_evidence,
 )
 
@@ -29,6 +30,7 @@ RULES: tuple[KnowledgeRule, ...] = (
     error_recoveries.check,
     flow_consistency.check,
     workflow_evidence.check,
+    secret_placeholders.check,
 )
 
 

@@ -16,6 +16,20 @@ BaseUrl = Annotated[
 Headed = Annotated[bool | None, typer.Option("--headed/--headless", help="Show the browser.")]
 
 
+ImportMemory = Annotated[
+    int,
+    typer.Option(
+        "--max-import-memory", metavar="MB", min=64, help="Memory that reading a file may use, in MB."
+    ),
+]
+ImportSeconds = Annotated[
+    int,
+    typer.Option(
+        "--max-import-seconds", metavar="S", min=1, help="Processor time that reading a file may use."
+    ),
+]
+
+
 def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:
     """Return `NAME=VALUE` pairs as a dict. Raises `UserError` for text in another form."""
     values: dict[str, str] = {}

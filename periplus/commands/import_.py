@@ -15,7 +15,9 @@ from kb_schema.session_reader import MANIFEST
 from kb_schema.session_writer import write_session
 from loaders.recordings.formats import known_formats, read_recording
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording
+from periplus.commands.command_options import ImportMemory, ImportSeconds
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, InputTooLarge, read_foreign
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 FOLDER = Path("out") / "traces"
@@ -29,6 +31,8 @@ def import_(
         Path,
         typer.Option(metavar="DIR", help="The folder for the traces; each trace gets its own subfolder."),
     ] = FOLDER,
+    max_import_memory: ImportMemory = DEFAULT_BUDGET.memory_mb,
+    max_import_seconds: ImportSeconds = DEFAULT_BUDGET.seconds,
 ) -> None:
     """Convert recordings of other tools to traces.
 
@@ -42,10 +46,11 @@ def import_(
     """
     console = Console()
     refused: list[str] = []
+    budget = ImportBudget(max_import_memory, max_import_seconds)
     for file in files:
         try:
-            found = read_recording(file)
-        except UnreadableRecording as exc:
+            found = read_foreign(file, budget, read_recording, file)
+        except (UnreadableRecording, InputTooLarge) as exc:
             refused.append(str(exc))
             continue
         for each in found:

@@ -22,8 +22,10 @@ from loaders.files.folder_changes import apply_changes
 from loaders.files.folder_layout import WEBSITE_STEM
 from loaders.files.yaml_files import read_file
 from loaders.markup_escapes import one_line
+from periplus.commands.command_options import ImportMemory, ImportSeconds
 from periplus.commands.command_output import format_count
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, read_foreign
 
 MOST_NOTES = 20
 """Maximum number of notes that are printed."""
@@ -67,6 +69,8 @@ def import_(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the knowledge base in --out.")] = False,
+    max_import_memory: ImportMemory = DEFAULT_BUDGET.memory_mb,
+    max_import_seconds: ImportSeconds = DEFAULT_BUDGET.seconds,
 ) -> None:
     """Draft a knowledge base from files that a project already has. Nothing is executed or fetched.
 
@@ -83,15 +87,16 @@ def import_(
         raise UserError(
             f"--website {website!r} is not a valid id", fix="use letters, digits, `_`, `.` and `-`"
         ) from exc
+    budget = ImportBudget(max_import_memory, max_import_seconds)
     try:
-        chosen = form or _detect_form(source)
+        chosen = form or read_foreign(source, budget, _detect_form, source)
         if chosen is ImportForm.OPENAPI and (folder / f"{WEBSITE_STEM}.yaml").exists():
-            _print_api_hints(source, website_id, folder)
+            _print_api_hints(source, website_id, folder, budget)
             return
         if not force and folder.is_dir() and any(folder.iterdir()):
             fix = "name an empty folder; --force replaces the knowledge base in it, including manual changes"
             raise UserError(f"{folder} is not empty", fix=fix)
-        draft = _draft(chosen, source, website_id, base_url)
+        draft = read_foreign(source, budget, _draft, chosen, source, website_id, base_url)
     except UnreadableSource as exc:
         raise UserError(str(exc), fix="name another file, or give its format with --from") from exc
     try:
@@ -145,7 +150,7 @@ def _detect_form(source: Path) -> ImportForm:
     raise UserError(f"the format of {source} is unknown", fix=f"give it with --from: {known}")
 
 
-def _print_api_hints(source: Path, website_id: str, folder: Path) -> None:
+def _print_api_hints(source: Path, website_id: str, folder: Path, budget: ImportBudget) -> None:
     """Add what an OpenAPI document says about elements to the knowledge base in `folder`."""
     knowledge, _ = read_knowledge_folder(folder)
     if knowledge.website.website_id != website_id:
@@ -153,7 +158,7 @@ def _print_api_hints(source: Path, website_id: str, folder: Path) -> None:
             f"{folder} contains website {knowledge.website.website_id!r}, not {website_id!r}",
             fix="name the folder of that website, or another --website",
         )
-    done = apply_changes(folder, apply_hints(knowledge, read_openapi(source)))
+    done = apply_changes(folder, apply_hints(knowledge, read_foreign(source, budget, read_openapi, source)))
     for name in done.changed:
         out.print(f"[green]changed[/] {escape(str(folder / name))}", soft_wrap=True, highlight=False)
     if not done.changed:

@@ -18,6 +18,7 @@ from rich.markup import escape
 
 from agent.browser.launch import has_display
 from agent.page import in_page_library
+from agent.page.page_watchdog import watch_context
 from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
 from agent.recording.recorded_actions import RecordedAction
 from agent.recording.recording_replay import ReplayResult, replay_recording
@@ -152,6 +153,7 @@ async def _replay_in_browser(
         viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
     )
     try:
+        watch_context(context)
         await in_page_library.install(context)
         return await replay_recording(context, recording.actions)
     finally:

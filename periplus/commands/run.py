@@ -23,6 +23,7 @@ from periplus.errors import UserError
 from periplus.exit_codes import ExitCode, exit_code_for
 from periplus.output_folder import check_output_folder, prepare_output_folder
 from periplus.run_store_adapters import LAST, find_run, open_run_store
+from periplus.runs.begun_run import check_last_run_recorded, note_begun_run
 from periplus.runs.run_checks import check_run_request
 from periplus.runs.run_report import print_run_result
 from periplus.runs.run_undo import UndoReport, print_undo_report, undo_run
@@ -34,6 +35,7 @@ from periplus.runs.task_runs import (
     execute_task_run,
 )
 from periplus.session_setup import open_browser_context
+from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.live_view import RunLiveView, find_terminal_prompts
 from periplus.website_selection import select_website
@@ -233,6 +235,8 @@ def _check(asked: _RunOptions) -> None:
 async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore) -> TaskRunRequest:
     """Return what to run. Raises `UserError` for an unknown website or run."""
     if asked.resume is not None:
+        if asked.resume == LAST:
+            await check_last_run_recorded(load_settings().data_dir, runs)
         resumed = build_resume_request(
             await find_run(runs, asked.resume),
             base_url=asked.base_url,
@@ -263,6 +267,7 @@ async def _run(
         resources = _build_run_resources(asked, stores, runs, folder, view, console)
         if not run_request.carries_on:
             await check_run_request(run_request, stores, asks=resources.asker is not None)
+            note_begun_run(load_settings().data_dir, run_request.run_id, run_request.subject)
         prepare_output_folder(folder)
         with view:
             return await execute_task_run(run_request, resources)

@@ -36,6 +36,7 @@ from mcp_server.errors import (
     SourceUnavailable,
     UnknownName,
 )
+from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.server_context import ServerContext
 from periplus import __version__
 from periplus.console import template_filters
@@ -80,6 +81,8 @@ class ConsoleContext:
     queue: RunQueue
     health: HealthReport
     sessions: ConsoleSessions
+    lockout: KeyLockout = field(default_factory=KeyLockout)
+    """Refuses addresses that offer wrong keys."""
     pictures: ScreenPictures = field(default_factory=ScreenPictures)
     visits: VisitRegistry | None = None
     """Demos for visitors; None if the service has none."""

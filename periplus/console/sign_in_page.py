@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from periplus.console.console_framework import THEME, THEMES, ConsoleContextParam, render
-from periplus.service.access_control import COOKIE, SIGN_IN, person_of
+from periplus.service.access_control import COOKIE, SIGN_IN, check_lockout, person_of
 from periplus.service.console_sessions import LASTS_S
 
 A_YEAR_S = 365 * 86_400
@@ -38,7 +38,10 @@ async def sign_in(
     to: Annotated[str, Form(alias="next", max_length=LONGEST)] = "/",
 ) -> Response:
     """Start a session, or show the form again for an unknown key."""
+    address = request.client.host if request.client else ""
+    check_lockout(parts.lockout, address, key.strip())
     cookie = parts.sessions.begin(key.strip())
+    parts.lockout.note(address, key.strip(), right=cookie is not None)
     if cookie is None:
         return render(request, "sign_in.html.j2", 401, to=safe_redirect_path(to), refused=True, needed=True)
     answer = RedirectResponse(safe_redirect_path(to), 303)

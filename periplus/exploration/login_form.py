@@ -53,7 +53,7 @@ async def _submit_one_form(tab: ExplorationTab, look: PageObservation, left: dic
             fix="give --input with the label of each field, and the address of the form with --sign-in-url",
         )
     for name, field in filled:
-        if not await tab.put(field, left.pop(name)):
+        if not await tab.put(field, left.pop(name), secret=field.kind == "password"):
             raise UserError(
                 f"the field for {name!r} does not accept its value", fix="watch the page with --headed"
             )

@@ -11,7 +11,7 @@ import asyncio
 import base64
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 import structlog
@@ -25,6 +25,7 @@ from kb_schema.run_storage import RATE_TTL_S
 from kb_store import StoreError
 from kb_store.runs.run_store import RunStore
 from mcp_server.security.access_scopes import READ, WRITE
+from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.security.rate_limits import RateLimit, RateLimiter
 from periplus.service.console_sessions import ANYBODY, ConsolePerson, ConsoleSessions, role_of_scopes
 from periplus.service.problem_details import ApiProblem
@@ -56,6 +57,10 @@ class AccessControl:
     """None: no keys are set, and the service listens on this machine only."""
     hosts: frozenset[str] = frozenset()
     """Without keys: the accepted `Host` names, as a protection against DNS rebinding."""
+    origins: frozenset[str] = frozenset()
+    """Web pages of other origins that may change something (CORS)."""
+    lockout: KeyLockout = field(default_factory=KeyLockout)
+    """Refuses addresses that offer wrong keys."""
     per_minute: int = 1_200
     """Maximum number of requests of one client per minute (PACTS 9.2)."""
 
@@ -130,7 +135,9 @@ class GuardedApp:
             return
         address = scope["client"][0] if scope.get("client") else ""
         reads, page = scope["method"] in _READS, is_page(path)
-        asker = await self._asker(headers, reads=reads, page=page)
+        if not reads and not page:
+            self._check_origin(headers, scope)
+        asker = await self._asker(headers, address, reads=reads, page=page)
         client = f"key {asker.name}" if asker else f"address {address}"
         structlog.contextvars.bind_contextvars(client=client)
         await self._pace(client)
@@ -162,12 +169,28 @@ class GuardedApp:
                 fix="without keys the service only accepts the names of this machine: set PERIPLUS_API_KEY",
             )
 
-    async def _asker(self, headers: Headers, *, reads: bool, page: bool) -> _Requester | None:
+    def _check_origin(self, headers: Headers, scope: Scope) -> None:
+        """Refuse changes that a web page of another origin asks for: browsers send them without asking anybody."""
+        origin = headers.get("origin")
+        if origin is None or origin.lower() in self._access.origins:
+            return
+        own = f"{scope.get('scheme', 'http')}://{headers.get('host', '')}".lower()
+        if origin.lower() not in (own, own.replace("http://", "https://", 1)):  # a proxy may have ended TLS
+            raise ApiProblem(
+                403,
+                "foreign_origin",
+                "web pages of another origin may not change anything",
+                fix="allow the origin with PERIPLUS_CORS_ORIGINS",
+            )
+
+    async def _asker(self, headers: Headers, address: str, *, reads: bool, page: bool) -> _Requester | None:
         if self._access.verifier is None:
             return None
         offered = headers.get(HEADER) or _key(headers.get("authorization", ""), reads=reads)
         if offered:
+            check_lockout(self._access.lockout, address, offered)
             token = await self._access.verifier.verify_token(offered)
+            self._access.lockout.note(address, offered, right=token is not None)
             return None if token is None else _requester_of_token(token)
         if not (page or reads):
             return None
@@ -191,6 +214,20 @@ class GuardedApp:
                 fix=f"retry in {seconds} s; follow runs with GET /api/runs/{{req_id}}/events instead of polling",
                 headers={"Retry-After": str(seconds)},
             )
+
+
+def check_lockout(lockout: KeyLockout, address: str, key: str) -> None:
+    """Raise `ApiProblem` while the keys of an address are not looked at."""
+    wait = lockout.wait(address, key)
+    if wait > 0:
+        seconds = max(1, math.ceil(wait))
+        raise ApiProblem(
+            429,
+            "locked_out",
+            "too many wrong keys from this address",
+            fix=f"retry in {seconds} s with the right key",
+            headers={"Retry-After": str(seconds)},
+        )
 
 
 def _requester_of_token(token: AccessToken) -> _Requester:

@@ -6,42 +6,28 @@ that its settings permit.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from agent.verification.planning import RequirementProblem, RequirementsInvalid, requirement_of
-from kb_schema.placeholders import SecretPart, parts
 from kb_schema.verification import Requirement
 from periplus.service.problem_details import ApiProblem, FieldProblem, build_invalid_problem
 from periplus.service.rest_models import RunRequest, StepBody
+from periplus.service.served_secrets import SecretRefused, ServedSecrets
 from periplus.service.submission_records import resolve_inside
-
-OUTSIDE_STEPS = frozenset(Requirement.model_fields) - {"steps"}
-"""Fields of a requirement that must not contain secrets."""
-OWN = "PERIPLUS_*"
-"""Names of the service's own secrets, which clients can never use."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPermissions:
     """The secrets and files of this machine that a client's steps may use."""
 
-    secrets: frozenset[str] = frozenset()
-    """Names of environment variables, with `*` for any characters."""
+    grants: ServedSecrets
     files: Path | None = None
     """The folder from which files may be uploaded."""
 
-    def lends(self, name: str) -> bool:
-        """Return whether clients may use `{secret:name}`."""
-        return not fnmatchcase(name, OWN) and any(fnmatchcase(name, each) for each in self.secrets)
 
-
-def build_requirement(request: RunRequest, lending: ClientPermissions) -> Requirement:
+async def build_requirement(request: RunRequest, permitted: ClientPermissions) -> Requirement:
     """Return the requirement. Raises `ApiProblem` with all invalid (422) or all refused (403) fields."""
     steps = [
         step.model_dump(exclude_defaults=True) if isinstance(step, StepBody) else step
@@ -55,11 +41,14 @@ def build_requirement(request: RunRequest, lending: ClientPermissions) -> Requir
             title=request.title,
             login=request.login,
             tags=request.tags,
-            folder=lending.files,
+            checks_files=False,
         )
     except RequirementsInvalid as exc:
         raise build_invalid_problem([_field(problem) for problem in exc.problems]) from exc
-    refused = list(_find_refused_fields(read, lending))
+    refused = [
+        *_find_refused_files(read, permitted.files),
+        *await _find_refused_secrets(read, permitted.grants),
+    ]
     if refused:
         raise ApiProblem(
             403,
@@ -68,34 +57,29 @@ def build_requirement(request: RunRequest, lending: ClientPermissions) -> Requir
             fix="see `errors`",
             errors=refused,
         )
-    return read
+    return _with_upload_paths(read, permitted.files)
 
 
-def _find_refused_fields(requirement: Requirement, lending: ClientPermissions) -> Iterator[FieldProblem]:
-    yield from _secrets_outside_steps(requirement)
+async def _find_refused_secrets(requirement: Requirement, grants: ServedSecrets) -> list[FieldProblem]:
+    """Return a problem for each step whose secret may not be used at the requirement's address."""
+    found = []
     for number, step in enumerate(requirement.steps):
-        for name in sorted({name for text in _texts(step) for name in _secrets(text)}):
-            if step.action == "navigate":
-                yield FieldProblem(
-                    location=f"body.steps[{number}]",
-                    message=f"{{secret:{name}}} is not allowed in an address",
-                    fix="use secrets in the values of steps that fill a field",
-                )
-            elif lending.lends(name):
-                if not os.environ.get(name):
-                    yield FieldProblem(
-                        location=f"body.steps[{number}]",
-                        message=f"{{secret:{name}}} has no value in the service's environment",
-                        fix=f"start the service with {name}=...",
-                    )
-            else:
-                yield FieldProblem(
-                    location=f"body.steps[{number}]",
-                    message=f"clients may not use {{secret:{name}}}",
-                    fix=f"start the service with PERIPLUS_SERVE_SECRETS={name} (several with commas, `*` for any)",
-                )
+        try:
+            await grants.grant(requirement.model_copy(update={"steps": (step,), "login": None}))
+        except SecretRefused as exc:
+            found.append(FieldProblem(location=f"body.steps[{number}]", message=exc.message, fix=exc.fix))
+    if requirement.login is not None and not found:
+        try:
+            await grants.grant(requirement)
+        except SecretRefused as exc:
+            found.append(FieldProblem(location="body.login", message=exc.message, fix=exc.fix))
+    return found
+
+
+def _find_refused_files(requirement: Requirement, files: Path | None) -> Iterator[FieldProblem]:
+    for number, step in enumerate(requirement.steps):
         if step.action == "upload_file" and (
-            lending.files is None or resolve_inside(lending.files, step.value or "") is None
+            files is None or resolve_inside(files, step.value or "") is None
         ):
             yield FieldProblem(
                 location=f"body.steps[{number}]",
@@ -104,32 +88,15 @@ def _find_refused_fields(requirement: Requirement, lending: ClientPermissions) -
             )
 
 
-def _secrets_outside_steps(requirement: Requirement) -> Iterator[FieldProblem]:
-    """Yield the fields outside of steps with a secret; in an address, for example, it would leave this machine."""
-    for field in sorted(OUTSIDE_STEPS):
-        for name in sorted({name for text in _texts(getattr(requirement, field)) for name in _secrets(text)}):
-            yield FieldProblem(
-                location=f"body.{field}",
-                message=f"{{secret:{name}}} is not allowed in `{field}`",
-                fix="use secrets in the values of steps only",
-            )
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in (*value.keys(), *value.values()):
-            yield from _texts(each)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from _texts(each)
-    elif isinstance(value, BaseModel):
-        yield from _texts(value.model_dump(mode="json"))
-
-
-def _secrets(text: str) -> set[str]:
-    return {part.name for part in parts(text) if isinstance(part, SecretPart)}
+def _with_upload_paths(requirement: Requirement, files: Path | None) -> Requirement:
+    """Return the requirement with the paths of its files to upload."""
+    steps = []
+    for step in requirement.steps:
+        path = None
+        if step.action == "upload_file" and files is not None:
+            path = resolve_inside(files, step.value or "")
+        steps.append(step if path is None else step.model_copy(update={"value": str(path)}))
+    return requirement.model_copy(update={"steps": tuple(steps)})
 
 
 def _field(problem: RequirementProblem) -> FieldProblem:

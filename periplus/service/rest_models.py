@@ -44,8 +44,8 @@ class StepBody(BaseModel):
     value: str | None = Field(
         default=None,
         max_length=10_000,
-        description="`{secret:NAME}` is read from the server's environment if PERIPLUS_SERVE_SECRETS permits the "
-        "name; `{unique}` is a different word in every run.",
+        description="`{secret:NAME}` is a secret of the website at `url` if PERIPLUS_SERVE_SECRETS names it, and "
+        "is typed on that website only; `{unique}` is a different word in every run.",
         examples=["standard_user"],
     )
     expected: str = Field(

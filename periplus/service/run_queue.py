@@ -40,7 +40,7 @@ from periplus.service.submission_records import (
     new_run_id,
     read_submission,
 )
-from periplus.verifier_ports import VerifierOpener
+from periplus.verifier_ports import GrantReader, VerifierOpener, grant_nothing
 
 QueuePlace = Literal["queued", "running", "cancelling"]
 PAGE = 500
@@ -63,6 +63,8 @@ class RunQueueLimits:
     """Seconds that runs may take to finish when the service stops."""
     stop_s: float = 5.0
     """Seconds after that for their current step."""
+    run_s: float = 1_800.0
+    """Seconds that one run may take; then it is ended and has failed."""
     cancel_s: float = 10.0
     """Seconds that a cancelled run may take for its current step."""
 
@@ -81,12 +83,19 @@ class RunQueue:
     """The queue of one server; an async context manager."""
 
     def __init__(
-        self, runs: RunStore, opener: VerifierOpener, folder: Path, limits: RunQueueLimits | None = None
+        self,
+        runs: RunStore,
+        opener: VerifierOpener,
+        folder: Path,
+        limits: RunQueueLimits | None = None,
+        grants: GrantReader = grant_nothing,
     ) -> None:
         self.limits = limits or RunQueueLimits()
         self.followers = RunEventFollowers()
         self._runs, self._server = runs, uuid.uuid4().hex[:12]
-        self._carrier = SubmissionExecutor(runs, opener, folder, self.followers)
+        self._carrier = SubmissionExecutor(
+            runs, opener, folder, self.followers, grants, run_s=self.limits.run_s
+        )
         self._line: list[str] = []
         """A heap of run ids, which sort by time; cancelled ones are no longer in `_waiting`."""
         self._waiting: dict[str, str] = {}

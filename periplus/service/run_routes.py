@@ -108,7 +108,7 @@ async def submit(body: RunRequest, context: RunRoutesContextParam, response: Res
     Runs are executed in the order of submission. A requirement that is already queued or running is refused
     (409); one that has ended can be verified again.
     """
-    kept = await context.queue.submit(build_requirement(body, context.lending))
+    kept = await context.queue.submit(await build_requirement(body, context.lending))
     response.headers["Location"] = f"/api/runs/{body.req_id}"
     return AcceptedRun(
         req_id=body.req_id,

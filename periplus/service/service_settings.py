@@ -16,6 +16,7 @@ from mcp_server.security.access_scopes import SCOPES
 from mcp_server.security.bearer_tokens import TokenEntry, mint_token
 from mcp_server.security.bearer_tokens import digest_token as digest_of
 from periplus.errors import UserError
+from periplus.service.served_secrets import ServedSecret
 from periplus.settings import read_settings
 
 SHORTEST_KEY = 16
@@ -38,21 +39,27 @@ class ServeSettings(BaseSettings):
     """Allowed CORS origins, separated by commas, such as `https://dashboard.example.com`."""
     serve_rate_per_minute: int = Field(default=1_200, ge=1, le=10_000_000)
     """Maximum number of requests of one client per minute (PACTS 9.2)."""
+    serve_wrong_keys: int = Field(default=10, ge=1, le=1_000_000)
+    """Wrong keys of one address after which its keys are not looked at for a second, then two, four, ... up to
+    15 minutes."""
     serve_queue: int = Field(default=1_000, ge=1, le=1_000_000)
     """Maximum number of queued runs; further ones are answered with 503."""
     serve_max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
     """Maximum size of a request body."""
 
-    serve_secrets: Annotated[frozenset[str], NoDecode] = frozenset()
-    """Environment variables that clients' steps may use as `{secret:NAME}`, separated by commas; `*` matches any
-    characters. Clients cannot use any other secret."""
+    serve_secrets: Annotated[frozenset[ServedSecret], NoDecode] = frozenset()
+    """Secrets that clients' steps may use as `{secret:NAME}`, each `WEBSITE/NAME`, separated by commas. WEBSITE is
+    the id of a website in the knowledge base, or `https://host`; the secret is typed on its origins only."""
 
-    @field_validator("cors_origins", "serve_secrets", mode="before")
+    @field_validator("cors_origins", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        if isinstance(value, str):
-            return frozenset(each.strip().rstrip("/") for each in value.split(",") if each.strip())
-        return value
+        return frozenset(each.rstrip("/") for each in _split(value)) if isinstance(value, str) else value
+
+    @field_validator("serve_secrets", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return frozenset(map(ServedSecret.parse, _split(value))) if isinstance(value, str) else value
 
     def key_entries(self) -> list[TokenEntry]:
         """Return the keys as token entries, which contain only digests. Raises `UserError` for a short key."""
@@ -71,6 +78,10 @@ class ServeSettings(BaseSettings):
                 named["name"] if named else f"api-key-{number}",
                 named["key"] if named else part,
             )
+
+
+def _split(value: str) -> list[str]:
+    return [each.strip() for each in value.split(",") if each.strip()]
 
 
 def load_serve_settings() -> ServeSettings:

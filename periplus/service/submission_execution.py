@@ -28,7 +28,13 @@ from periplus.runs.task_runs import TAKEN_OVER
 from periplus.service.run_event_log import FINISHED, RunEventFollowers, RunEventWriter, progress_stream_name
 from periplus.service.store_retries import retry_until_available
 from periplus.service.submission_records import build_run_ending, read_submission, store_report
-from periplus.verifier_ports import STOPPED, VerifierOpener, VerifierPort
+from periplus.verifier_ports import (
+    STOPPED,
+    GrantReader,
+    SubmissionVerifierPort,
+    VerifierOpener,
+    grant_nothing,
+)
 
 CANCELLED = "cancelled"
 """The stop reason of a run that a client cancelled."""
@@ -61,10 +67,18 @@ class SubmissionExecutor:
     """Executes runs, several in parallel; `close` closes the verifier."""
 
     def __init__(
-        self, runs: RunStore, opener: VerifierOpener, folder: Path, followers: RunEventFollowers
+        self,
+        runs: RunStore,
+        opener: VerifierOpener,
+        folder: Path,
+        followers: RunEventFollowers,
+        grants: GrantReader = grant_nothing,
+        *,
+        run_s: float = 1_800.0,
     ) -> None:
+        self._grants, self._run_s = grants, run_s
         self._runs, self._opener, self._folder, self._followers = runs, opener, folder, followers
-        self._verifier: VerifierPort | None = None
+        self._verifier: SubmissionVerifierPort | None = None
         self._opening, self._stack = asyncio.Lock(), AsyncExitStack()
         self.given_up = asyncio.Event()
         """Set when the service stops: from then on, store calls are not retried."""
@@ -165,9 +179,22 @@ class SubmissionExecutor:
     ) -> VerdictReport:
         verifier = await self._open_verifier()
         live.stop.check()
-        return await verifier.verify(requirement, run_id=live.run_id, tell=progress, stop=live.stop)
+        site = await self._grants(requirement)
+        deadline = asyncio.timeout(self._run_s)
+        try:
+            async with deadline:
+                return await verifier.verify(
+                    requirement, run_id=live.run_id, tell=progress, stop=live.stop, site=site
+                )
+        except TimeoutError as exc:
+            if not deadline.expired():
+                raise
+            raise UserError(
+                f"the run took more than {self._run_s:g} s and was ended",
+                fix="split the requirement, or look at which of its steps waits",
+            ) from exc
 
-    async def _open_verifier(self) -> VerifierPort:
+    async def _open_verifier(self) -> SubmissionVerifierPort:
         async with self._opening:
             if self._verifier is None:
                 self._verifier = await self._stack.enter_async_context(self._opener())

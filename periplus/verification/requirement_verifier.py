@@ -62,6 +62,7 @@ from periplus.verification.login_tasks import LoginFailed
 from periplus.verification.shared_logins import SharedLogins
 from periplus.verification.verification_checkpointer import open_checkpointer
 from periplus.verification.verifier_settings import VerifierSettings, find_secrets, resolve_requirement_url
+from periplus.verifier_ports import SiteGrant
 
 VERDICT_FILE = "verdict_report"
 TEST_FILE = "test_file"
@@ -165,8 +166,10 @@ class RequirementVerifier:
         tell: Callable[[Event], None] = lambda _: None,
         stop: StopRequest | None = None,
         folder: Path | None = None,
+        site: SiteGrant | None = None,
     ) -> VerdictReport:
         """Verify one requirement, or resume the run of that id. Returns the report, also written to `folder`.
+        `site`: what it may use of its website; None: what the settings and the environment have.
 
         A stopped run returns a `partial` report and can be resumed. Raises `UserError` for problems the caller
         can fix before anything begins (a missing secret, no site), `RunHeld` if another process executes this
@@ -175,7 +178,8 @@ class RequirementVerifier:
         run_id, stop = run_id or new_run_id(), stop or StopRequest()
         folder = folder or self._settings.out
         requirement, base_url = resolve_requirement_url(requirement, self._settings.base_url)
-        secrets = find_secrets((requirement,), self._settings.secrets)
+        secrets = find_secrets((requirement,), self._settings.secrets if site is None else site.secrets)
+        origins = self._settings.origins if site is None else site.origins
         context = RunContext(run_id=run_id)
         context.keep_secret(list(secrets.values()))
         website_id = self._settings.website_id or urlsplit(base_url).netloc
@@ -209,6 +213,8 @@ class RequirementVerifier:
                         website_id,
                         secrets,
                         folder,
+                        origins=origins,
+                        login_website=(site and site.website_id) or website_id,
                         run_id=run_id,
                         tell=publish,
                         stop=stop,
@@ -232,6 +238,8 @@ class RequirementVerifier:
         secrets: Mapping[str, str],
         folder: Path,
         *,
+        origins: tuple[str, ...],
+        login_website: str,
         run_id: str,
         tell: Callable[[Event], None],
         stop: StopRequest,
@@ -242,8 +250,8 @@ class RequirementVerifier:
         try:
             others = find_secrets(self._settings.requirements, self._settings.secrets, strict=False)
             known = {**others, **secrets}
-            login = await self._logins.sign_in(requirement, base_url, website_id, known, lane=lane)
-            target = VerificationTarget(base_url, website_id, login.storage, login.by, self._settings.origins)
+            login = await self._logins.sign_in(requirement, base_url, login_website, known, lane=lane)
+            target = VerificationTarget(base_url, website_id, login.storage, login.by, origins)
             suite = self._suite(folder, base_url)
             suite.login = login.plan or suite.login
             open_page = partial(

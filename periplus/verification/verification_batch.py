@@ -22,6 +22,7 @@ from agent.verification.reports import read_verdict, write_verdict
 from kb_schema.base import Model
 from kb_schema.verification import Requirement, VerdictReport
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET
 from periplus.run_store_adapters import LAST
 from periplus.runs.task_runs import new_run_id
 
@@ -42,6 +43,8 @@ class VerificationBatch(Model):
     base_url: str | None = None
     origins: tuple[str, ...] = ()
     """Origins besides the site's own in which secrets may be typed."""
+    import_memory_mb: int = DEFAULT_BUDGET.memory_mb
+    import_seconds: int = DEFAULT_BUDGET.seconds
     url: str | None = None
     website: str | None = None
     seed: str | None = None

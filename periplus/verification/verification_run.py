@@ -27,6 +27,7 @@ from periplus.exit_codes import ExitCode
 from periplus.fleet.fleet_setup import choose_store_addresses, open_fleet, write_folder_mark
 from periplus.fleet.jobs import Fleet
 from periplus.fleet.workers_option import WorkerSelection, parse_workers
+from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.verification.login_checks import check_logins_known
@@ -116,7 +117,13 @@ def check_runnable(batch: VerificationBatch, wanted: list[Requirement]) -> None:
 async def _requirements(batch: VerificationBatch) -> list[Requirement]:
     default_url = batch.url or ("/" if batch.base_url or batch.seed else None)
     files = [Path(each) for each in batch.files]
-    return await read_requirements(files, inferencer=_inferencer(batch.model), default_url=default_url)
+    budget = ImportBudget(batch.import_memory_mb, batch.import_seconds)
+    return await read_requirements(
+        files,
+        inferencer=_inferencer(batch.model),
+        default_url=default_url,
+        read=lambda function, paths: read_foreign(paths[0] if paths else Path(), budget, function, paths),
+    )
 
 
 def _inferencer(model: str | None) -> Inferencer | None:

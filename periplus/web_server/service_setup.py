@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.events import Event
 from agent.execution.stop_request import StopRequest
 from kb_schema.verification import Requirement, VerdictReport
+from kb_schema.websites import Website
 from kb_store import Stores
 from kb_store.runs.run_store import RunStore
 from mcp_server.errors import KnowledgeServerError
@@ -20,6 +22,7 @@ from mcp_server.knowledge.store_source import StoreSource
 from mcp_server.knowledge.view_cache import ViewCache
 from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenSetupError
 from mcp_server.security.http_app import HttpAccessPolicy, TokenVerifierChain, create_http_app
+from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.server import create_server
 from periplus.console.console_framework import ConsoleContext
 from periplus.console.screen_pictures import ScreenPictures
@@ -31,10 +34,11 @@ from periplus.service.console_sessions import ConsoleSessions, load_session_key
 from periplus.service.requirement_requests import ClientPermissions
 from periplus.service.run_queue import RunQueue, RunQueueLimits
 from periplus.service.run_routes import RunRoutesContext
+from periplus.service.served_secrets import ServedSecrets
 from periplus.service.service_health import BrowserState, HealthReport, check_browser_start
 from periplus.service.service_settings import ServeSettings
 from periplus.service.visits.visit_registry import VisitRegistry
-from periplus.verifier_ports import BrowserCheck, VerifierOpener, VerifierPort
+from periplus.verifier_ports import NO_SITE, BrowserCheck, SiteGrant, SubmissionVerifierPort, VerifierOpener
 from periplus.web_server.asgi_app import ServiceApp, ServiceParts
 
 if TYPE_CHECKING:
@@ -86,6 +90,8 @@ def build_access_control(wanted: ServiceOptions) -> AccessControl:
         sessions=ConsoleSessions(load_session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own),
         hosts=frozenset({*LOOPBACK, *wanted.mcp.allowed_hosts}),
         per_minute=wanted.settings.serve_rate_per_minute,
+        origins=frozenset(each.lower() for each in wanted.settings.cors_origins),
+        lockout=KeyLockout(wanted.settings.serve_wrong_keys),
     )
 
 
@@ -103,14 +109,19 @@ async def open_service(
     access = build_access_control(wanted)
     wanted.folder.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
-        queue = await stack.enter_async_context(RunQueue(runs, opener, wanted.folder, wanted.limits))
         state = BrowserState(browser)
         stack.push_async_callback(state.close)
         state.look()
-        asked = {"documents": stores.documents.health, "graph": stores.graph.health, "runs": runs.health}
-        engines = choose_path_engines(stores, None)
         source = StoreSource(stores.documents, stores.graph)
+        engines = choose_path_engines(stores, None)
         views = await stack.enter_async_context(ViewCache(source, engines.compiled).following())
+        grants = ServedSecrets(
+            wanted.settings.serve_secrets, partial(_read_websites, views, wanted.base_urls)
+        )
+        queue = await stack.enter_async_context(
+            RunQueue(runs, opener, wanted.folder, wanted.limits, grants.grant_or_fail)
+        )
+        asked = {"documents": stores.documents.health, "graph": stores.graph.health, "runs": runs.health}
         await stack.enter_async_context(_read_ahead(views))
         server = create_server(
             views,
@@ -131,13 +142,12 @@ async def open_service(
             queue=queue,
             health=health,
             sessions=access.sessions,
+            lockout=access.lockout,
             pictures=ScreenPictures(wanted.maps),
             visits=visits,
         )
         parts = ServiceParts(
-            run_routes=RunRoutesContext(
-                runs, queue, wanted.folder, ClientPermissions(wanted.settings.serve_secrets, wanted.files)
-            ),
+            run_routes=RunRoutesContext(runs, queue, wanted.folder, ClientPermissions(grants, wanted.files)),
             health=health,
             access=access,
             console=console,
@@ -168,6 +178,17 @@ async def _read(views: ViewCache) -> None:
                 await views.current(website)
 
 
+async def _read_websites(views: ViewCache, base_urls: Mapping[str, str]) -> list[Website]:
+    """Return the websites of the knowledge base, at their base URLs; without those that cannot be read now."""
+    found = []
+    with suppress(KnowledgeServerError):
+        for website in await views.websites():
+            with suppress(KnowledgeServerError):
+                known = (await views.current(website)).view.website
+                found.append(known.model_copy(update={"base_url": base_urls.get(website, known.base_url)}))
+    return found
+
+
 def _build_mcp_policy(wanted: ServiceOptions, access: AccessControl) -> HttpAccessPolicy:
     """Return the access policy of MCP; the service's keys are valid, too."""
     policy = wanted.mcp.access_policy(wanted.host)
@@ -184,17 +205,25 @@ class RunFolderVerifier:
         self._verifier, self._folder = verifier, folder
 
     async def verify(
-        self, requirement: Requirement, *, run_id: str, tell: Callable[[Event], None], stop: StopRequest
+        self,
+        requirement: Requirement,
+        *,
+        run_id: str,
+        tell: Callable[[Event], None],
+        stop: StopRequest,
+        site: SiteGrant = NO_SITE,
     ) -> VerdictReport:
-        """See `VerifierPort.verify`."""
+        """See `SubmissionVerifierPort.verify`."""
         folder = self._folder / run_id
-        return await self._verifier.verify(requirement, run_id=run_id, tell=tell, stop=stop, folder=folder)
+        return await self._verifier.verify(
+            requirement, run_id=run_id, tell=tell, stop=stop, folder=folder, site=site
+        )
 
 
 @asynccontextmanager
 async def open_browser_verifier(
     folder: Path, *, mongodb_url: str | None = None, headed: bool = False
-) -> AsyncIterator[VerifierPort]:
+) -> AsyncIterator[SubmissionVerifierPort]:
     """Open the verifier with a browser. Raises `UserError` without a browser, `StoreError`."""
     from periplus.verification.requirement_verifier import open_verifier  # noqa: PLC0415 - brings LangGraph
     from periplus.verification.verifier_settings import VerifierSettings  # noqa: PLC0415 - used with it

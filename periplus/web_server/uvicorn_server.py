@@ -7,6 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
+from collections import Counter
 from collections.abc import Iterator
 
 import structlog
@@ -16,7 +17,10 @@ from periplus.service.run_queue import RunQueue
 from periplus.service.visits.visit_registry import VisitRegistry
 from periplus.signals import on_signals
 from periplus.web_server.asgi_app import ServiceApp
+from periplus.web_server.bounded_connections import make_bounded_protocol
 
+SAME_IN_A_MINUTE = 20
+"""Log lines of the same message of a library within a minute; more are counted only."""
 GRACE_S = 3
 """Seconds that open streams may take to end, after everything else has ended."""
 
@@ -42,6 +46,7 @@ async def serve_until_signal(
     _log_as_json()
     config = uvicorn.Config(
         service,
+        http=make_bounded_protocol(),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -79,10 +84,23 @@ async def _wait_for_first(work: asyncio.Task[None], event: asyncio.Event) -> Non
 
 
 class _StructlogHandler(logging.Handler):
-    """Forwards log records of libraries to structlog."""
+    """Forwards log records of libraries to structlog, the same message only so often in a minute."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self._minute, self._seen = 0, Counter[tuple[str, str]]()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log one record."""
+        minute, kind = int(record.created // 60), (record.name, str(record.msg))
+        if minute != self._minute:
+            dropped = sum(max(0, count - SAME_IN_A_MINUTE) for count in self._seen.values())
+            self._minute, self._seen = minute, Counter()
+            if dropped:
+                _log.warning("log_lines_dropped", count=dropped)
+        self._seen[kind] += 1
+        if self._seen[kind] > SAME_IN_A_MINUTE:
+            return
         extra = {"exc_info": record.exc_info} if record.exc_info else {}
         structlog.get_logger(record.name).log(record.levelno, record.getMessage(), **extra)
 

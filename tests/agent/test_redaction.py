@@ -105,3 +105,45 @@ def test_texts_that_belong_to_no_session_are_without_the_secrets_of_all():
     one.keep("first-secret")
     other.keep("second-secret")
     assert redact_known("first-secret, second-secret") == f"{REDACTED}, {REDACTED}"
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda text: "".join(f"%{each:02X}" for each in text.encode()),
+        lambda text: "".join(f"%{each:02x}" for each in text.encode()),
+        lambda text: "".join(f"\\x{each:02x}" for each in text.encode()),
+        lambda text: "".join(f"\\u{ord(each):04x}" for each in text),
+        lambda text: "".join(f"\\u{{{ord(each):x}}}" for each in text),
+        lambda text: "".join(f"&#{ord(each)};" for each in text),
+        lambda text: "".join(f"&#x{ord(each):x};" for each in text),
+        lambda text: text[::-1],
+        lambda text: text.upper(),
+        lambda text: text.lower(),
+        lambda text: text.swapcase(),
+        " ".join,
+        "-".join,
+        "\u200b".join,
+        lambda text: base64.b64encode(base64.b64encode(text.encode())).decode(),
+        lambda text: base64.b64encode(text.encode("utf-16-le")).decode(),
+        lambda text: text.encode("utf-16-le").hex(),
+        lambda text: text.encode("utf-16-be").hex(),
+    ],
+)
+def test_a_secret_in_disguise_is_taken_out(disguise):
+    secrets = Secrets()
+    secrets.keep("c0rrect-Horse")
+    said = disguise("c0rrect-Horse")
+    left = secrets.redact(f"before {said} after")
+    assert said.rstrip("=") not in left
+    assert left.startswith("before ")
+    assert left.endswith(" after")
+
+
+def test_the_disguises_of_a_word_or_a_short_secret_are_ordinary_text():
+    secrets = Secrets()
+    secrets.keep("Boats")
+    secrets.keep("Passwords")
+    secrets.keep("a-1")
+    text = "boats, staob, passwords, PASSWORDS, A-1"
+    assert secrets.redact(text) == text

@@ -170,8 +170,11 @@ class ExplorationTab:
             return clean_text(refused.cover.dismissible_by) if refused.cover else ""
         return ""
 
-    async def put(self, offer: Offer, value: str) -> bool:
-        """Fill in a field, select an option or check a box; return False if the page did not allow it."""
+    async def put(self, offer: Offer, value: str, *, secret: bool = False) -> bool:
+        """Fill in a field, select an option or check a box; return False if the page did not allow it.
+
+        Nothing is put into a page outside of the explored origins. `secret`: the value is a password.
+        """
         page = await self.page()
         if offer.selector is None:
             return False
@@ -179,7 +182,13 @@ class ExplorationTab:
             async with asyncio.timeout(self._page_s):
                 given = None if offer.action_type == "check" else value
                 await perform_action(
-                    page, offer.action_type, selector=offer.selector, value=given, timeout_s=GATE_S
+                    page,
+                    offer.action_type,
+                    selector=offer.selector,
+                    value=given,
+                    timeout_s=GATE_S,
+                    allowed_origins=frozenset(self._guard.origins),
+                    secret=secret and offer.action_type == "fill",
                 )
         except PageGone:
             raise

@@ -16,7 +16,7 @@ let guarded = null; // {token, el, via, kind, reached, missed, until}
 
 function setGuard(el, via, kind) {
   if (guarded) guarded.end();
-  guarded = { token: newToken(), el, via, kind, reached: 0, missed: null, until: nativeNow() + GUARD_LASTS_MS, clicks: 0 };
+  guarded = { token: newToken(), el, via, kind, name: nameOf(el, newLook()), reached: 0, missed: null, until: nativeNow() + GUARD_LASTS_MS, clicks: 0 };
   const entry = guarded;
   entry.ended = new Promise((done) => {
     entry.end = done;
@@ -37,13 +37,24 @@ function guardEvent(event) {
   heard.add(event);
   if (BEGINNINGS.has(event.type)) {
     const hit = event.composedPath()[0];
-    if (belongs(hit, entry.via, entry.el)) entry.reached += 1;
+    const renamed = event.type === "pointerdown" && !entry.reached ? renamedUnderPointer(entry) : null;
+    if (renamed) entry.missed = { at: describe(hit), gone: false, after: 0, renamed };
+    else if (belongs(hit, entry.via, entry.el)) entry.reached += 1;
     else entry.missed = { at: describe(hit), gone: !entry.el.isConnected, after: entry.reached };
   } else if (event.type === "click" && ghostly(event, entry)) entry.ghost = true;
   noteEnd(event, entry);
   if (!entry.missed && !entry.ghost) return;
   event.stopImmediatePropagation();
   event.preventDefault();
+}
+
+/** The name before and after, where the pointer's arrival gave the element other words: `Save`, now `Delete`. */
+function renamedUnderPointer({ el, name }) {
+  if (!el.isConnected) return null;
+  const now = nameOf(el, newLook());
+  const [before, after] = [name, now].map((text) => text.toLowerCase().match(/\p{L}+/gu) || []);
+  const least = Math.min(before.length, after.length); // words that join it, such as an opened menu's, are no other name
+  return (least || !before.length) && before.slice(0, least).join() === after.slice(0, least).join() ? null : [name, now];
 }
 
 /** All events of the action arrived; the page's own listeners run next, so the guard ends in the next turn. */
@@ -100,6 +111,21 @@ function prepareTyping(token) {
   const guard = setGuard(el, el, "text");
   selectAll(el);
   return guard;
+}
+
+/** Prepare a field for a secret: focus it, and select its text or go to its end. Whether it takes text as a whole. */
+function secretField(el, replace) {
+  const text = takesText(el, "x") || (tagOf(el) === "input" && el.type === "number");
+  if (!el.isConnected) return { focused: false, text };
+  if (replace) selectAll(el);
+  else if (caretToEnd(el) === json(false)) el.ownerDocument.getSelection().modify("move", "forward", "documentboundary");
+  return { focused: el.getRootNode().activeElement === el, text };
+}
+
+/** Insert text into the focused field, in the turn in which its focus is checked; whether it was there. */
+function insertText(el, text) {
+  if (!el.isConnected || el.getRootNode().activeElement !== el) return false;
+  return el.ownerDocument.execCommand("insertText", false, text);
 }
 
 /** Focus a field and select its text, so that typing replaces it. */

@@ -70,6 +70,8 @@ const library = Object.freeze({
   },
   elementText: (el) => json(textOf(el, newLook())),
   caretToEnd,
+  secretField: (el, replace) => json(secretField(el, replace)),
+  insertText: (el, text) => json(insertText(el, text)),
   commit,
   ticked: async (el, wanted, timeoutMs) => json(await ticked(el, wanted, nativeNow() + timeoutMs)),
   scroll,

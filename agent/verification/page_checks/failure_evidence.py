@@ -18,6 +18,7 @@ from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_changes import wait_for_change
 from agent.page.page_problems import NO_PAGE_PROBLEMS, PageProblems, read_page_problems
+from agent.page.page_watchdog import read_end_reason
 from agent.verification.page_checks import similar_elements
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.fingerprints import Fingerprint
@@ -146,6 +147,7 @@ async def collect_evidence(site_page: VerificationPage, **known: Any) -> Failure
         "previous_changed": site_page.previous_changed,
         "pending": site_page.monitor.owed(),
         "browser_alive": _alive(site_page),
+        "page_ended": read_end_reason(site_page.page),
     }
     if url.startswith(BROWSERS_OWN_ERROR) and "reachable" not in known:
         found["reachable"] = await is_site_reachable(site_page)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -55,7 +55,6 @@ NO_DIALOG = (
     "<dialog>; for another element write heading:TEXT or shows:TEXT"
 )
 DIALOGS = '[role="dialog"], [role="alertdialog"], dialog[open], [aria-modal="true"]'
-_FIELD_ACTIONS = frozenset({"fill", "input_and_submit"})
 
 
 class LiteralScope:
@@ -143,6 +142,8 @@ class OutcomeCase:
     step: PlanStep
     own: bool
     """The check is about the step's own element."""
+    typed: str = field(default="", repr=False)
+    """What the step typed into its element, with its secrets; it is compared here and not sent to the page."""
 
     @property
     def selector(self) -> Selector:
@@ -185,9 +186,8 @@ def build_outcome_query(case: OutcomeCase) -> OutcomeQuery:
 def _field_populated(case: OutcomeCase) -> OutcomeQuery:
     """In the step that fills it: the step's value, or what the list made of it when it was first chosen."""
     filled = FieldFilled(type="field_filled", element=case.selector)
-    typed = case.step.intent.value
-    if case.own and case.step.intent.action in _FIELD_ACTIONS and typed:
-        return OutcomeQuery((FieldHasValue(type="field_has_value", element=case.selector, value=typed),))
+    if case.own and case.typed:
+        return OutcomeQuery((FieldHasValue(type="field_has_value", element=case.selector, value=case.typed),))
     if case.own and case.check.observed:
         value = case.check.observed
         return OutcomeQuery((FieldHasValue(type="field_has_value", element=case.selector, value=value),))

@@ -18,6 +18,7 @@ from agent.execution.effects.side_effects import PROMISES
 from agent.locators.element_descriptions import ElementDescription
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
+from agent.page.page_watchdog import page_deadline
 from agent.page.snapshot_capture import read_page_revision
 from agent.telemetry import span
 from agent.verification.page_checks import (
@@ -37,7 +38,7 @@ from agent.verification.page_checks.element_discovery import (
     texts_like,
 )
 from agent.verification.page_checks.page_identity import read_page_identity
-from agent.verification.page_checks.step_execution import open_first_page
+from agent.verification.page_checks.step_execution import build_outcome_case, open_first_page
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import ACTION_TYPES, canonical
 from kb_schema.expected_outcomes import OUTCOMES
@@ -85,7 +86,8 @@ class _PlanBuilder:
             try:
                 if number == 0:
                     await self._open()
-                self._steps.append(await self._step(number, intent))
+                async with page_deadline(site_page.page, site_page.policy.step_s, f"step {number + 1}"):
+                    self._steps.append(await self._step(number, intent))
             except (_ElementMissing, PageError, SecretMissing) as exc:
                 missed = exc if isinstance(exc, _ElementMissing) else _ElementMissing("element", str(exc))
                 missing.append(
@@ -227,8 +229,7 @@ class _PlanBuilder:
         found: list[ElementDescription] = []
         for intent in self.requirement.steps[number : number + 20]:
             if intent is not self.requirement.steps[number] and needs_element(intent):
-                with suppress(SecretMissing):
-                    found.append(build_wanted(self.site_page.usable(intent)))
+                found.append(build_wanted(self.site_page.usable(intent)))
             kind = ACTION_TYPES.get(canonical(intent.action) or "")
             if kind is not None and not kind.idempotent:
                 break
@@ -314,9 +315,7 @@ class _PlanBuilder:
     def _case(
         self, known: outcome_resolution.ResolutionContext, check: PlanCheck
     ) -> outcome_conditions.OutcomeCase:
-        return outcome_conditions.OutcomeCase(
-            check, known.step, own=check.outcome.element is None and check.selector is not None
-        )
+        return build_outcome_case(self.site_page, known.step, check)
 
     async def _observed(
         self, judged: check_evaluation.CheckResults, case: outcome_conditions.OutcomeCase, check: PlanCheck

@@ -19,6 +19,7 @@ from agent.page.page_actions import act_on_element, perform_action
 from agent.page.page_side_effects import ExpectedSideEffects
 from agent.playwright_locators.expression_candidates import list_locator_candidates
 from agent.playwright_locators.locator_proof import select_proven_expression
+from agent.redaction import REDACTED
 from agent.telemetry import span
 from agent.verification.page_checks.element_discovery import needs_element
 from agent.verification.page_checks.overlay_dismissal import run_uncovered
@@ -70,11 +71,10 @@ async def record_page_before(site_page: VerificationPage, intent: RequirementSte
 
 
 async def perform_planned_action(site_page: VerificationPage, step: PlanStep, gate_s: float) -> float:
-    """The step's action; its values are filled in. The seconds it took after the gate: a site that answers
-    late holds up the very press. Raises what `perform_action` raises, and `ElementChanged`.
+    """The step's action; its secrets are resolved here, to be typed. The seconds it took after the gate: a site
+    that answers late holds up the very press. Raises what `perform_action` raises, `ElementChanged` and
+    `SecretMissing`.
     """
-    if step.password and step.intent.value:
-        site_page.hidden.keep(step.intent.value)
     name, began = canonical(step.intent.action) or step.intent.action, time.monotonic()
     with span("bench.act", action=name):
         try:
@@ -94,12 +94,9 @@ async def _perform(site_page: VerificationPage, step: PlanStep, name: str, gate_
     intent = step.intent
     if name == "navigate":
         where = resolve(intent.value or intent.element, authored_base="", base=site_page.base_url)
-        return await perform_action(
-            site_page.page, name, url=where, allowed_origins=site_page.origins_for(where)
-        )
+        return await perform_action(site_page.page, name, url=where)
     if not needs_element(intent) and step.selector is None:
-        origins = site_page.origins_for(intent.value)
-        return await perform_action(site_page.page, name, value=intent.value or None, allowed_origins=origins)
+        return await perform_action(site_page.page, name, value=intent.value or None)
     return await _on_element(site_page, step, name, gate_s)
 
 
@@ -109,17 +106,21 @@ async def _on_element(
     if step.selector is None:
         raise ActionMisused(name, "needs an element")
     value: str | list[str] | None = step.intent.value or None
-    if name == "fill":
-        value = step.intent.value or ""
+    secret = False
+    if step.intent.types_value:
+        typed = site_page.text_to_type(step.intent, password=step.password)
+        value, secret = typed.text, typed.secret
+        if secret:
+            site_page.hidden.keep(value)
     elif name == _FILE:
         value = resolve_files(step.intent)
-    origins = site_page.origins_for(step.intent.value, password=step.password and bool(step.intent.value))
     request = ActionRequest(
         name,
         step.selector,
         value,
         pace=ActionPace(site_page.policy.key_delay_s) if step.intent.typed else ActionPace(),
-        allowed_origins=origins,
+        allowed_origins=site_page.origins if secret else frozenset(),
+        secret=secret,
         identity=None if step.fingerprint is None else ElementIdentity(step.fingerprint),
     )
     return await run_uncovered(
@@ -154,6 +155,7 @@ async def expression_for(
     `without`: a text it may not ask for, unless nothing else leads there.
     """
     ways = list_locator_candidates(selector, fingerprint)
+    ways = tuple(way for way in ways if REDACTED not in site_page.kept(to_source(way, text=str)))
     if without:
         preferred = [way for way in ways if without.casefold() not in to_source(way, text=str).casefold()]
         ways = (*preferred, *(way for way in ways if way not in preferred))

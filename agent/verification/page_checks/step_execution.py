@@ -12,6 +12,7 @@ from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_actions import perform_action
 from agent.page.page_changes import wait_for_change
+from agent.page.page_watchdog import page_deadline
 from agent.page.snapshot_capture import read_page_revision
 from agent.telemetry import span
 from agent.verification.page_checks import failure_evidence
@@ -50,19 +51,14 @@ class _UnmetOutcome:
 
 
 async def open_first_page(site_page: VerificationPage, url: str) -> FailedStep | None:
-    """Open the first page: absolute, or a path below the base URL. Return the failure where it does not open.
-
-    Raises `SecretMissing`.
-    """
+    """Open the first page: absolute, or a path below the base URL. Return the failure where it does not open."""
     began = time.monotonic()
     site_page.started, site_page.acted = url, None
     site_page.begin(site_page.step_idx)
     where = resolve(site_page.filled(url), authored_base="", base=site_page.base_url)
     with span("bench.start"):
         try:
-            await perform_action(
-                site_page.page, "navigate", url=where, allowed_origins=site_page.origins_for(where)
-            )
+            await perform_action(site_page.page, "navigate", url=where)
         except PageError as exc:
             return await failure_evidence.build_unopened_page(site_page, exc, began)
         status = await failure_evidence.status_of(site_page)
@@ -81,10 +77,7 @@ async def execute_step(
     """
     began = time.monotonic()
     with span("bench.execute", step_idx=step.step_idx, action=step.intent.action, heal_round=heal_round):
-        try:
-            filled = site_page.usable(step)
-        except SecretMissing as exc:
-            return await _undone(site_page, step, began, heal_round, await _unfilled(site_page, step, exc))
+        filled = site_page.usable(step)
         done_before = heal_round > 0 and site_page.acted == step.step_idx
         if not done_before:
             site_page.begin(step.step_idx, find_side_effects(filled))
@@ -93,9 +86,12 @@ async def execute_step(
                 site_page.compared += 1
         took_s = 0.0
         try:
-            if not done_before:
-                took_s = await _act(site_page, filled, heal_round)
-            judged = await _judged(site_page, filled)
+            async with page_deadline(site_page.page, site_page.policy.step_s, f"step {step.step_idx + 1}"):
+                if not done_before:
+                    took_s = await _act(site_page, filled, heal_round)
+                judged = await _judged(site_page, filled)
+        except SecretMissing as exc:
+            return await _undone(site_page, step, began, heal_round, await _unfilled(site_page, step, exc))
         except PageError as exc:
             return await _undone(
                 site_page,
@@ -104,7 +100,7 @@ async def execute_step(
                 heal_round,
                 await failure_evidence.build_action_failure(site_page, filled, exc),
             )
-        wrong = _first_open(filled, judged)
+        wrong = _first_open(site_page, filled, judged)
         if wrong is not None:
             evidence = await _build_outcome_failure(site_page, filled, wrong)
             return await _undone(site_page, step, began, heal_round, evidence)
@@ -169,21 +165,30 @@ async def _is_target_reachable(site_page: VerificationPage, step: PlanStep) -> N
 async def _judged(site_page: VerificationPage, step: PlanStep) -> CheckResults | None:
     if not step.checks:
         return None
-    return await evaluate_checks_until_held(site_page, build_outcome_cases(step), site_page.policy.outcome_s)
+    return await evaluate_checks_until_held(
+        site_page, build_outcome_cases(site_page, step), site_page.policy.outcome_s
+    )
 
 
-def build_outcome_cases(step: PlanStep) -> list[OutcomeCase]:
-    """Return the step's checks, each with its step."""
-    return [
-        OutcomeCase(each, step, own=each.outcome.element is None and each.selector is not None)
-        for each in step.checks
-    ]
+def build_outcome_case(site_page: VerificationPage, step: PlanStep, check: PlanCheck) -> OutcomeCase:
+    """Return a check with its step, and with what the step typed. Raises `SecretMissing`."""
+    own = check.outcome.element is None and check.selector is not None
+    types = own and step.intent.types_value
+    typed = site_page.text_to_type(step.intent, password=step.password).text if types else ""
+    return OutcomeCase(check, step, own, typed)
 
 
-def _first_open(step: PlanStep, judged: CheckResults | None) -> _UnmetOutcome | None:
+def build_outcome_cases(site_page: VerificationPage, step: PlanStep) -> list[OutcomeCase]:
+    """Return the step's checks, each with its step. Raises `SecretMissing`."""
+    return [build_outcome_case(site_page, step, check) for check in step.checks]
+
+
+def _first_open(
+    site_page: VerificationPage, step: PlanStep, judged: CheckResults | None
+) -> _UnmetOutcome | None:
     if judged is None:
         return None
-    cases = build_outcome_cases(step)
+    cases = build_outcome_cases(site_page, step)
     for number, verdict in enumerate(judged.verdicts):
         if not verdict.held:
             return _UnmetOutcome(step.checks[number], cases[number], judged, number)
@@ -298,7 +303,7 @@ async def _came_late(site_page: VerificationPage, step: PlanStep, wrong: _UnmetO
     """Check after giving up whether the outcome holds later; wait longer while a request is open."""
     began = time.monotonic()
     longest = site_page.policy.late_pending_s if site_page.monitor.pending else site_page.policy.late_s
-    again = await evaluate_checks_until_held(site_page, build_outcome_cases(step), longest)
+    again = await evaluate_checks_until_held(site_page, build_outcome_cases(site_page, step), longest)
     return time.monotonic() - began if again.verdicts[wrong.number].held else None
 
 

@@ -22,6 +22,7 @@ from agent.locators.page_scan import scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.errors import GateFailed, GatePoint, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
+from agent.page.page_watchdog import page_deadline
 from agent.telemetry import span
 from agent.verification.page_checks import planned_actions
 from agent.verification.page_checks.failure_evidence import FailedStep, StepHealing
@@ -80,7 +81,8 @@ async def heal_step(
             elif turn.began - began > site_page.policy.heal_s:
                 turn.reason = f"healing this step took {site_page.policy.heal_s:.0f} s already"
             else:
-                healed = await _healed(turn, step, undone)
+                async with page_deadline(site_page.page, site_page.policy.step_s, "healing"):
+                    healed = await _healed(turn, step, undone)
         except PageError as exc:
             turn.reason = str(exc)
     return _build_step_healing(turn, step, healed, undone)

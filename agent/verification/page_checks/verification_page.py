@@ -21,16 +21,17 @@ from agent.media.secret_mask import SecretMask
 from agent.page import in_page_library
 from agent.page.errors import CoveringElement, PageError
 from agent.page.page_side_effects import AnsweredDialog, ExpectedSideEffects, PageSideEffects, watch_page
+from agent.page.page_watchdog import watch_context
 from agent.page.snapshot_capture import read_page_revision
 from agent.ports import LocatorCachePort
-from agent.redaction import Secrets
+from agent.redaction import REDACTED, Secrets
 from agent.verification.page_checks.context_monitor import ContextMonitor
 from kb_schema.base import Model
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.placeholders import fill
+from kb_schema.placeholders import fill, fill_unique, find_secret_names
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import origin_of, relative_path
-from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest
+from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, RequirementStep
 
 M = TypeVar("M", bound=Model)
 VIEWPORT = (1280, 720)
@@ -67,12 +68,25 @@ class VerificationTimeouts:
     """How long a new tab may take to get a document."""
     download_s: float = 30.0
     """How long a download may take to begin."""
+    answer_s: float = retry_limits.PAGE_ANSWER_S
+    """How long a page may give no sign of life; then it is ended."""
+    step_s: float = 180.0
+    """One step with its outcomes, or one round of healing; then the page is ended."""
     reach_s: float = 2.0
     """How long a site that did not answer may take to answer a single HEAD request."""
     key_delay_s: float = 0.01
     """Pause between two keys of PACTS's `type`, which sends real keys one by one."""
     most_nearest: int = 5
     """Most names that are suggested for an element that was not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextToType:
+    """A step's value as it is typed."""
+
+    text: str = field(repr=False)
+    secret: bool
+    """It is typed only on the site's own origins, into the very element that was judged."""
 
 
 @dataclass
@@ -159,38 +173,55 @@ class VerificationPage:
 
     # -- values
 
-    def filled(self, text: str) -> str:
-        """Return a text of a requirement with its values. Raises `SecretMissing`."""
-        return fill(text, secrets=self.values, unique=self.unique)
+    def text_to_type(self, intent: RequirementStep, *, password: bool) -> TextToType:
+        """Return a step's value as it is typed: the only place where secrets are resolved.
 
-    def origins_for(self, text: str | None, *, password: bool = False) -> frozenset[str]:
-        """Return the origins that may receive a text: the site's if it contains a secret; empty means any."""
-        secret = password or any(value in text for value in self.values.values() if value and text)
-        return self.origins if secret else frozenset()
+        Raises `SecretMissing`.
+        """
+        said = intent.value or ""
+        if not intent.types_value:
+            return TextToType(self.filled(said), secret=False)
+        text = fill(said, secrets=self.values, unique=self.unique)
+        held = any(value in text for value in self.values.values() if value)
+        return TextToType(text, secret=bool(text) and (password or held or bool(find_secret_names(said))))
+
+    def filled(self, text: str) -> str:
+        """Return a text of a requirement or a plan with this run's `{unique}`; secrets stay placeholders."""
+        return fill_unique(text, self.unique)
 
     def usable(self, model: M) -> M:
-        """Return a part of a plan with the values of this run."""
-        return _replace_texts(model, self._filled)
+        """Return a part of a plan with this run's `{unique}`; secrets stay placeholders."""
+        return _replace_texts(model, self.filled)
 
     def keepable(self, model: M) -> M:
-        """Return a part of a plan with placeholders in place of this run's own values."""
+        """Return a part of a plan without this run's own values: `{unique}` in place of its word, no secrets."""
+        selector = getattr(model, "selector", None)
+        if isinstance(selector, Selector):
+            model = model.model_copy(update={"selector": self._without_secrets(selector)})
         return _replace_texts(model, self.kept)
+
+    def _without_secrets(self, selector: Selector) -> Selector:
+        """Return a selector without the strategies that contain a secret, unless all do."""
+        kept = [each for each in selector.strategies if REDACTED not in self.kept(each.model_dump_json())]
+        return selector.model_copy(update={"strategies": tuple(kept)}) if kept else selector
 
     def redacted(self, model: M) -> M:
         """Return a model without secrets."""
         return _replace_texts(model, self.redact) if self.hidden else model
 
     def kept(self, text: str) -> str:
-        """Return a text with placeholders in place of this run's own values."""
+        """Return a text without secrets, with `{unique}` in place of this run's word.
+
+        A placeholder that the page itself shows is taken out: it would be read as one of the requirement.
+        """
+        for name in find_secret_names(text):
+            text = text.replace(f"{{secret:{name}}}", REDACTED)
         if len(self.unique) >= SHORTEST_UNIQUE:
             text = text.replace(self.unique, "{unique}")
-        for name, value in self.values.items():
+        for value in self.values.values():
             if len(value) >= SHORTEST_UNIQUE:
-                text = text.replace(value, f"{{secret:{name}}}")
+                text = text.replace(value, REDACTED)
         return text
-
-    def _filled(self, text: str) -> str:
-        return self.filled(text) if "{" in text else text
 
     def healed_before(self, selector: Selector | None) -> Selector | None:
         """Return the selector by which the element was found again earlier in this test."""
@@ -312,6 +343,7 @@ async def open_verification_page(
         viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]}, storage_state=storage
     )
     try:
+        watch_context(context, answer_s=(policy or VerificationTimeouts()).answer_s)
         await in_page_library.install(context)
         monitor = ContextMonitor(context, lambda text: str(hidden.redact(text)))
         page = await context.new_page()

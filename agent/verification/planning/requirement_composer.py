@@ -16,8 +16,14 @@ from kb_schema.action_types import ACTION_TYPES, action_type, canonical
 from kb_schema.documents import did_you_mean
 from kb_schema.excerpts import excerpt
 from kb_schema.expected_outcomes import OUTCOMES, OutcomesUnreadable, element_and_region, parse_outcomes
-from kb_schema.placeholders import PlaceholderInvalid, is_open, parts, secret_names
-from kb_schema.verification import ExpectedOutcome, Requirement, RequirementStep, SourceLocation
+from kb_schema.placeholders import PlaceholderInvalid, find_secret_names, is_open, parts, secret_names
+from kb_schema.secret_placement import FIX as SECRET_FIX
+from kb_schema.verification import (
+    ExpectedOutcome,
+    Requirement,
+    RequirementStep,
+    SourceLocation,
+)
 
 ACTIONS = (
     "click",
@@ -119,6 +125,8 @@ class RequirementComposer:
         before = len(self.problems)
         req_id = self._req_id(draft)
         url = self._url(draft)
+        for said in (draft.req_id, draft.title, draft.url, draft.login, *draft.tags):
+            self._refuse_secrets(said)
         steps = [self._step(draft, step) for step in draft.steps]
         if not draft.steps:
             self.problem(draft.place, f"{req_id} has no steps", "write at least one step, or remove it")
@@ -174,11 +182,20 @@ class RequirementComposer:
             self.problem(said.place, f"{excerpt(url)!r} is no URL", f"write {excerpt(meant)}")
         return url
 
+    def _refuse_secrets(self, said: LocatedText | None) -> None:
+        """Note a problem for each secret in a text that is not typed into a field."""
+        if said is None:
+            return
+        for name in find_secret_names(said.text):
+            self.problem(said.place, f"{{secret:{name}}} is not allowed here", SECRET_FIX)
+
     # -- steps -------------------------------------------------------------------------------------
 
     def _step(self, draft: RequirementDraft, step: StepDraft) -> RequirementStep | None:
         before = len(self.problems)
         action, typed = self._action(step)
+        if not action or not ACTION_TYPES[action].types_text:
+            self._refuse_secrets(step.value)
         intent, element, region = self._element(step, action)
         value = self._value(draft, step, action)
         expected = self._expected(step, has_element=bool(element))
@@ -290,7 +307,7 @@ class RequirementComposer:
 
     def _file(self, draft: RequirementDraft, said: LocatedText) -> str:
         """Return the absolute path of a file to upload."""
-        if is_open(said.text):
+        if is_open(said.text) or not draft.checks_files:
             return said.text
         path = Path(said.text).expanduser()
         if not path.is_absolute() and draft.folder is None:

@@ -55,6 +55,9 @@ class RequirementDraft:
     steps: list[StepDraft] = field(default_factory=list)
     folder: Path | None = None
     """The folder that relative file paths start from; None: there is none."""
+    checks_files: bool = True
+    """Whether files to upload must exist. A server leaves that to its own rule: its answers do not depend on what
+    exists on its disk."""
 
 
 def slug(text: str) -> str:

@@ -7,7 +7,7 @@ The extension determines the format; the content must match it. Files are read i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,16 +48,31 @@ class _RequirementFiles:
     prose: list[_ProseText] = field(default_factory=list)
 
 
+FileReading = Callable[[Callable[[Sequence[Path]], "_RequirementFiles"], Sequence[Path]], "_RequirementFiles"]
+
+
+def call_directly(
+    function: Callable[[Sequence[Path]], _RequirementFiles], paths: Sequence[Path]
+) -> _RequirementFiles:
+    """Read the files in this process."""
+    return function(paths)
+
+
 @traced("planner")
 async def read_requirements(
-    paths: Sequence[Path], *, inferencer: Inferencer | None = None, default_url: str | None = None
+    paths: Sequence[Path],
+    *,
+    inferencer: Inferencer | None = None,
+    default_url: str | None = None,
+    read: FileReading = call_directly,
 ) -> list[Requirement]:
     """Return the requirements of files, and of the files in folders, in order (PACTS 4.1).
 
-    `default_url` is where requirements begin that name no URL. `inferencer` is used for free prose only.
+    `default_url` is where requirements begin that name no URL. `inferencer` is used for free prose only. `read` calls
+    the function that reads the files, for example in a process with limits.
     Raises `RequirementsInvalid` with every problem of every file.
     """
-    files = await asyncio.to_thread(_read_all, [Path(path) for path in paths])
+    files = await asyncio.to_thread(read, _read_all, [Path(path) for path in paths])
     for text in files.prose:
         files.found.append(
             await prose_requirements.read_prose(
@@ -83,12 +98,16 @@ def requirement_of(
     login: str | None = None,
     tags: Sequence[str] = (),
     folder: Path | None = None,
+    checks_files: bool = True,
 ) -> Requirement:
     """Return the requirement of a request (PACTS 10.1), given as lines of the pipe format or step objects.
 
-    `folder`: where relative paths of files to upload start. Raises `RequirementsInvalid`.
+    `folder`: where relative paths of files to upload start; without `checks_files` they stay as they are, and may
+    be missing. Raises `RequirementsInvalid`.
     """
     found = read_step_objects(req_id, url, steps, title=title, login=login, tags=tags, folder=folder)
+    for draft in found.drafts:
+        draft.checks_files = checks_files
     requirements, problems = compose_requirements(found.drafts)
     problems = [*found.problems, *problems]
     if problems:

@@ -31,6 +31,17 @@ def _defect(confidence: float, message: str, evidence: tuple[str, ...], recommen
 
 
 @register_rule
+def _page_without_end(case: StepFailureCase) -> Iterator[RuleFinding]:
+    if case.evidence.page_ended:
+        yield _defect(
+            STRONG,
+            f"the page stopped answering at {case.step}",
+            (case.evidence.page_ended,),
+            f"Look for a script of the page that does not end at {case.step}: a loop, or dialogs that open again.",
+        )
+
+
+@register_rule
 def _server_error(case: StepFailureCase) -> Iterator[RuleFinding]:
     for answer in case.broken:
         yield _defect(

@@ -152,9 +152,20 @@ class SuiteSource:
 
 
 def read_classes(files: list[Path]) -> tuple[SuiteSource, list[tuple[Path, ast.Module]]]:
-    """Return the classes, fixtures and constants of all files, and the files. Raises `UnreadableSource`."""
-    trees = [(file, _parsed(file)) for file in files]
-    source = SuiteSource()
+    """Return the classes, fixtures and constants of all files, and the files that can be read.
+
+    A file that cannot be read is a note. Raises `UnreadableSource` if none can.
+    """
+    source, trees = SuiteSource(), list[tuple[Path, ast.Module]]()
+    for file in files:
+        try:
+            trees.append((file, _parsed(file)))
+        except UnreadableSource as exc:
+            if len(files) == 1:
+                raise
+            source.notes.append(f"left out: {exc}")
+    if not trees:
+        raise UnreadableSource(files[0].parent, f"has no file that can be read; {source.notes[0]}")
     for _, tree in trees:
         source.texts = texts_in(tree.body, source.texts) | source.texts
     for _ in range(2):  # a base class may be in a later file

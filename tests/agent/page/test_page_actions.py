@@ -8,6 +8,7 @@ from agent.page.action_requests import ActionPace
 from agent.page.errors import (
     ActionFailed,
     ActionMisused,
+    ElementChanged,
     GateFailed,
     GatePoint,
     NavigationFailed,
@@ -262,3 +263,117 @@ def test_strategies_without_their_variables_are_dropped():
     with pytest.raises(SelectorNotFilled) as caught:
         fill_selector_parameters(selector, {"a": "x y"})
     assert caught.value.missing == {"n"}
+
+
+FIELDS = """<input id=text value=old><input id=password type=password><input id=number type=number>
+<input id=mail type=email value=a@b.c><textarea id=area>old</textarea><div id=rich contenteditable>old</div>
+<iframe id=frame srcdoc="<input id=inside>"></iframe><div id=host></div><script>
+host.attachShadow({mode: 'open'}).innerHTML = '<input id=shadow>'; window.said = [];
+document.addEventListener('change', (e) => said.push(e.target.id), true)</script>"""
+
+
+@pytest.mark.parametrize("pace", [0.0, 0.001])
+@pytest.mark.parametrize(
+    ("selector", "read"),
+    [
+        (css("#text"), "text.value"),
+        (css("#password"), "password.value"),
+        (css("#number"), "number.value"),
+        (css("#area"), "area.value"),
+        (css("#rich"), "rich.textContent"),
+        (css("#shadow"), "host.shadowRoot.querySelector('input').value"),
+        (css("#inside").model_copy(update={"frame": "#frame"}), "frame.contentDocument.all.inside.value"),
+    ],
+)
+async def test_a_secret_is_typed_into_every_kind_of_field(page, selector, read, pace):
+    await show(page, FIELDS, "/fields")
+    asked = {"secret": True, "allowed_origins": frozenset({SITE}), "pace": ActionPace(pace)}
+    await perform_action(page, "fill", selector=selector, value="4711", **asked)
+    assert await page.evaluate(read) == "4711"
+    await perform_action(page, "append_text", selector=selector, value="12", **asked)
+    assert await page.evaluate(read) == "471112"
+
+
+async def test_a_secret_needs_a_field_and_origins(desk):
+    allowed = frozenset({SITE})
+    with pytest.raises(ActionMisused, match="allowed origins"):
+        await perform_action(desk, "fill", selector=css("#name"), value="s3cret", secret=True)
+    with pytest.raises(ActionMisused, match="into fields"):
+        await perform_action(
+            desk, "select_option", selector=css("#lang"), value="s3cret", secret=True, allowed_origins=allowed
+        )
+    for action, given in (("navigate", {"url": f"{SITE}/next?s3cret"}), ("press", {"value": "s3cret"})):
+        with pytest.raises(ActionMisused, match="into fields"):
+            await perform_action(desk, action, secret=True, allowed_origins=allowed, **given)
+    assert await desk.evaluate("document.getElementById('name').value") == "old"
+
+
+async def test_a_page_that_takes_over_while_the_gate_waits_learns_nothing_of_the_secret(page):
+    """The gate's request is repeated in the document that replaced the page, and a script there can read it."""
+    elsewhere = "http://look-alike.example"
+    spying = """<input id=name autofocus><script>window.seen = []; const parse = JSON.parse;
+    JSON.parse = (text) => { seen.push(text); return parse(text) }</script>"""
+    away = f"<script>setTimeout(() => location.href = '{elsewhere}/', 200)</script>"
+    await page.route(f"{elsewhere}/**", lambda route: route.fulfill(body=spying, content_type="text/html"))
+    await show(page, away, "/start")
+    with pytest.raises(OriginRefused):
+        await perform_action(
+            page,
+            "fill",
+            selector=css("#name"),
+            value="s3cret",
+            secret=True,
+            allowed_origins=frozenset({SITE}),
+        )
+    assert page.url == f"{elsewhere}/"
+    seen = await page.evaluate("seen")
+    assert any("timeout_ms" in each for each in seen)
+    assert not any("s3cret" in each for each in seen)
+    assert await page.evaluate("document.getElementById('name').value") == ""
+
+
+RENAMED = """<!doctype html><button id=save>Save</button><p id=out></p><script>window.pressed = [];
+const swap = () => { save.textContent = %s };
+for (const kind of ['pointerdown', 'mousedown', 'click']) save.addEventListener(kind, () => pressed.push(kind));
+</script><script>%s</script>"""
+ON_HOVER = "save.addEventListener('%s', swap)"
+
+
+@pytest.mark.parametrize("kind", ["pointerover", "pointerenter", "mouseover", "mousemove"])
+@pytest.mark.parametrize("action", ["click", "double_click"])
+async def test_a_label_that_is_swapped_under_the_pointer_is_not_pressed(page, kind, action):
+    await show(page, RENAMED % ("'Delete account'", ON_HOVER % kind), "/swap")
+    with pytest.raises(
+        ElementChanged, match='was "Save" and is "Delete account" under the pointer'
+    ) as refused:
+        await perform_action(page, action, selector=css("#save"))
+    assert refused.value.by_words
+    assert await page.evaluate("pressed") == []
+
+
+async def test_a_checkbox_whose_label_is_swapped_is_not_ticked(page):
+    await show(
+        page,
+        """<label id=save for=box>Keep my data</label><input type=checkbox id=box>
+        <script>box.onpointerover = () => { save.textContent = 'Erase my data' }</script>""",
+        "/box",
+    )
+    with pytest.raises(ElementChanged, match="Erase my data"):
+        await perform_action(page, "check", selector=css("#box"))
+    assert await page.evaluate("box.checked") is False
+
+
+@pytest.mark.parametrize("text", ["'Save (2)'", "'Save now'", "'SAVE'", "'Save' + ' '"])
+async def test_a_label_that_only_grows_or_counts_is_pressed(page, text):
+    await show(page, RENAMED % (text, ON_HOVER % "pointerover"), "/grow")
+    await perform_action(page, "click", selector=css("#save"))
+    assert await page.evaluate("pressed") == ["pointerdown", "mousedown", "click"]
+
+
+async def test_a_button_without_words_and_one_that_answers_the_press_are_pressed(page):
+    await show(page, RENAMED.replace("Save<", "<") % ("''", ON_HOVER % "pointerover"), "/bare")
+    await perform_action(page, "click", selector=css("#save"))
+    assert len(await page.evaluate("pressed")) == 3
+    await show(page, RENAMED % ("'Saving'", ON_HOVER % "mousedown"), "/saving")
+    await perform_action(page, "double_click", selector=css("#save"))
+    assert (await page.evaluate("pressed")).count("click") == 2

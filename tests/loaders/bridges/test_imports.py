@@ -555,6 +555,21 @@ def test_what_is_no_suite_is_refused_with_its_place(tmp_path, text, reason):
         read_playwright(tmp_path, "shop")
 
 
+def test_one_file_that_cannot_be_read_does_not_refuse_the_folder(tmp_path):
+    (tmp_path / "broken.py").write_text("def f(:")
+    (tmp_path / "broken.spec.ts").write_text("test('x', (")
+    (tmp_path / "test_shop.py").write_text(
+        "def test_buy(page):\n    page.goto('https://shop.example/')\n    page.get_by_label('Name').fill('a')\n"
+    )
+    made = read_playwright(tmp_path, "shop")
+    assert "buy" in made.knowledge.tasks
+    left_out = [note for note in made.notes if note.startswith("left out: ")]
+    assert ["broken.py" in left_out[0], "broken.spec.ts" in left_out[1]] == [True, True]
+    (tmp_path / "test_shop.py").write_text("(")
+    with pytest.raises(UnreadableSource, match="has no file that can be read"):
+        read_playwright(tmp_path, "shop")
+
+
 @given(st.sampled_from(NASTY) | st.text(max_size=30))
 def test_any_locator_written_as_a_literal_is_read_as_it_is(tmp_path_factory, name):
     file = tmp_path_factory.mktemp("suite") / "p.py"

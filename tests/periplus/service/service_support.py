@@ -23,6 +23,7 @@ from periplus.mcp_settings import McpSettings
 from periplus.server_sockets import open_listening_socket
 from periplus.service.run_queue import RunQueue, RunQueueLimits
 from periplus.service.service_settings import ServeSettings
+from periplus.verifier_ports import NO_SITE, SiteGrant
 from periplus.web_server.service_setup import ServiceOptions, open_service
 
 KEY = "a-key-for-the-tests-only"
@@ -48,11 +49,19 @@ class Quick:
     began: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     deaf: bool = False
+    sites: list[SiteGrant] = field(default_factory=list)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def verify(
-        self, requirement: Requirement, *, run_id: str, tell: Callable[[Event], None], stop: StopRequest
+        self,
+        requirement: Requirement,
+        *,
+        run_id: str,
+        tell: Callable[[Event], None],
+        stop: StopRequest,
+        site: SiteGrant = NO_SITE,
     ) -> VerdictReport:
+        self.sites.append(site)
         req_id = requirement.req_id
         await self._note(self.began, req_id)
         if self.errors.get(req_id):
@@ -189,7 +198,10 @@ async def served(
 ) -> AsyncIterator[Served]:
     quick = quick or Quick()
     quick.folder = data_dir / "runs"
-    known = ServeSettings(api_key=KEY if keyed else None, **{"serve_rate_per_minute": 100_000, **settings})
+    known = ServeSettings(
+        api_key=KEY if keyed else None,
+        **{"serve_rate_per_minute": 100_000, "serve_wrong_keys": 100_000, **settings},
+    )
     wanted = ServiceOptions(
         host="127.0.0.1", settings=known, mcp=McpSettings(tokens=data_dir / "tokens.json", burst=100_000, rate_per_second=100_000),
         folder=data_dir / "runs", files=data_dir / "files", maps=maps,

@@ -26,7 +26,7 @@ async def service(tmp_path_factory):
         folder,
         serve_max_body_bytes=20_000,
         cors_origins="https://dashboard.example.com",
-        serve_secrets="SHOP_*,PERIPLUS_*",
+        serve_secrets="https://shop.example.com/EMPTY,https://shop.example.com/SHOP_PASSWORD",
     ) as one:
         one.reader = token
         yield one
@@ -68,9 +68,14 @@ async def test_a_field_that_cannot_be_accepted_is_named(service, body, location,
     ("step", "words"),
     [
         ("F | upload | /etc/hostname", "upload folder"),
+        ("F | upload | /etc/there-is-no-such-file", "upload folder"),
+        ("F | upload | no-such-file.csv", "upload folder"),
+        ("F | upload | ../runs", "upload folder"),
+        ("F | upload | ~/.bashrc", "upload folder"),
         ("P | fill | {secret:HOME}", "clients may not use"),
         ("P | fill | {secret:PERIPLUS_API_KEY}", "clients may not use"),
-        ("P | fill | {secret:SHOP_PASSWORD}", "no value"),
+        ("P | fill | {secret:PATH}", "clients may not use"),
+        ("P | fill | {secret:EMPTY}", "no value"),
     ],
 )
 async def test_what_the_machine_does_not_lend_is_not_used(service, step, words):
@@ -78,6 +83,7 @@ async def test_what_the_machine_does_not_lend_is_not_used(service, step, words):
     (error,) = said["errors"]
     assert error["location"] == "body.steps[1]"
     assert words in error["message"]
+    assert str(service.folder.parent) not in json.dumps(said)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +92,23 @@ async def test_what_the_machine_does_not_lend_is_not_used(service, step, words):
         ({"url": "http://127.0.0.1:9/?x={secret:HOME}"}, "body.url"),
         ({"url": "http://127.0.0.1:9/?x={secret:SHOP_PASSWORD}"}, "body.url"),
         ({"title": "{secret:HOME}"}, "body.title"),
-        ({"tags": ["{secret:HOME}"]}, "body.tags"),
+        ({"tags": ["{secret:HOME}"]}, "body.tags[0]"),
+        ({"steps": ["Start | click", "Save | click | | shows:{secret:SHOP_USER}"]}, "body.steps[1]"),
         ({"steps": ["Start | click", "| navigate | http://127.0.0.1:9/{secret:SHOP_USER}"]}, "body.steps[1]"),
     ],
 )
 async def test_a_secret_stands_in_the_values_of_steps_only_and_never_in_an_address(service, body, location):
     wanted = {"req_id": "A", "url": "https://a.example", "steps": STEPS} | body
-    said = _problem(await service.client.post("/api/run", json=wanted), 403, "not_lent")
+    said = _problem(await service.client.post("/api/run", json=wanted), 422, "invalid_request")
     assert [error["location"] for error in said["errors"]] == [location]
+
+
+async def test_a_refused_file_is_answered_alike_whether_it_exists_or_not(service):
+    answers = []
+    for name in ("/etc/hostname", "/etc/there-is-no-such-file", "../tokens.json", "../no-tokens.json"):
+        said = (await service.submit("A", steps=["Start | click", f"F | upload | {name}"])).json()
+        answers.append({key: value for key, value in said.items() if key != "request_id"})
+    assert all(each == answers[0] for each in answers)
 
 
 async def test_all_fields_are_named_at_once_and_a_slip_is_recognised(service):

@@ -284,3 +284,14 @@ async def test_runs_of_other_commands_are_told_of_too(service):
     dead = await service.run("CLI-DEAD")
     assert (dead["status"], dead["error"]) == ("failed", "interrupted: its process has ended")
     assert (await service.submit("CLI-DEAD")).status_code == 202
+
+
+async def test_a_run_that_does_not_end_is_ended_and_its_worker_takes_the_next(tmp_path):
+    quick = Quick(held={"A", "B"}, deaf=True)
+    async with served(tmp_path, quick=quick, limits=RunQueueLimits(workers=2, run_s=0.3)) as service:
+        for req_id in ("A", "B", "C"):
+            assert (await service.submit(req_id)).status_code == 202
+        ended = await service.over("A")
+        assert ended["status"] == "failed"
+        assert "more than 0.3 s" in ended["error"]
+        assert (await service.over("C"))["verdict"] == "pass"

@@ -23,17 +23,22 @@ from tests.support.foreign_sites import spadeworks_site
 
 SIGN_IN = [
     "Email | fill | demo@spadeworks.example | field_populated",
-    "Password | fill | {secret:SPADEWORKS_PASSWORD} | field_populated",
+    "Password | fill | {secret:PASSWORD} | field_populated",
     "Sign In | click | | navigates_to:Dashboard",
 ]
 PASSWORD = "spadeworks-demo"
 
 
+def serving(site: str) -> dict[str, str]:
+    """The variable that serves the password for a site."""
+    return {"PERIPLUS_SERVE_SECRETS": f"{site}/PASSWORD"}
+
+
 @asynccontextmanager
-async def periplus_serve(data_dir: Path, *options: str):
+async def periplus_serve(data_dir: Path, *options: str, **variables: str):
     env = {
         **os.environ, "PERIPLUS_DATA_DIR": str(data_dir), "PERIPLUS_API_KEY": KEY,
-        "PERIPLUS_SERVE_SECRETS": "SPADEWORKS_*", "SPADEWORKS_PASSWORD": PASSWORD,
+        "PERIPLUS_SECRET_PASSWORD": PASSWORD, **variables,
     }  # fmt: skip
     program, log = Path(sys.executable).with_name("periplus"), data_dir / "log"
     with log.open("wb") as written:  # no pipe: a browser that outlives its server would keep it open
@@ -55,7 +60,7 @@ async def periplus_serve(data_dir: Path, *options: str):
 
 async def test_a_requirement_is_verified_in_a_browser_and_its_test_given_away(tmp_path):
     with spadeworks_site() as site:
-        async with periplus_serve(tmp_path) as (process, log, service):
+        async with periplus_serve(tmp_path, **serving(site)) as (process, log, service):
             body = {"req_id": "sign_in", "url": f"{site}/login", "steps": SIGN_IN, "title": "Sign in"}
             accepted = await service.client.post("/api/run", json=body)
             assert accepted.status_code == 202, accepted.text
@@ -121,7 +126,7 @@ def _resident_kb(pid: int) -> int:
 @pytest.mark.timeout(3_600)
 async def test_two_hundred_at_once_are_all_verified_in_bounded_memory(tmp_path):
     with spadeworks_site() as site:
-        async with periplus_serve(tmp_path) as (process, _, service):
+        async with periplus_serve(tmp_path, **serving(site)) as (process, _, service):
             names = [f"REQ-{number:03}" for number in range(AT_ONCE)]
             body = {"url": f"{site}/login", "steps": QUICK}
             before = _resident_kb(process.pid)
@@ -141,7 +146,7 @@ async def test_two_hundred_at_once_are_all_verified_in_bounded_memory(tmp_path):
 async def test_a_run_in_a_browser_goes_on_after_the_server_was_told_to_end(tmp_path):
     with spadeworks_site() as site:
         steps = [*SIGN_IN, *(f" | navigate | /agent?page={number} | heading:Agents" for number in range(8))]
-        async with periplus_serve(tmp_path, "--grace", "0") as (process, log, service):
+        async with periplus_serve(tmp_path, "--grace", "0", **serving(site)) as (process, log, service):
             body = {"req_id": "long", "url": f"{site}/login", "steps": steps}
             run_id = (await service.client.post("/api/run", json=body)).json()["run_id"]
             async with service.client.stream("GET", "/api/runs/long/events") as stream:
@@ -151,7 +156,7 @@ async def test_a_run_in_a_browser_goes_on_after_the_server_was_told_to_end(tmp_p
             process.send_signal(signal.SIGTERM)
             assert await process.wait() == 0
             assert "run_interrupted" in log.read_text()
-        async with periplus_serve(tmp_path) as (_, _, service):
+        async with periplus_serve(tmp_path, **serving(site)) as (_, _, service):
             run = await service.over("long")
             assert (run["run_id"], run["status"], run["verdict"]) == (run_id, "completed", "pass"), run
             steps_done = (await service.client.get("/api/runs/long/steps")).json()["steps"]
@@ -162,7 +167,7 @@ async def test_a_run_in_a_browser_goes_on_after_the_server_was_told_to_end(tmp_p
 @pytest.mark.timeout(300)
 async def test_a_run_in_a_browser_is_cancelled_after_the_step_it_is_at(tmp_path):
     with spadeworks_site() as site:
-        async with periplus_serve(tmp_path) as (_, _, service):
+        async with periplus_serve(tmp_path, **serving(site)) as (_, _, service):
             steps = [
                 *SIGN_IN,
                 *(f" | navigate | /agent?page={number} | heading:Agents" for number in range(8)),

@@ -17,10 +17,10 @@ PAGE = (ROOT / "docs/service.md").read_text(encoding="utf-8")
 
 
 async def test_the_commands_of_the_service_run_one_after_another(tmp_path, monkeypatch):
-    monkeypatch.setenv("SHOP_PASSWORD", "open-sesame")
+    monkeypatch.setenv("PERIPLUS_SECRET_SHOP_PASSWORD", "open-sesame")
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 5
-    async with served(tmp_path, serve_secrets="SHOP_*") as service:
+    async with served(tmp_path, serve_secrets="https://shop.example.com/SHOP_PASSWORD") as service:
         said = []
         for block in blocks:
             shell = await asyncio.create_subprocess_exec(

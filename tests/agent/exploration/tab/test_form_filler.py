@@ -91,3 +91,27 @@ async def test_the_same_question_of_two_forms_is_two_questions(browser: Browser)
     holds, told = await held(browser, radios("a", "1", "2") + other)
     assert holds == {"a": "1"}
     assert told == {"a": "true"}
+
+
+async def test_a_password_is_put_into_a_page_of_the_explored_origins_alone(browser: Browser) -> None:
+    form = "<form action=/done method=post><label>Password <input type=password name=pw></label></form>"
+    with small_site({"/": html("Start", form)}) as site:
+        context = await browser.new_context()
+        try:
+            await in_page_library.install(context)
+            tab = ExplorationTab(context, RequestGuard((site.url,)), 5.0)
+            await tab.open(f"{site.url}/")
+            page = await tab.page()
+            look = await observe_page(page)
+            (field,) = [
+                each
+                for each in await list_offers(page, look, most=60, origins=(site.url,), allowed=())
+                if each.kind == "password"
+            ]
+            assert await tab.put(field, "s3cret-pass", secret=True)
+            assert await page.evaluate(HOLDS) == {"pw": "s3cret-pass"}
+            await page.goto(f"{site.url}/".replace("127.0.0.1", "localhost"))
+            assert not await tab.put(field, "s3cret-pass", secret=True)
+            assert await page.evaluate(HOLDS) == {"pw": ""}
+        finally:
+            await context.close()

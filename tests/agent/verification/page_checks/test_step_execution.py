@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent.verification.page_checks import FailedStep, build_plan, execute_step, heal_step, open_first_page
+from agent.verification.root_cause import classify
 from kb_schema.verification import FailureKind
 from tests.agent.verification.page_checks.conftest import HASTY, requirement
 
@@ -184,11 +187,68 @@ async def test_a_page_that_leads_to_another_origin_while_a_plan_is_built_gets_no
         assert await site_page.page.evaluate("password.value") == ""
 
 
-async def test_an_address_with_a_secret_is_opened_on_the_sites_own_origin_alone(site, open_site_page):
-    site.page("/", LOGIN)
-    elsewhere = site.base.replace("127.0.0.1", "localhost")
+async def test_a_placeholder_that_the_page_shows_is_not_resolved(site, open_site_page):
+    """A name on the page came back from the plan with the secret's value, and went into the page's selectors."""
+    site.page("/", LOGIN + "<button>Reset {secret:SHOP_PASSWORD}</button>")
     async with open_site_page(secrets=SECRETS) as site_page:
-        assert await open_first_page(site_page, "/?user={secret:SHOP_USER}") is None
-        undone = await open_first_page(site_page, elsewhere + "/?user={secret:SHOP_USER}")
+        plan = await build_plan(site_page, requirement(*SIGN_IN, "Reset | click"))
+        assert not plan.missing
+        found = plan.steps[2].model_dump_json()
+        assert "Reset" in found
+        assert "SHOP_PASSWORD" not in found
+        used = site_page.usable(plan.steps[1]).model_dump_json()
+        assert SECRETS["SHOP_PASSWORD"] not in used
+        assert "{secret:SHOP_PASSWORD}" in used
+
+
+async def test_a_field_is_compared_with_the_secret_that_was_typed(site, open_site_page):
+    site.page("/", LOGIN + "<script>user.addEventListener('input', () => user.value = 'other')</script>")
+    wanted = requirement("User | fill | {secret:SHOP_USER} | field_populated")
+    async with open_site_page(secrets=SECRETS, policy=HASTY) as site_page:
+        plan = await build_plan(site_page, wanted)
+        assert plan.missing[0].what == "field_populated"
+        assert "ann-of-the-shop" not in plan.model_dump_json()
+
+
+async def test_a_step_whose_secret_has_no_value_fails_with_its_name(site, open_site_page):
+    site.page("/", LOGIN)
+    async with open_site_page(secrets=SECRETS) as site_page:
+        plan = await build_plan(site_page, requirement(*SIGN_IN))
+    async with open_site_page() as site_page:
+        await open_first_page(site_page, "/")
+        undone = await execute_step(site_page, plan.steps[0])
         assert isinstance(undone, FailedStep)
-        assert site_page.page.url.startswith(site.base)
+        assert "SHOP_USER has no value" in undone.evidence.message
+
+
+@pytest.mark.parametrize(
+    "script", ["while (true);", "while (true) alert('again')", "setInterval(() => confirm('again'))"]
+)
+async def test_a_page_that_hangs_fails_its_step_and_holds_nothing(site, open_site_page, script):
+    site.page("/", f'<button onclick="if (location.hash) {{ {script} }}">Save</button><p>Ready</p>')
+    wanted = requirement("Save | click", "Save | click | | visible:Save")
+    policy = replace(HASTY, answer_s=1.5)
+    async with open_site_page(policy=policy) as site_page:
+        plan = await build_plan(site_page, wanted)
+        assert not plan.missing
+    async with open_site_page(policy=policy) as site_page:
+        assert await open_first_page(site_page, "/#hang") is None
+        undone = await execute_step(site_page, plan.steps[0])
+        if not isinstance(undone, FailedStep):  # the press arrived, and what follows meets the page
+            undone = await execute_step(site_page, plan.steps[1])
+        assert isinstance(undone, FailedStep)
+        assert "was ended" in undone.evidence.message
+        healing = await heal_step(site_page, plan.steps[1], undone, 1)
+        assert not healing.event.success
+        assert classify(undone.evidence).class_ == "app_defect"
+    async with open_site_page(policy=policy) as site_page:
+        found = await build_plan(site_page, requirement("Save | click", *["Save | click"], url="/#hang"))
+        assert "was ended" in found.missing[0].reason
+
+
+async def test_a_step_that_does_not_end_is_ended(site, open_site_page):
+    site.page("/", "<button>Save</button>")
+    wanted = requirement("Save | click | | shows:Never")
+    async with open_site_page(policy=replace(HASTY, outcome_s=600, step_s=1.0)) as site_page:
+        plan = await build_plan(site_page, wanted)
+        assert "step 1 took more than 1 s" in plan.missing[0].reason

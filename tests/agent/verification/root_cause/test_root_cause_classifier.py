@@ -210,6 +210,7 @@ ROWS = [
     Row("connection refused, by the message alone", FailureEvidence.model_validate({"what": "page", "failure": "timeout",
         "message": "Page.goto: net::ERR_CONNECTION_REFUSED at http://shop.example/"}), "env_fault", 0.9),
     Row("browser gone", told(browser_alive=False, held_before=True), "env_fault", 0.95),
+    Row("page without end", told(page_ended="the page did not answer for 30 s and was ended"), "app_defect", 0.85),
     Row("browser gone, by the message alone", FailureEvidence.model_validate({"failure": "timeout", "message":
         "Locator.click: Target page, context or browser has been closed"}), "env_fault", 0.9),
     Row("application behind the proxy is down", told(**LATER, held_before=True, answers=(answer(503),)), "env_fault", 0.9,

@@ -95,6 +95,7 @@ FACTS = {
     "moving": st.booleans(),
     "reachable": st.booleans(),
     "browser_alive": st.booleans(),
+    "page_ended": st.none() | st.just("the page did not answer for 30 s and was ended"),
 }
 assert set(FACTS) == set(FailureEvidence.model_fields)
 

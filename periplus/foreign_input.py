@@ -1,0 +1,137 @@
+"""Reads files from strangers in a child process with limits on memory and time.
+
+A file of a few kilobytes can expand to gigabytes in any parser. Whatever the parser does, the child ends: it gets a
+limit of address space, of processor time and of the size of its result.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from periplus.errors import UserError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MEBIBYTE = 1 << 20
+STALLED_FACTOR = 6
+"""A child that waits instead of computing may take so many times its processor time."""
+RESULT_SHARE = 8
+"""The result may have this part of the memory, since it is read by the main process."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportBudget:
+    """What reading a file may use."""
+
+    memory_mb: int = 640
+    """Memory beyond what the program itself has."""
+    seconds: int = 8
+    """Processor time."""
+
+
+DEFAULT_BUDGET = ImportBudget()
+
+
+class InputTooLarge(UserError):
+    """A file that expands beyond the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    """An exception of the child, in parts: many cannot be made again from their arguments."""
+
+    kind: type[Exception]
+    args: tuple[Any, ...]
+    state: dict[str, Any]
+
+    def rebuild(self) -> Exception:
+        error = self.kind.__new__(self.kind)
+        error.args = self.args
+        error.__dict__.update(self.state)
+        return error
+
+
+def read_foreign(
+    source: Path, budget: ImportBudget, read: Callable[P, T], *args: P.args, **more: P.kwargs
+) -> T:
+    """Return `read(*args, **more)`, done in a child process.
+
+    Raises what it raises, and `InputTooLarge` with the name of `source`.
+    """
+    context = (
+        multiprocessing.get_context("fork")
+        if sys.platform == "linux"
+        else multiprocessing.get_context("spawn")
+    )
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_read_in_child, args=(sender, budget, read, args, more), daemon=True)
+    child.start()
+    sender.close()
+    try:
+        answered = receiver.poll(budget.seconds * STALLED_FACTOR)
+        packed = receiver.recv_bytes() if answered else None
+    except (EOFError, OSError):  # it was ended by a limit
+        packed = None
+    finally:
+        receiver.close()
+        child.kill()
+        child.join()
+    if packed is None:
+        raise _too_large(source, budget, "its limits")
+    said: T | _Raised | InputTooLarge = pickle.loads(packed)  # noqa: S301 - from our own child
+    if isinstance(said, _Raised):
+        error = said.rebuild()
+        raise (_too_large(source, budget, str(error)) if isinstance(error, MemoryError) else error)
+    return said  # type: ignore[return-value]
+
+
+def _read_in_child(
+    sender: Connection,
+    budget: ImportBudget,
+    read: Callable[..., Any],
+    args: tuple[Any, ...],
+    more: dict[str, Any],
+) -> None:
+    _limit(budget)
+    try:
+        said: Any = read(*args, **more)
+        packed = pickle.dumps(said)
+        most = budget.memory_mb // RESULT_SHARE
+        if len(packed) > most * MEBIBYTE:
+            packed = pickle.dumps(_Raised(MemoryError, (f"{most} MB of result",), {}))
+    except RecursionError:
+        packed = pickle.dumps(_Raised(MemoryError, ("its depth",), {}))
+    except Exception as exc:  # noqa: BLE001 - the boundary of the process: the parent raises it again
+        parts = exc.args or (f"{budget.memory_mb} MB of memory",)
+        packed = pickle.dumps(_Raised(type(exc), parts, dict(exc.__dict__)))
+    sender.send_bytes(packed)
+    sender.close()
+
+
+def _limit(budget: ImportBudget) -> None:
+    pages = Path("/proc/self/statm")
+    used = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
+    size = used + budget.memory_mb * MEBIBYTE
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    taken = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(taken.ru_utime + taken.ru_stime) + budget.seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(5)
+
+
+def _too_large(source: Path, budget: ImportBudget, what: str) -> InputTooLarge:
+    return InputTooLarge(
+        f"{source} expands beyond {what}; reading it may use {budget.memory_mb} MB of memory and {budget.seconds} s",
+        fix="if you trust the file, raise --max-import-memory (MB) or --max-import-seconds",
+    )

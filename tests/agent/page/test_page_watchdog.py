@@ -1,0 +1,104 @@
+"""A page that does not answer is ended, and every call that waits for it ends with the reason."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agent import retry_limits
+from agent.page import in_page_library
+from agent.page.action_requests import ActionPace
+from agent.page.errors import PageError, PageGone
+from agent.page.page_actions import perform_action
+from agent.page.page_side_effects import watch_page
+from agent.page.page_watchdog import page_deadline, read_end_reason, watch_context
+from agent.page.snapshot_capture import take_snapshot
+from kb_schema.selectors import css
+from tests.support.pages import show
+
+HANGS = """<button id=hang onclick="while (true);">Hang</button><input id=name oninput="while (true);">
+<button id=later onclick="setTimeout(() => { while (true); })">Later</button>
+<button id=alert onclick="while (true) alert('again')">Alert</button>
+<button id=confirm onclick="setInterval(() => confirm('again'))">Confirm</button>"""
+
+
+async def _act_and_look(page, action, **more):
+    """Act, then look at the page until it cannot be looked at."""
+    await perform_action(page, action, **more)
+    while True:
+        await take_snapshot(page)
+
+
+@pytest.fixture
+async def watched(page):
+    """A page of a context of its own, since it will be ended."""
+    context = await page.context.browser.new_context()
+    watch_context(context, answer_s=1.5)
+    await in_page_library.install(context)
+    watched = await context.new_page()
+    watch_page(watched)
+    await show(watched, HANGS, "/hangs")
+    yield watched
+    await context.close()
+
+
+@pytest.mark.parametrize(
+    ("action", "more"),
+    [
+        ("click", {"selector": css("#hang")}),
+        ("click", {"selector": css("#later")}),
+        ("double_click", {"selector": css("#hang")}),
+        ("fill", {"selector": css("#name"), "value": "x"}),
+        ("fill", {"selector": css("#name"), "value": "x", "pace": ActionPace(0.001)}),
+        ("click", {"selector": css("#alert")}),
+        ("click", {"selector": css("#confirm")}),
+    ],
+)
+async def test_an_action_on_a_page_that_hangs_ends_with_the_reason(watched, action, more):
+    with pytest.raises(PageError, match="was ended"):
+        await _act_and_look(watched, action, **more)
+    assert read_end_reason(watched)
+
+
+@pytest.mark.parametrize("script", ["while (true);", "while (true) alert('again');"])
+async def test_a_page_that_hangs_while_it_loads_is_ended(watched, script):
+    await watched.route(
+        "**/dead", lambda route: route.fulfill(body=f"<script>{script}</script>", content_type="text/html")
+    )
+    with pytest.raises(PageError):
+        await _act_and_look(watched, "navigate", url=watched.url.replace("hangs", "dead"))
+    assert "was ended" in (read_end_reason(watched) or "")
+
+
+async def test_another_page_of_the_context_is_watched_and_the_rest_works_on(watched):
+    other = await watched.context.new_page()
+    await show(other, HANGS, "/other")
+    with pytest.raises(PageGone, match="did not answer"):
+        await _act_and_look(other, "click", selector=css("#hang"))
+    third = await watched.context.new_page()
+    await show(third, "<button id=go onclick=\"document.title = 'went'\">Go</button>", "/third")
+    await perform_action(third, "click", selector=css("#go"))
+    assert await third.title() == "went"
+
+
+async def test_a_page_with_a_few_dialogs_and_much_work_is_left_alone(watched):
+    await show(
+        watched,
+        """<button id=go onclick="for (let n = 0; n < 5; n += 1) alert(n); busy(9); document.title = 'went'">Go</button>
+        <script>function busy(left) { const end = Date.now() + 200; while (Date.now() < end);
+        if (left) setTimeout(busy, 0, left - 1); else document.title = 'done' }</script>""",
+        "/busy",
+    )
+    await perform_action(watched, "click", selector=css("#go"))
+    await watched.wait_for_function("document.title === 'done'")
+    assert read_end_reason(watched) is None
+    assert len(watch_page(watched).answered_dialogs) == 5 < retry_limits.STEP_DIALOGS
+
+
+async def test_what_takes_longer_than_its_deadline_ends_with_the_page(watched):
+    with pytest.raises(PageGone, match=r"step 3 took more than 0 s; the page was ended"):
+        async with page_deadline(watched, 0.05, "step 3"):
+            await asyncio.Event().wait()
+    with pytest.raises(PageGone, match="step 3"):
+        await in_page_library.call(watched, "revision")
