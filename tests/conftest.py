@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from playwright.async_api import async_playwright
 
 from agent.browser.launch import BrowserMissing, find_chromium, launch
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page, ViewportSize
 
 os.environ.setdefault("PERIPLUS_KEYRING", "0")  # no test waits for a person's keyring to be unlocked
+
+settings.register_profile("periplus", deadline=None)  # no test is red because the machine is busy
+settings.load_profile("periplus")
 
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 

@@ -26,6 +26,7 @@ def test_every_setting_of_the_policy_can_be_given(monkeypatch):
         "MAX_RETRIES": "1", "MAX_REPLANS_PER_STEP": "999", "MAX_TOTAL_REPLANS": "15",
         "ENABLE_REPLANNING": "false", "ENABLE_DEGRADATION": "no", "ALLOW_EARLY_EXIT": "true",
         "MIN_ACCEPTABLE_COMPLETION": "60", "MIN_SUCCESS_CONFIDENCE": "0.6", "RUN_TIMEOUT_S": "90",
+        "STEP_TIMEOUT_S": "4",
         "CRITICAL_STEPS": "submit, confirm",
     }  # fmt: skip
     for name, value in given.items():
@@ -33,7 +34,7 @@ def test_every_setting_of_the_policy_can_be_given(monkeypatch):
     assert load_resilience_policy().model_dump() == {
         "max_retries": 1, "max_replans_per_step": 999, "max_total_replans": 15, "enable_replanning": False,
         "enable_degradation": False, "allow_early_exit": True, "min_acceptable_completion": 60,
-        "min_success_confidence": 0.6, "timeout_s": 90, "critical_steps": ("submit", "confirm"),
+        "min_success_confidence": 0.6, "timeout_s": 90, "step_timeout_s": 4, "critical_steps": ("submit", "confirm"),
     }  # fmt: skip
 
 

@@ -83,7 +83,11 @@ HANDS = re.compile(
 QUOTED = re.compile(r"`[^`]*`")
 """What a docstring shows is done by nobody."""
 # An overlay only shows a pointer that presses; a stop is asked whether it was called for.
-MAY_ACT = {"page_actions.py": "the performers", "guarded_input.py": "what is judged, under its guard"}
+MAY_ACT = {
+    "page_actions.py": "the performers",
+    "guarded_input.py": "what is judged, under its guard",
+    "secret_typing.py": "secrets into a judged field",
+}
 SCROLLS_A_SHOW = "await page.mouse.wheel("
 """The one thing done to a page that goes to no element: a demo's film is scrolled."""
 WRITES_TESTS = "generation"

@@ -144,5 +144,5 @@ def test_defaults_are_wrs():
     assert USUAL.model_dump() == {
         "max_retries": 3, "max_replans_per_step": 3, "max_total_replans": 10, "enable_replanning": True,
         "enable_degradation": True, "allow_early_exit": False, "min_acceptable_completion": 70.0,
-        "min_success_confidence": 0.7, "timeout_s": None, "critical_steps": (),
+        "min_success_confidence": 0.7, "timeout_s": None, "step_timeout_s": 10.0, "critical_steps": (),
     }  # fmt: skip
