@@ -24,7 +24,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     TargetParameter,
 )
 from agent.synthesis.patterns.row_templates import find_row_template
-from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target
+from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
 from agent.synthesis.patterns.target_templates import (
     TargetTemplate,
     find_constant_target,
@@ -183,6 +183,11 @@ class PositionClassifier:
             made.parameterizable.append((position, self._parameters(position, cells)))
             return
         lifted = self._lifted(position, cells) if whole else None
+        by_words = find_words_target(cells, self._pages) if whole and lifted is None else None
+        if by_words is not None:
+            made.targets[position.index] = by_words
+            made.parameterizable.append((position, self._parameters(position, cells)))
+            return
         reason = "every trace has a different step here" if lifted is None else self._find_untold(lifted)
         if reason is not None:
             made.variable.append(position)

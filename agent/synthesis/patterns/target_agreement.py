@@ -16,9 +16,13 @@ from agent.synthesis.patterns.aligned_rows import merge_strategies
 from agent.synthesis.traces.field_words import FIELD_WORDS, is_place, list_field_word_strategies
 from agent.synthesis.traces.target_conversion import order_strategies
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
-from kb_schema.selectors import Selector, SessionStrategy, Strategy
+from kb_schema.selectors import Selector, SessionStrategy, Strategy, ValueStrategy
+from kb_schema.templates import xpath_literal
 from web_pages.accessible_names import is_interactive
 from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.stable_attributes import find_text_flaw
+from web_pages.visibility import visible
 
 MOST_CHECKED = 24
 """Maximum number of steps whose pages are checked."""
@@ -173,3 +177,31 @@ def _key(strategy: Strategy) -> str:
 
 
 __all__ = ["AgreedTarget", "find_agreed_target"]
+
+
+def find_words_target(cells: Sequence[AlignedCell], pages: TracePages) -> Selector | None:
+    """Return the selector by the words of the targets, if these are the same in every trace and say which element it is.
+
+    Of all visible elements of a page only the target says them: the entry of the menu that is open, for instance,
+    whose address differs in every trace.
+    """
+    seen = []
+    for cell in cells:
+        page = pages.get(cell.step.html_before, cell.step.source_url) if cell.step.html_before else None
+        target = cell.step.target
+        element = page.find(target) if page is not None and isinstance(target, Selector) else None
+        if page is None or element is None or element.root.kind != "document":
+            return None
+        seen.append((page, element))
+    said = {(each.tag, squeeze(text_of(each, everything=True))) for _, each in seen}
+    if len(seen) < 2 or len(said) != 1:
+        return None
+    tag, words = said.pop()
+    if not words or find_text_flaw(words) is not None:
+        return None
+    by_words = ValueStrategy(type="xpath-text", value=f"//{tag}[normalize-space()={xpath_literal(words)}]")
+    selector = Selector(strategies=(by_words,))
+    for page, element in seen:
+        if [each for each in page.stored.resolve(selector).found if visible(each)] != [element]:
+            return None
+    return selector

@@ -71,7 +71,7 @@ class ValueBinder:
             or self._from_lists(texts, label)
             or self._as_before(texts, label)
             or self._from_search(texts, position, label)
-            or self._from_pages(texts, position, label or key)
+            or self._from_pages(texts, position, label or key, own_page=key != "row")
             or self._from_a_person(texts, position, label, key)
         )
 
@@ -215,13 +215,17 @@ class ValueBinder:
         return [self._data(trace) for trace in sorted({row[0] for row in texts})]
 
     def _from_pages(
-        self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str
+        self, texts: Mapping[RowKey, str], position: AlignedPosition, label: str, *, own_page: bool
     ) -> ValueBinding | None:
-        """Bind to a value that an earlier page showed, at the same place in every row."""
+        """Bind to a value that an earlier page showed, at the same place in every row.
+
+        `own_page`: also the page of the step itself. A row's name is not read from the page with the row: what shows
+        it beside the row (a hint under the pointer) follows from the choice.
+        """
         if not all(len(text) > 1 or text.isdigit() for text in texts.values()):
             return None
         for earlier in reversed(
-            self._aligned.positions[max(0, position.index - MOST_BACK) : position.index + 1]
+            self._aligned.positions[max(0, position.index - MOST_BACK) : position.index + own_page]
         ):
             cells = {row: _cell_for(earlier, row) for row in texts}
             steps = {row: cell for row, cell in cells.items() if cell is not None}

@@ -310,3 +310,20 @@ def unassign(number: int, name: str, names: list[str]) -> ExecutionTrace:
     person.opens("/people").sees("/people", "People", labels)
     person.does("click", f'value="{20 * number + names.index(name)}"').sees("/people", "People", labels)
     return person.trace()
+
+
+def delete_by_menu(number: int, wanted: str, rows: list[str]) -> ExecutionTrace:
+    """The menu of a row, which stands at the end of the page; a hint under the pointer says the row's name."""
+    person = Person(f"menu{number}", {}, "delete one agent", number)
+    hint = f'<div class="hint">{wanted}</div>'
+    body = "".join(
+        f'<tr><td><a href="/a">{row}</a></td><td><button class="more">More</button></td></tr>' for row in rows
+    )
+    listed = f"<table><tbody>{body}</tbody></table>"
+    person.opens("/agents").sees("/agents", "Agents", f"{listed}{hint}")
+    person.row("click", wanted, 'class="more"')
+    person.sees(
+        "/agents", "Agents", f'{listed}<div class="menu"><a href="/delete/{number + 70}">Delete</a></div>'
+    )
+    person.does("click", f'href="/delete/{number + 70}"').sees("/agents", "Agents", "<p>Deleted</p>")
+    return person.trace()

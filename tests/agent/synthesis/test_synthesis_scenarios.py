@@ -407,3 +407,14 @@ def test_a_label_with_more_than_its_name_is_found_by_the_name():
     html = '<label class="choice"><input type="checkbox" value="7"><span>DA</span>Dana</label>'
     page = StoredPage(PageSnapshot(url="", html=html))
     assert page.resolve(_clicked(result, person="Dana")).element.get("value") == "7"
+
+
+def test_a_row_is_asked_for_though_a_hint_beside_it_says_its_name():
+    rows = ["Ann", "Bob", "Cid", "Dan"]
+    result = made_of(
+        [sample_pages.delete_by_menu(number, rows[place], rows) for number, place in enumerate((1, 3, 0))]
+    )
+    (spec,) = result.lowered.workflow.io_spec.inputs
+    more = next(node for node in result.graph.actions() if node.action_type == "click")
+    assert more.target.strategies[0].parameters == (spec.name,)
+    assert "get_screen_content" not in {node.action_type for node in result.graph.actions()}
