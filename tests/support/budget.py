@@ -16,8 +16,8 @@ import pytest
 from tests.support import rotation
 
 TABLE = Path(__file__).parents[1] / "durations.json"
-SECONDS = 1700.0
-"""Of all workers together: four of them on two cores are ready in nine to ten minutes."""
+SECONDS = 1300.0
+"""Of all workers together: four of them on two cores are ready in seven to eight minutes."""
 SHORT = 0.1
 """What a test takes that is not in the table, with its share of what tests have in common."""
 LONG = 2.0
