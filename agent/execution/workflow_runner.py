@@ -32,6 +32,7 @@ from kb_schema.iterators import NoIterator
 from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
+from kb_schema.templates import strings, variables
 from kb_schema.workflow_versions import compute_workflow_version, list_task_ids
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
 
@@ -227,13 +228,15 @@ class _WorkflowRun:
 
     async def _close(self) -> bool:
         """Check the workflow's success criteria; return whether there are any, and all hold. Raises `StepFailed` if
-        one does not hold. What was sent before a resume is not known: then the result is unverified.
+        one does not hold. A criterion about an empty value is not asked. What was sent before a resume is not known:
+        then the result is unverified.
         """
         frame = self._progress.frame
         if frame.over:
             return frame.proven
         await self._progress.come_back()
-        criteria = fill_conditions(self._workflow.success_criteria, self._values)
+        asked = tuple(each for each in self._workflow.success_criteria if not self._lacks_value(each))
+        criteria = fill_conditions(asked, self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
         forgotten = [
             isinstance(condition, WriteAccepted) and verdict.status is VerdictStatus.UNKNOWN
@@ -249,6 +252,11 @@ class _WorkflowRun:
         frame.over, frame.proven = True, bool(criteria) and not any(forgotten)
         await self._progress.keep(self._values)
         return frame.proven
+
+    def _lacks_value(self, condition: BaseCondition) -> bool:
+        """Whether a condition is about a value that is empty in this run."""
+        names = {name for _, text in strings(condition.to_json()) for name in variables(text)}
+        return any(self._values.get(name, "?") in ("", None) for name in names)
 
     # -- nodes
 

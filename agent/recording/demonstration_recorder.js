@@ -262,13 +262,29 @@
     pointerdown: pointerDown, pointerup: pointerUp, click, dblclick: doubleClick, keydown: keyDown,
     beforeinput: beforeInput, input, change, blur,
   };
-  for (const [kind, listener] of Object.entries(LISTENERS)) {
-    window.addEventListener(kind, listener, { capture: true, passive: true });
+  function notePasswords() {
+    badge();
+    for (const el of document.querySelectorAll("input[type='password']")) passwords.add(el);
   }
-  for (const kind of ["DOMContentLoaded", "load", "focus"]) {
-    window.addEventListener(kind, () => {
-      badge();
-      for (const el of document.querySelectorAll("input[type='password']")) passwords.add(el);
-    }, { capture: true });
+
+  /** Listen, also once more: a listener that is there is not added again. */
+  function listen() {
+    for (const [kind, listener] of Object.entries(LISTENERS)) {
+      window.addEventListener(kind, listener, { capture: true, passive: true });
+    }
+    for (const kind of ["DOMContentLoaded", "load", "focus"]) {
+      window.addEventListener(kind, notePasswords, { capture: true });
+    }
+  }
+
+  listen();
+  // `document.open` removes all listeners of the window: editors write their frames in this way.
+  for (const name of ["open", "write", "writeln"]) {
+    const own = Document.prototype[name];
+    Document.prototype[name] = function (...given) {
+      const made = own.apply(this, given);
+      if (this === document) listen();
+      return made;
+    };
   }
 })();

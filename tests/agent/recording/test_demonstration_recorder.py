@@ -117,6 +117,18 @@ def upload(tmp_path: Path) -> Path:
     return file
 
 
+WRITTEN = """<!doctype html><title>Editor</title><h1>Editor</h1><iframe id=editor></iframe><script>
+const inner = editor.contentDocument;
+inner.open(); inner.write("<textarea aria-label=Text></textarea>"); inner.close();</script>"""
+
+
+async def test_what_is_typed_into_a_frame_that_a_script_wrote_is_recorded(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", WRITTEN) as person:
+        await person.page.frame_locator("iframe").get_by_label("Text").press_sequentially("Ada")
+        _, trace = await person.done()
+    assert _told(trace) == [("navigate", f"{SITE}/", ""), ("fill", "Ada", "textbox 'Text'")]
+
+
 async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_again(
     browser, tmp_path, upload
 ):
