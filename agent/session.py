@@ -7,7 +7,7 @@ The task runner, the guide and the flow player share it. Navigation is `agent.gu
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,10 @@ class Session:
     """The only folder from which files are uploaded; None: any folder."""
     accepted: list[AcceptedWrite] | None = field(default_factory=list)
     """What presses of this run sent and the application accepted; None: not known, after a resume."""
+    criteria: Callable[[], Awaitable[bool]] | None = None
+    """Whether the success criteria of the run hold now; None: it has none."""
+    held_before: bool = False
+    """Whether they held before the last press that sent something: then they are no evidence of it."""
     last_known: str | None = None
     """The last screen that was identified: recovery starts from it."""
     current: Identification | None = None

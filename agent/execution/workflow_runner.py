@@ -103,6 +103,7 @@ class _WorkflowRun:
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
             self._session.accepted = None if self._progress.resumed else []
+            self._session.criteria, self._session.held_before = self._hold_criteria, False
             await self._engine.guide.arrive()
             await self._begin(given)
             await self._nodes(workflow.nodes)
@@ -228,7 +229,8 @@ class _WorkflowRun:
 
     async def _close(self) -> bool:
         """Check the workflow's success criteria; return whether there are any, and all hold. Raises `StepFailed` if
-        one does not hold. A criterion about an empty value is not asked. What was sent before a resume is not known:
+        one does not hold. A criterion about an empty value is not asked, and what held before the last write is no
+        evidence of it. What was sent before a resume is not known:
         then the result is unverified.
         """
         frame = self._progress.frame
@@ -249,9 +251,19 @@ class _WorkflowRun:
                     error="postcondition",
                     acted=True,
                 )
-        frame.over, frame.proven = True, bool(criteria) and not any(forgotten)
+        new = not self._session.held_before or any(isinstance(each, WriteAccepted) for each in criteria)
+        frame.over, frame.proven = True, bool(criteria) and new and not any(forgotten)
         await self._progress.keep(self._values)
         return frame.proven
+
+    async def _hold_criteria(self) -> bool:
+        """Whether all success criteria hold now."""
+        asked = tuple(each for each in self._workflow.success_criteria if not self._lacks_value(each))
+        try:
+            verdicts = await self._session.judge(fill_conditions(asked, self._values), self._values)
+        except (AgentError, PageError):
+            return False
+        return bool(asked) and all(verdict.held for verdict in verdicts)
 
     def _lacks_value(self, condition: BaseCondition) -> bool:
         """Whether a condition is about a value that is empty in this run."""

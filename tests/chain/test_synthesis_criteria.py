@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -310,3 +311,45 @@ async def test_a_number_inside_a_longer_one_is_not_read_back(browser, tmp_path):
             await session.page.goto(f"{site.base}/")
             done = await ran(session, result, {name: "5"})
             assert not done.complete, "$5 is part of $500.00, and no limit of 5 is shown"
+
+
+ACCOUNTS = """<body><h1>Accounts</h1><ul id=list></ul><button id=new>New</button><div id=dialog></div><script>
+const draw = names => list.innerHTML = names.map(name => `<li>${name}</li>`).join('');
+fetch('/accounts').then(answer => answer.json()).then(draw);
+document.getElementById('new').onclick = () => {
+  dialog.innerHTML = '<label>Name <input id=name></label><button id=save>Save</button>';
+  document.getElementById('save').onclick = async () => {
+    const body = new URLSearchParams({name: document.getElementById('name').value});
+    draw(await (await fetch('/accounts', {method: 'POST', body})).json());
+    dialog.innerHTML = '';
+  };
+};</script></body>"""
+
+
+async def _adds_an_account(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click("#new")
+    await page.fill("#name", given["name"])
+    await page.click("#save")
+    await page.locator("li", has_text=given["name"]).wait_for()
+
+
+@pytest.mark.parametrize(("name", "status"), [("fenna", "success"), ("ilse", "unverified")])
+async def test_what_was_there_before_the_last_write_is_no_evidence_of_it(browser, tmp_path, name, status):
+    names = ["ilse"]
+
+    def answer(asked: Asked) -> Answered:
+        if asked.path != "/accounts":
+            return Answered(ACCOUNTS)
+        if asked.method == "POST" and asked.form["name"] not in names:
+            names.append(asked.form["name"])  # what exists is taken without a word
+        return Answered(json.dumps(names))
+
+    with running_site(answer) as site:
+        shown = [{"name": each} for each in ("marga", "otto", "tilde")]
+        result = await induced(browser, site, tmp_path / "traces", _adds_an_account, shown)
+        assert result.lowered is not None
+        (spec,) = result.lowered.workflow.io_spec.inputs
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {spec.name: name})
+    assert (done.status.value, done.error) == (status, None)
