@@ -56,7 +56,7 @@ def token(*, key=RSA, key_id="one", algorithm="RS256", **claims):
     said = {
         "iss": ISSUER,
         "aud": US,
-        "exp": int(time.time()) + 600,
+        "exp": int(time.time()) + 86_400,
         "sub": "somebody",
         "client_id": "app",
         "scope": "read write",
@@ -102,7 +102,7 @@ PUBLIC = str(RSA.public_key().public_numbers().n)
         token(iss="https://evil.example"),
         token(exp=int(time.time()) - 60),
         token(exp=None),
-        token(nbf=int(time.time()) + 600),
+        token(nbf=int(time.time()) + 86_400),
         token(key=STRANGER),
         token(key_id="nobody"),
         token(key=None, algorithm="none"),
