@@ -27,12 +27,13 @@ from agent.page.action_requests import ActionPace
 from agent.page.condition_probes import evaluate_conditions
 from agent.page.live_selectors import fill_selector_parameters, prepend_strategies
 from agent.page.page_changes import wait_for_change
+from agent.page.page_writes import PressAnswers
 from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_with_revision
 from agent.ports import FailureMemory
 from agent.run_context import RunContext
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.page_snapshots import PageSnapshot
-from kb_schema.probes import AcceptedWrite, ProbeFacts, Verdict, VerdictStatus
+from kb_schema.probes import ProbeFacts, Verdict, VerdictStatus
 from kb_schema.resilience_policy import ResiliencePolicy
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css, looks_like_css
@@ -117,12 +118,10 @@ class Session:
     """Folder for the downloads that a task asks for; None: there is none."""
     upload_folder: Path | None = None
     """The only folder from which files are uploaded; None: any folder."""
-    accepted: list[AcceptedWrite] | None = field(default_factory=list)
-    """What presses of this run sent and the application accepted; None: not known, after a resume."""
+    presses: PressAnswers = field(default_factory=PressAnswers)
+    """What presses of this run sent."""
     criteria: Callable[[], Awaitable[bool]] | None = None
     """Whether the success criteria of the run hold now; None: it has none."""
-    held_before: bool = False
-    """Whether they held before the last press that sent something: then they are no evidence of it."""
     last_known: str | None = None
     """The last screen that was identified: recovery starts from it."""
     current: Identification | None = None
@@ -282,7 +281,7 @@ class Session:
             facts or ProbeFacts(),
             path_base=self.base_url,
             authored_base=self.website.base_url,
-            accepted=None if self.accepted is None else tuple(self.accepted),
+            accepted=None if self.presses.forgotten else tuple(self.presses.accepted),
             context={**self.context.session, **(values or {})},
         )
         by_screen = any(condition.needs_screen for condition in conditions)

@@ -90,6 +90,7 @@ class ResilientStepRunner:
         policy = self._configured.under(self._engine.session.website.resilience, run.task.resilience)
         self._total = policy.max_total_replans
         self._ends_at = None if policy.timeout_s is None else time.monotonic() + policy.timeout_s
+        self._waits_at = None
 
     def policy(self, run: TaskRun) -> ResiliencePolicy:
         """Return the policy of a task: configuration, then the website's rules, then its own.
@@ -139,6 +140,7 @@ class ResilientStepRunner:
             await self._note_failure(attempt, exc)
             return await self._try_other_approach(attempt, exc)
         await self._note_success(attempt)
+        self._waits_at = None  # the same step in the next round of a loop has its own time
         return index + 1
 
     async def enough(self, run: TaskRun, index: int) -> bool:

@@ -24,6 +24,7 @@ from agent.execution.values.input_resolution import NOWHERE, map_inputs, resolve
 from agent.execution.workflow_progress import WorkflowProgress
 from agent.knowledge_client import KnowledgeClient
 from agent.page.errors import PageError
+from agent.page.page_writes import PressAnswers
 from agent.run_context import TimestampedValues
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import BaseCondition, WriteAccepted
@@ -88,6 +89,8 @@ class _WorkflowRun:
         self._version: str | None = None
         self._group_loops: set[str] = set()
         """The ids of loops over groups: their evidence is that of the tasks inside."""
+        self._void = False
+        """The success criteria held before the last write: they say nothing about this run."""
         self._progress: WorkflowProgress
         self._ended_at: CompletedStep | None = None
         """Where the task of a node ended that was done before a resume."""
@@ -102,8 +105,8 @@ class _WorkflowRun:
             await self._engine.begin(workflow.workflow_id, given)
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
-            self._session.accepted = None if self._progress.resumed else []
-            self._session.criteria, self._session.held_before = self._hold_criteria, False
+            self._session.presses = PressAnswers(forgotten=self._progress.resumed)
+            self._session.criteria = self._hold_criteria
             await self._engine.guide.arrive()
             await self._begin(given)
             await self._nodes(workflow.nodes)
@@ -123,6 +126,8 @@ class _WorkflowRun:
                 bus.tell(TaskEnded(workflow.workflow_id, RunStatus.FAILURE, 0))
                 raise
             status, error, hint = RunStatus.FAILURE, str(exc), getattr(exc, "hint", None)
+        finally:
+            self._session.criteria = None
         result = self._result(status, error, hint, started_at, started, proven=proven)
         bus.tell(TaskEnded(workflow.workflow_id, result.status, 0))
         return result
@@ -187,7 +192,7 @@ class _WorkflowRun:
         levels = {result.evidence for result in self._results if result.task_id not in self._group_loops}
         if EvidenceLevel.CONTRADICTED in levels and status is not RunStatus.SUCCESS:
             return EvidenceLevel.CONTRADICTED
-        by_tasks = levels == {EvidenceLevel.VERIFIED} and not self._workflow.unverified
+        by_tasks = levels == {EvidenceLevel.VERIFIED} and not self._workflow.unverified and not self._void
         return EvidenceLevel.VERIFIED if proven or by_tasks else EvidenceLevel.UNVERIFIED
 
     async def _begin(self, given: Mapping[str, Any]) -> None:
@@ -228,17 +233,16 @@ class _WorkflowRun:
         await self._progress.keep(self._values)
 
     async def _close(self) -> bool:
-        """Check the workflow's success criteria; return whether there are any, and all hold. Raises `StepFailed` if
-        one does not hold. A criterion about an empty value is not asked, and what held before the last write is no
-        evidence of it. What was sent before a resume is not known:
-        then the result is unverified.
+        """Check the workflow's success criteria; return whether they show that it worked.
+
+        A criterion about an empty value is not asked. What held before the last write is no evidence of it, and what
+        was sent before a resume is not known. Raises `StepFailed` if a criterion does not hold.
         """
         frame = self._progress.frame
         if frame.over:
             return frame.proven
         await self._progress.come_back()
-        asked = tuple(each for each in self._workflow.success_criteria if not self._lacks_value(each))
-        criteria = fill_conditions(asked, self._values)
+        criteria = fill_conditions(self._list_asked(), self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
         forgotten = [
             isinstance(condition, WriteAccepted) and verdict.status is VerdictStatus.UNKNOWN
@@ -251,19 +255,23 @@ class _WorkflowRun:
                     error="postcondition",
                     acted=True,
                 )
-        new = not self._session.held_before or any(isinstance(each, WriteAccepted) for each in criteria)
-        frame.over, frame.proven = True, bool(criteria) and new and not any(forgotten)
+        self._void = self._session.presses.held_before
+        frame.over, frame.proven = True, bool(criteria) and not self._void and not any(forgotten)
         await self._progress.keep(self._values)
         return frame.proven
 
     async def _hold_criteria(self) -> bool:
         """Whether all success criteria hold now."""
-        asked = tuple(each for each in self._workflow.success_criteria if not self._lacks_value(each))
+        asked = self._list_asked()
         try:
             verdicts = await self._session.judge(fill_conditions(asked, self._values), self._values)
         except (AgentError, PageError):
             return False
         return bool(asked) and all(verdict.held for verdict in verdicts)
+
+    def _list_asked(self) -> tuple[BaseCondition, ...]:
+        """Return the success criteria without those about an empty value."""
+        return tuple(each for each in self._workflow.success_criteria if not self._lacks_value(each))
 
     def _lacks_value(self, condition: BaseCondition) -> bool:
         """Whether a condition is about a value that is empty in this run."""

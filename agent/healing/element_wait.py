@@ -23,6 +23,10 @@ class ElementWait:
         """Another step begins."""
         self.limit_s, self.spent_s = limit_s, 0.0
 
+    def restart(self) -> None:
+        """The same step begins for another item of a loop."""
+        self.spent_s = 0.0
+
     @property
     def gate_s(self) -> float:
         """The time of the next pass of the gate."""

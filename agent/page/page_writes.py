@@ -76,6 +76,20 @@ class PageWrite:
         return {"method": self.method, "url": self.url, "status": self.status}
 
 
+@dataclass(slots=True)
+class PressAnswers:
+    """What the presses of one run sent, on all its pages, also what began a while after a press."""
+
+    accepted: list[AcceptedWrite] = field(default_factory=list)
+    """What the application accepted, in order."""
+    forgotten: bool = False
+    """The run was resumed: what was accepted before is not known."""
+    held: bool = False
+    """Whether the success criteria of the run held when the present press began."""
+    held_before: bool = False
+    """Whether they held when the last press began that sent something: then they are no evidence of it."""
+
+
 @dataclass
 class PageWrites:
     """Notes the writes of one page. Created by `watch_writes`."""
@@ -83,8 +97,8 @@ class PageWrites:
     writes: list[PageWrite] = field(default_factory=list)
     """The writes since the press began."""
     pressing: bool = False
-    accepted: list[AcceptedWrite] | None = None
-    """Where writes are noted that belong to a press and are accepted, also those that begin a while after it."""
+    presses: PressAnswers | None = None
+    """Where it is noted what belongs to a press; None: nowhere."""
     began: Callable[[PageWrite], None] | None = None
     """Told of every write."""
     _pressed_at: float | None = None
@@ -145,6 +159,8 @@ class PageWrites:
                 self._late.add(request)
         elif write.address not in self._failing:
             self.writes.append(write)
+        if self.presses is not None and self._is_of_press(request, write):
+            self.presses.held_before = self.presses.held
         if self.began is not None:
             self.began(write)
 
@@ -154,9 +170,9 @@ class PageWrites:
         if write is None:
             return
         write.status = response.status
-        own = write in self.writes or response.request in self._late
-        if own and not write.refused and self.accepted is not None:
-            self.accepted.append(AcceptedWrite(write.method, write.url, write.status))
+        own = self._is_of_press(response.request, write)
+        if own and not write.refused and self.presses is not None:
+            self.presses.accepted.append(AcceptedWrite(write.method, write.url, write.status))
         if write.refused:
             if response.request in self._unasked:
                 self._failing.add(write.address)
@@ -173,6 +189,9 @@ class PageWrites:
         if write is not None and write.status is None:
             write.status = 0
         self._changed.set()
+
+    def _is_of_press(self, request: Request, write: PageWrite) -> bool:
+        return write in self.writes or request in self._late
 
     def _read(self, task: asyncio.Task[None]) -> None:
         self._reading.discard(task)

@@ -353,3 +353,48 @@ async def test_what_was_there_before_the_last_write_is_no_evidence_of_it(browser
             await session.page.goto(f"{site.base}/")
             done = await ran(session, result, {spec.name: name})
     assert (done.status.value, done.error) == (status, None)
+
+
+SILENT = """<body><h1>Moorings</h1><button id=edit>Edit</button><div id=dialog></div><script>
+document.getElementById('edit').onclick = () => {
+  dialog.innerHTML = '<label>Boat <input id=boat></label><button id=save>Save</button>';
+  document.getElementById('save').onclick = () => {
+    const boat = document.getElementById('boat').value;
+    dialog.innerHTML = '';
+    if (boat !== 'Ghost') setTimeout(() => fetch('/state', {method: 'POST', body: new URLSearchParams({boat})}), 1500);
+  };
+};</script></body>"""
+"""Shows nothing of what it keeps, and sends it a while after the press; of a ghost it sends nothing."""
+
+
+async def _moors(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click("#edit")
+    await page.fill("#boat", given["boat"])
+    async with page.expect_response("**/state"):
+        await page.click("#save")
+
+
+@pytest.mark.parametrize(("boat", "status"), [("Tern", "success"), ("Ghost", "failure")])
+async def test_where_no_page_shows_what_was_done_the_answer_to_the_last_write_does(
+    browser, tmp_path, boat, status
+):
+    kept: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.path == "/state":
+            kept.append(asked.form["boat"])
+            return Answered("{}")
+        return Answered(SILENT)
+
+    with running_site(answer) as site:
+        shown = [{"boat": each} for each in ("Heron", "Gull", "Plover")]
+        result = await induced(browser, site, tmp_path / "traces", _moors, shown)
+        assert result.lowered is not None
+        assert [each.type for each in result.lowered.workflow.success_criteria] == ["write_accepted"]
+        (spec,) = result.lowered.workflow.io_spec.inputs
+        kept.clear()
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {spec.name: boat})
+            assert session.criteria is None  # the next task in this session is not judged by them
+    assert (done.status.value, kept) == (status, ["Tern"] if boat == "Tern" else [])

@@ -42,14 +42,13 @@ class RefusalWatch:
         self._before: RefusalSigns | None = None
         self._writes: PageWrites = watch_writes(self._page)
         self._patience_s = ANSWER_S
-        self._held_before = False
 
     async def begin(self) -> Self:
         """Note the page as it is; the action follows."""
         self._before = await self._read()
-        criteria = self._engine.session.criteria
-        self._held_before = criteria is not None and await criteria()
-        self._writes.accepted = self._engine.session.accepted
+        session = self._engine.session
+        session.presses.held = session.criteria is not None and await session.criteria()
+        self._writes.presses = session.presses
         self._writes.begin()
         return self
 
@@ -67,8 +66,6 @@ class RefusalWatch:
             raise self._error(await self._quoted(refusal))
         if refusal is not None and await self._lasts():
             await self._raise_if_refused()
-        if self._writes.writes:
-            self._engine.session.held_before = self._held_before
 
     async def raise_late_refusal(self, verdicts: Sequence[Verdict]) -> None:
         """Look once more after the step's own conditions were judged; none held if it failed. Raises `StepRefused`."""

@@ -145,6 +145,7 @@ class LoopItems:
         }
         place, engine.place = self._place, self._place
         engine.steps.refused = None
+        engine.session.element_wait.restart()
         failed_before = dict(self._run.ledger.failed)
         while True:
             try:

@@ -77,7 +77,8 @@ def find_row_template(
     """Return the template that fits the targets of all steps; None if there is none.
 
     `told`: by input, the text with which each trace may name its part; empty: any text names it that differs between
-    traces. `one_of_many`: earlier pages had several such targets, of which a search left one. Further inputs whose text the part has in every trace are asked for, too ("the mail X from Y").
+    traces. `one_of_many`: earlier pages had several such targets, of which a search left one. Further
+    inputs whose text the part has in every trace are asked for, too ("the mail X from Y").
     """
     seen = {cell.row: each for cell in cells if (each := _look(cell, pages)) is not None}
     if len(seen) != len(cells) or len({cell.step.action_type for cell in cells}) != 1 or len(cells) < 2:
@@ -114,7 +115,8 @@ def _with_others(
             texts[row] != found.words[row] and texts[row] in _list_texts(each.chain[level])
             for row, each in seen.items()
         )
-        if not here or not key.isidentifier() or key == PARAMETER:
+        said_already = any(told[other] == texts for other in found.also)
+        if not here or said_already or not key.isidentifier() or key == PARAMETER:
             continue
         more = f"[.//text()[normalize-space()='{{{{{key}}}}}']]"
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
@@ -137,14 +139,8 @@ def _list_texts(part: Element) -> set[str]:
 
 
 def _look(cell: AlignedCell, pages: TracePages) -> _Seen | None:
-    step = cell.step
-    page = pages.get(step.html_before or step.html_after, step.source_url)
-    if page is None or not isinstance(step.target, Selector) or step.target.frame is not None:
-        return None
-    element = page.find(step.target)
-    if element is None or element.root.kind != "document":
-        return None
-    return _Seen(page, element)
+    found = pages.find_target(cell.step)
+    return None if found is None or found[1].root.kind != "document" else _Seen(*found)
 
 
 def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset[str] | None) -> str | None:

@@ -187,12 +187,10 @@ def find_words_target(cells: Sequence[AlignedCell], pages: TracePages) -> Select
     """
     seen = []
     for cell in cells:
-        page = pages.get(cell.step.html_before, cell.step.source_url) if cell.step.html_before else None
-        target = cell.step.target
-        element = page.find(target) if page is not None and isinstance(target, Selector) else None
-        if page is None or element is None or element.root.kind != "document":
+        found = pages.find_target(cell.step)
+        if found is None or found[1].root.kind != "document":
             return None
-        seen.append((page, element))
+        seen.append(found)
     said = {(each.tag, squeeze(text_of(each, everything=True))) for _, each in seen}
     if len(seen) < 2 or len(said) != 1:
         return None

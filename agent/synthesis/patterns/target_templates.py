@@ -93,12 +93,10 @@ def find_constant_target(cells: Sequence[AlignedCell], pages: TracePages) -> Sel
 
 
 def _look(cell: AlignedCell, pages: TracePages) -> _TemplateTarget | None:
-    step = cell.step
-    page = pages.get(step.html_before or step.html_after, step.source_url)
-    if page is None or not isinstance(step.target, Selector) or step.target.frame is not None:
+    step, found = cell.step, pages.find_target(cell.step)
+    if found is None or not isinstance(step.target, Selector):
         return None
-    element = page.find(step.target)
-    return None if element is None else _TemplateTarget(page, element, step.target, step.metadata.get(NAME))
+    return _TemplateTarget(*found, step.target, step.metadata.get(NAME))
 
 
 def _templates(seen: Iterable[_TemplateTarget]) -> Iterator[str]:

@@ -304,17 +304,14 @@ class ValueBinder:
         found: dict[RowKey, str] = {}
         for row in rows:
             cell = next((each.cells[row] for each in following if row in each.cells), None)
-            if cell is None or cell.step.action_type != "click" or not isinstance(cell.step.target, Selector):
-                return None
-            page = (
-                self._pages.get(cell.step.html_before, cell.step.source_url)
-                if cell.step.html_before
-                else None
+            clicked = (
+                None
+                if cell is None or cell.step.action_type != "click"
+                else self._pages.find_target(cell.step)
             )
-            element = None if page is None else page.find(cell.step.target)
-            if element is None:
+            if clicked is None:
                 return None
-            found[row] = squeeze(text_of(element))
+            found[row] = squeeze(text_of(clicked[1]))
         return found
 
     def _from_a_person(

@@ -8,6 +8,7 @@ from functools import cached_property
 from html import unescape
 
 from kb_schema.conditions import BaseCondition
+from kb_schema.execution_traces import TraceStep
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import is_id_segment, path_of
@@ -101,6 +102,14 @@ class TracePages:
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return page
+
+    def find_target(self, step: TraceStep) -> tuple[TracePage, Element] | None:
+        """Return the page of a step with its target, in the main document; None if it was not recorded."""
+        page = self.get(step.html_before or step.html_after, step.source_url)
+        if page is None or not isinstance(step.target, Selector) or step.target.frame is not None:
+            return None
+        element = page.find(step.target)
+        return None if element is None else (page, element)
 
     def profile(self, html: str, url: str | None) -> PageProfile | None:
         """Return the profile of a page. Profiles are small, so all of them are cached."""
