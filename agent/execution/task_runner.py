@@ -48,6 +48,7 @@ from agent.execution.values.input_resolution import MISSING, refresh_inputs, res
 from agent.execution.values.value_extraction import extract_value, list_extraction_selectors
 from agent.guide import Guide
 from agent.page.errors import GateFailed, PageError, PageGone
+from agent.page.page_writes import PressAnswers
 from agent.run_context import is_meaningful
 from agent.session import Session
 from agent.telemetry import span
@@ -197,6 +198,7 @@ class TaskRunner:
         """Start the checkpoint state of a run of that name, or restore it if the run is resumed."""
         context = self.session.context
         kept = await self.checkpoints.carry_on()
+        self.session.presses = PressAnswers(forgotten=kept is not None)
         if kept is None:
             known = remove_secret_values(dict(given), context.redact(dict(given)))
             self.checkpoints.state = CheckpointState(

@@ -34,8 +34,7 @@ class WorkflowProgress:
     def __init__(self, engine: TaskExecution, place: str | None, name: str) -> None:
         self._engine, self.place = engine, place
         frames = engine.checkpoints.state.frames
-        self.resumed = place is not None and place in frames
-        self._elsewhere = self.resumed
+        self._elsewhere = place is not None and place in frames
         """The run was resumed, and the page is not where the last node left it."""
         self.frame = (
             TaskFrame(task_id=name) if place is None else frames.setdefault(place, TaskFrame(task_id=name))

@@ -24,7 +24,6 @@ from agent.execution.values.input_resolution import NOWHERE, map_inputs, resolve
 from agent.execution.workflow_progress import WorkflowProgress
 from agent.knowledge_client import KnowledgeClient
 from agent.page.errors import PageError
-from agent.page.page_writes import PressAnswers
 from agent.run_context import TimestampedValues
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import BaseCondition, WriteAccepted
@@ -105,7 +104,6 @@ class _WorkflowRun:
             await self._engine.begin(workflow.workflow_id, given)
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
-            self._session.presses = PressAnswers(forgotten=self._progress.resumed)
             self._session.criteria = self._hold_criteria
             await self._engine.guide.arrive()
             await self._begin(given)
