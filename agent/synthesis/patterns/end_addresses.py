@@ -31,10 +31,10 @@ def find_address_conditions(ends: Sequence[TraceEnd]) -> list[UrlMatches]:
     return [alone] if _path_pattern(urls) and all(end.proves(alone) for end in ends) else []
 
 
-def find_path_condition(ends: Sequence[TraceEnd]) -> UrlMatches | None:
-    """Return the path that all traces end at, whether or not they were there before."""
-    urls = [end.url for end in ends if end.url]
-    path = _path_pattern(urls) if len(urls) == len(ends) and urls else None
+def find_path_condition(urls: Sequence[str | None]) -> UrlMatches | None:
+    """Return the path of the addresses at which all traces end, whether or not they were there before."""
+    known = [url for url in urls if url]
+    path = _path_pattern(known) if len(known) == len(urls) and urls else None
     return None if path is None else _condition((path or "^[a-z]+://[^/]+") + _OVER)
 
 

@@ -34,6 +34,7 @@ from agent.synthesis.patterns.trace_ends import (
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 
 ENOUGH = 2
 """With this many criteria, no weaker ones are added."""
@@ -100,7 +101,7 @@ def _of_one_trace(end: TraceEnd) -> list[Condition]:
 
 def _gone_row(ends: Sequence[TraceEnd]) -> list[Condition]:
     """Return the condition that the row with an input's value is gone from the page that shows the list."""
-    path = find_path_condition(ends)
+    path = find_path_condition([end.url for end in ends])
     for name in sorted(set.intersection(*(set(end.values) for end in ends))):
         for selector in _ROWS:
             row = DomContains(type="dom_contains", value=f"{{{name}}}", selector=selector)
@@ -135,8 +136,43 @@ def _distinguishing(
     if found is not None and not loops and _holds_earlier(found.condition, traces, pages):
         found = None
     over = [condition for each in loops if (condition := _end_of(each)) is not None]
+    over += [condition for each in loops for condition in _left_overs(each, traces, pages)]
     told = [condition for condition in over if _holds_on_pages(condition, ended, pages)]
-    return told if found is None else [*told, found.condition]
+    told += [] if found is None else [found.condition]
+    path = find_path_condition([sight.url for sight in ended]) if all(map(_is_absence, told)) else None
+    # On other pages nothing is left, either.
+    return [path, *told] if told and path is not None else told
+
+
+def _is_absence(condition: Condition) -> bool:
+    """Whether a condition says that something is not there."""
+    return isinstance(condition, ElementHidden) or (
+        isinstance(condition, Combined) and condition.type == "none_of"
+    )
+
+
+def _left_overs(
+    loop: LoopPattern, traces: Sequence[ExecutionTrace], pages: TracePages
+) -> Iterator[Condition]:
+    """Yield the conditions that no row has the element any more that a round acts on."""
+    known = {trace.trace_id for trace in traces}
+    has_its_own = loop.rule.kind != "collection" or loop.rule.condition is not None
+    for position, info in () if has_its_own else loop.body.parameterizable_steps:
+        strategy = info.target.selector.strategies[0] if info.target is not None else None
+        if not isinstance(strategy, TemplateStrategy) or len(strategy.parameters) != 1:
+            continue
+        named = f"[normalize-space()='{{{{{strategy.parameters[0]}}}}}']"
+        value = strategy.template.replace(named, "")
+        if value == strategy.template or "{{" in value:
+            continue
+        element = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+        began = [
+            pages.get(cell.step.html_before, cell.step.source_url)
+            for row, cell in position.cells.items()
+            if row[0] in known and cell.step.html_before
+        ]
+        if began and all(page is not None and page.shows(element) for page in began):
+            yield ElementHidden(type="element_disappears", element=element)
 
 
 def _end_of(loop: LoopPattern) -> Condition | None:

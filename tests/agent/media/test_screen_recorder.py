@@ -62,7 +62,7 @@ async def _colour_at(video: Path, at_s: float) -> str:
 
 async def _film_until_it_shows(recorder: ScreenRecorder, colour: str) -> float:
     """Go on until the browser sent a picture of that colour, and for a few frames more; when it was there."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(60):
         while True:
             picture = recorder._latest
             seen = _nearest(await run_tool(FFMPEG, *("-v", "error", "-i", "-"), *_ONE_PIXEL, stdin=picture))
