@@ -6,6 +6,7 @@ limit of address space, of processor time and of the size of its result.
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import pickle
@@ -102,6 +103,7 @@ def _read_in_child(
     args: tuple[Any, ...],
     more: dict[str, Any],
 ) -> None:
+    faulthandler.disable()  # being ended by a limit is no crash
     _limit(budget)
     try:
         said: Any = read(*args, **more)
