@@ -24,6 +24,7 @@
   const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
   const EDITING = new Set(["a", "c", "v", "x", "y", "z"]);
   const PRESSED = new Set(["Enter", " "]);
+  const NativeError = Error;
   const document_ = Math.random().toString(36).slice(2);
   const passwords = new WeakSet(); // fields that were password fields once stay secret
 
@@ -204,13 +205,24 @@
 
   // -- fields --------------------------------------------------------------------------------------
 
+  /** Whether a field's event comes from a person, or from what fills fields for one: a password manager, a driver.
+   *
+   * Those dispatch events from a world of their own, whose code is not on the stack; a script of the page is. Below
+   * a listener that calls this, there are two calls.
+   */
+  function isGiven(event) {
+    if (event.isTrusted) return true;
+    const { stack } = new NativeError();
+    return NativeError.stackTraceLimit > 2 && typeof stack === "string" && stack.split("\n    at ").length === 3;
+  }
+
   function beforeInput(event) {
     const el = event.isTrusted ? meant(origin(event)) : null;
     if (el && isText(el)) begin(el);
   }
 
   function input(event) {
-    const el = event.isTrusted ? meant(origin(event)) : null;
+    const el = isGiven(event) ? meant(origin(event)) : null;
     if (!el || !isText(el)) return;
     if (!typing || typing.el !== el) {
       count += 1;
@@ -223,14 +235,15 @@
   }
 
   function change(event) {
+    const given = isGiven(event);
     const el = origin(event);
     if (!(el instanceof Element)) return;
     if (inputType(el) === "file" && el.files.length) {
       tell("uploaded", el, before(el), { files: [...el.files].map((file) => file.name) });
-    } else if (tag(el) === "select" && event.isTrusted) {
+    } else if (tag(el) === "select" && given) {
       const chosen = [...el.selectedOptions].map(said);
       tell("chosen", el, before(el), { chosen });
-    } else if (isToggle(el) && event.isTrusted) {
+    } else if (isToggle(el) && given) {
       const seen = ticking && ticking.el === el ? ticking.seen : before(el);
       tell("tick", el, seen, { checked: el.checked });
       ticking = null;

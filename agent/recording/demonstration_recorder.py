@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import BrowserContext, CDPSession, Frame, Page
+from playwright.async_api import BrowserContext, CDPSession, Frame, Page, Request
 from playwright.async_api import Error as DriverError
 
 from agent.page import in_page_library
@@ -67,6 +67,8 @@ class _QueuedNavigation:
     order: int
     since_action_ms: float
     """Milliseconds since the last action in the tab, unless that has already caused a navigation."""
+    loaded: bool
+    """Whether a document was requested for it."""
 
 
 @dataclass(slots=True)
@@ -87,6 +89,8 @@ class _RecordedTab:
     acted_at: float = 0.0
     """Milliseconds since the epoch."""
     arrived: bool = False
+    requested: bool = False
+    """Whether a document was requested since the last navigation."""
 
 
 @dataclass
@@ -199,12 +203,21 @@ class DemonstrationRecorder:
                     at - known.acted_at,
                     0.0,
                 )  # later navigations do not belong to the same action
-                self._put(_QueuedNavigation(tab, at, self._next(), since))
+                loaded, known.requested = known.requested, False
+                self._put(_QueuedNavigation(tab, at, self._next(), since, loaded))
+
+        def requested(request: Request) -> None:
+            with suppress(
+                DriverError
+            ):  # a tab that opens has no frame yet: its first document is a new one anyway
+                if request.is_navigation_request() and request.frame == page.main_frame:
+                    self._tabs[tab].requested = True
 
         def came(beside: RecordedSideEffects) -> None:
             self._put(_QueuedSideEffect(tab, beside, self._next()))
 
         page.on("framenavigated", moved)
+        page.on("request", requested)
         page.on("download", lambda download: came(RecordedSideEffects(download=download.suggested_filename)))
         self._listening.add(asyncio.create_task(watch_dialog_answers(page, came), name="dialogs"))
         if tab > 0:
@@ -268,7 +281,7 @@ class DemonstrationRecorder:
             tab.arrived or not url.startswith(_BLANK),
         )
         try:
-            own = await tab.history.step(since_action_ms=item.since_action_ms)
+            own = await tab.history.step(since_action_ms=item.since_action_ms, loaded=item.loaded)
         except DriverError:
             return
         if (

@@ -34,9 +34,10 @@ class TabHistory:
     _entries: list[tuple[int, str]] = field(default_factory=list)
     """Id and transition type of each entry."""
 
-    async def step(self, *, since_action_ms: float) -> tuple[UserNavigation, str | None] | None:
+    async def step(self, *, since_action_ms: float, loaded: bool) -> tuple[UserNavigation, str | None] | None:
         """Return the person's navigation and the address; None if the page caused it.
 
+        `loaded`: a document was requested; else the page only changed its address (`history.replaceState`).
         Raises the driver's error if the page has closed.
         """
         told = await self._asked()
@@ -44,7 +45,9 @@ class TabHistory:
         former_index, former = self._index, self._entries
         self._index = index
         self._entries = [(entry["id"], entry["transitionType"]) for entry in entries]
-        return _classify_navigation(entries[index], index, former_index, former, since_action_ms)
+        return _classify_navigation(
+            entries[index], index, former_index, former, since_action_ms, loaded=loaded
+        )
 
     async def _asked(self) -> dict[str, Any]:
         """Return the browser's history; retries while the tab swaps documents, since the browser refuses then."""
@@ -66,6 +69,8 @@ def _classify_navigation(
     former_index: int,
     former: list[tuple[int, str]],
     since_action_ms: float,
+    *,
+    loaded: bool,
 ) -> tuple[UserNavigation, str | None] | None:
     known = next((at for at, (each, _) in enumerate(former) if each == entry["id"]), None)
     answered = since_action_ms < ANSWER_MS
@@ -74,5 +79,5 @@ def _classify_navigation(
     if answered:
         return None
     if index == former_index:
-        return ("refresh", None)
+        return ("refresh", None) if loaded else None
     return ("navigate_back", None) if index == former_index - 1 else ("navigate", entry["url"])

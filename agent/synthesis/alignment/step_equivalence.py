@@ -140,21 +140,21 @@ def _join_items(
 
     A page is only checked if selectors are equal apart from their quoted texts.
     """
-    samples: dict[str, list[TraceStep]] = defaultdict(list)
+    samples: dict[str, list[tuple[TraceStep, Sequence[TraceStep]]]] = defaultdict(list)
     alike: dict[str, set[str]] = defaultdict(set)
     for row, names in zip(rows, heads, strict=True):
-        for step, head in zip(row, names, strict=True):
+        for at, (step, head) in enumerate(zip(row, names, strict=True)):
             if not isinstance(step.target, Selector) or {MENTION, FIELD_WORDS} & step.metadata.keys():
                 continue
             name = classes.name(head)
             if len(samples[name]) < _SAMPLES and (step.html_before or step.html_after):
-                samples[name].append(step)
+                samples[name].append((step, row[:at]))
             alike_here = {f"{step.action_type}|{_skeleton(each)}" for each in step.target.strategies}
             for skeleton in alike_here:
                 alike[skeleton].add(name)
     candidates = sorted({name for names in alike.values() if len(names) > 1 for name in names})
     for name in candidates:
-        told = (build_item_token(step, pages) for step in samples[name])
+        told = (build_item_token(step, pages, earlier) for step, earlier in samples[name])
         token = next((each for each in told if each is not None), None)
         if token is not None:
             classes.join([name, token])

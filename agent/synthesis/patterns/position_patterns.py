@@ -250,12 +250,12 @@ class PositionClassifier:
         return bool(common) and all(self._binder.was_ambiguous(cell.row, common) for cell in cells)
 
     def _find_varying(self, cells: list[AlignedCell], *, many: bool) -> TargetTemplate | None:
-        """Return the template of a target that varies: by a text that the inputs have, if there is one."""
+        """Return the template of a target that varies: by the texts that the inputs have, if there are any."""
         found = find_target_template(cells, self._pages)
-        if found is not None and self._binder.known(found.words) is not None:
-            return found
         told = self._binder.list_texts(cell.row for cell in cells)
         by_inputs = find_row_template(cells, self._pages, told, one_of_many=many) if told else None
+        if found is not None and self._binder.known(found.words) is not None:
+            return by_inputs if by_inputs is not None and by_inputs.also else found
         return by_inputs or found or (None if many else find_row_template(cells, self._pages, {}))
 
     def _parameters(self, position: AlignedPosition, cells: Sequence[AlignedCell]) -> ParameterizableInfo:

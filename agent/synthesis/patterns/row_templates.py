@@ -13,6 +13,7 @@ from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
+from agent.synthesis.traces.list_rows import list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import fill_selector, xpath_literal
@@ -184,19 +185,7 @@ def _repeat(parts: Sequence[Element], *, known: bool) -> bool:
         return False
     if any(len(text_of(part, everything=True)) > LONGEST_PART for part in parts):
         return False
-    return known or any(
-        _alike(part, other)
-        for part in parts
-        for other in (part.parent.elements() if part.parent else ())
-        if other is not part
-    )
-
-
-def _alike(one: Element, other: Element) -> bool:
-    if one.tag != other.tag:
-        return False
-    mine, theirs = set(list_stable_classes(one)), set(list_stable_classes(other))
-    return bool(mine & theirs) or not (mine or theirs)
+    return known or any(list_alike_parts(part) for part in parts)
 
 
 def _namings(part: Element) -> Iterator[_Naming]:

@@ -6,6 +6,8 @@ tabs and toolbars do not count as lists, although their markup may be a list: th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent.synthesis.traces.trace_pages import TracePages, build_path_template
 from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import Selector
@@ -13,6 +15,7 @@ from web_pages.accessible_names import is_control, label_text, role_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.generated_names import looks_generated
+from web_pages.selectors.stable_attributes import list_stable_classes
 
 _ROW_TAGS = frozenset({"tr", "li", "article", "option"})
 _ROW_ROLES = frozenset({"row", "listitem", "article", "treeitem", "option"})
@@ -34,7 +37,7 @@ _TYPED = frozenset({"textbox", "searchbox", "combobox", "spinbutton", "slider"})
 
 def find_list_row(element: Element) -> Element | None:
     """Return the list row that contains the element or is the element; None if there is none."""
-    row = next((node for node in (element, *element.ancestors()) if _is_row(node)), None)
+    row = next((node for node in (element, *element.ancestors()) if _is_row(node, element)), None)
     if row is None or row.parent is None:
         return None
     around = [row, *row.ancestors()]
@@ -45,10 +48,25 @@ def find_list_row(element: Element) -> Element | None:
     return row
 
 
+def list_alike_parts(part: Element) -> list[Element]:
+    """Return the siblings of one kind with a part: the same tag and a class in common, or none at all."""
+    mine = set(list_stable_classes(part))
+    return [
+        other
+        for other in (() if part.parent is None else part.parent.elements())
+        if other is not part and other.tag == part.tag
+        for its in (set(list_stable_classes(other)),)
+        if mine & its or not (mine or its)
+    ]
+
+
 def list_sibling_rows(row: Element) -> list[Element]:
-    """Return all rows of a row's list, including the row."""
+    """Return all rows of a row's list, in order, including the row."""
     if row.parent is None:
         return [row]
+    if not _is_marked(row):
+        alike = list_alike_parts(row)
+        return [node for node in row.parent.elements() if node is row or node in alike]
     return [
         node
         for node in row.parent.elements()
@@ -85,8 +103,11 @@ def build_list_path(row: Element) -> str:
     return "/".join(path)
 
 
-def build_item_token(step: TraceStep, pages: TracePages) -> str | None:
-    """Return a token that is equal for corresponding elements of all rows; None if the target is in no list."""
+def build_item_token(step: TraceStep, pages: TracePages, earlier: Sequence[TraceStep] = ()) -> str | None:
+    """Return a token that is equal for corresponding elements of all rows; None if the target is in no list.
+
+    `earlier` are the steps of the trace before it: a list on their pages may have only one row left.
+    """
     if not isinstance(step.target, Selector):
         return None
     element = None
@@ -95,21 +116,54 @@ def build_item_token(step: TraceStep, pages: TracePages) -> str | None:
         element = None if page is None else page.find(step.target)
         if element is not None and (look == pages.get or find_list_row(element) is None):
             break  # an element in a list may be in another list on the exact page
-    row = None if element is None else find_list_row(element)
+    row = None if element is None else find_list_row(element) or _find_last_row(element, earlier, pages)
     if row is None or element is None:
         return None
     where = f"{build_path_template(step.source_url)}|{build_list_path(row)}"
     return f"{step.action_type}|row|{where}|{describe_place_in_row(element, row)}|{element.get('type') or ''}"
 
 
-def _is_row(element: Element) -> bool:
-    if element.tag in _ROW_TAGS or element.get("role") in _ROW_ROLES:
+def _find_last_row(element: Element, earlier: Sequence[TraceStep], pages: TracePages) -> Element | None:
+    """Return the part around an element of which an earlier page shows several, with an element like it in each."""
+    seen = {(step.html_before, step.source_url): None for step in earlier if step.html_before}
+    for node in element.ancestors():
+        classes = set(list_stable_classes(node))
+        for page in (pages.get(*each) for each in seen if classes):
+            there = [] if page is None else [each for root in page.stored.roots for each in root.elements]
+            alike = [
+                each for each in there if each.tag == node.tag and classes & set(list_stable_classes(each))
+            ]
+            if len(alike) > 1 and all(_has_like(each, element) for each in alike):
+                return node
+    return None
+
+
+def _is_marked(node: Element) -> bool:
+    """Whether its tag or role says that it is a row."""
+    return node.tag in _ROW_TAGS or node.get("role") in _ROW_ROLES
+
+
+def _is_row(node: Element, target: Element) -> bool:
+    if _is_marked(node):
         return True
-    kind = element.get("class")
-    if element.tag != "div" or not kind or element.parent is None:
+    kind = node.get("class")
+    if node.tag != "div" or not kind or node.parent is None:
         return False
-    alike = [node for node in element.parent.elements() if node.tag == "div" and node.get("class") == kind]
-    return len(alike) > 1 and all(any(node.elements()) or text_of(node, everything=True) for node in alike)
+    alike = [other for other in node.parent.elements() if other.tag == "div" and other.get("class") == kind]
+    if len(alike) > 1 and all(any(each.elements()) or text_of(each, everything=True) for each in alike):
+        return True
+    return node is not target and any(_has_like(other, target) for other in list_alike_parts(node))
+
+
+def _has_like(row: Element, target: Element) -> bool:
+    """Whether another row has an element like the target."""
+    classes = set(list_stable_classes(target))
+    return any(
+        node.tag == target.tag
+        and node.get("type") == target.get("type")
+        and bool(classes & set(list_stable_classes(node)) if classes else not node.get("class"))
+        for node in row.descendants()
+    )
 
 
 def _says_too(row: Element, tag: str, said: str, but: Element) -> bool:

@@ -231,6 +231,46 @@ async def test_addresses_back_and_reload_are_the_persons_and_what_follows_a_clic
     ]
 
 
+async def test_an_address_that_the_page_changes_itself_is_no_reload(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace") as person:
+        page, recorder = person.page, person.recorder
+        await recorder.rest()
+        for name in ("a", "b"):
+            await page.evaluate(f"history.replaceState({{}}, '', '/{name}')")
+            await recorder.rest()
+        await page.reload()
+        await recorder.rest()
+        await page.evaluate("history.replaceState({}, '', '/c')")
+        await recorder.rest()
+        _, trace = await person.done()
+    assert [kind for kind, _, _ in _told(trace)] == ["navigate", "refresh"]
+
+
+async def test_fields_that_are_filled_for_a_person_are_heard_and_those_that_the_page_fills_are_not(
+    browser, tmp_path
+):
+    form = """<!doctype html><title>F</title><select aria-label=Size><option>One<option>Two<option>Three</select>
+    <input type=date aria-label=Day> <input type=date aria-label=Own> <select aria-label=Other><option>One<option>Two</select>
+    <script>
+    function tell(el, value) { el.value = value; for (const kind of ["input", "change"]) el.dispatchEvent(new Event(kind, {bubbles: true})); }
+    const [size, other] = document.querySelectorAll("select"), [day, own] = document.querySelectorAll("input");
+    setTimeout(() => tell(other, "Two"));
+    day.addEventListener("change", () => setTimeout(() => tell(own, "2026-01-01")));
+    </script>"""
+    async with _watched(browser, tmp_path / "trace", form) as person:
+        # The driver makes events of its own for both, from a world of its own, as password managers do.
+        await person.page.select_option("[aria-label=Size]", label="Three")
+        await person.page.fill("[aria-label=Day]", "2026-03-09")
+        await person.page.wait_for_function("own.value !== ''")
+        await person.recorder.rest()
+        _, trace = await person.done()
+    assert [(kind, value) for kind, value, _ in _told(trace)] == [
+        ("navigate", f"{SITE}/"),
+        ("select_option", "Three"),
+        ("fill", "2026-03-09"),
+    ]
+
+
 async def test_a_new_tab_is_recorded_with_its_number_and_found_again(browser, tmp_path):
     async with _watched(browser, tmp_path / "trace") as person:
         async with person.page.expect_popup() as opening:
