@@ -14,7 +14,7 @@
   if (typeof send !== "function") return;
 
   const OPERABLE =
-    "a[href], area[href], button, input, select, textarea, summary, option, label, [onclick], [contenteditable]:not([contenteditable='false'])," +
+    "a, area[href], button, input, select, textarea, summary, option, label, [onclick], [contenteditable]:not([contenteditable='false'])," +
     "button,link,checkbox,radio,switch,tab,menuitem,menuitemcheckbox,menuitemradio,option,combobox,textbox,searchbox,slider,spinbutton,treeitem"
       .split(",")
       .map((role) => `[role='${role}']`)

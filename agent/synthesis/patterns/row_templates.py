@@ -7,6 +7,7 @@ each page; the texts that the inputs have are tried first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -29,6 +30,8 @@ LONGEST_NAME = 160
 MOST_NAMES = 12
 """Texts of a part that are tried as its name."""
 MOST_TEMPLATES = 60
+MOST_CLASSES = 3
+"""Classes, and icons, that are tried as what tells a target from others in its part."""
 _WHOLE = frozenset({"html", "body", "main", "form", "table", "tbody", "ul", "ol", "select"})
 """Elements that hold the parts."""
 
@@ -213,9 +216,24 @@ def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
     for name, value in attributes[0].items():
         if name != "class" and all(each.get(name) == value for each in attributes):
             yield f"//{tag}[@{name}={xpath_literal(value)}]"
-    for each in _common_classes(elements)[:2]:
+    for each in _list_telling_classes(elements):
         yield f"//{tag}{_has_class(each)}"
+    for icons in zip(*(_list_icons(each) for each in elements), strict=False):
+        for each in _list_telling_classes(icons) if len({icon.tag for icon in icons}) == 1 else ():
+            yield f"//{tag}[.//{icons[0].tag}{_has_class(each)}]"
     yield f"//{tag}"
+
+
+def _list_telling_classes(elements: Sequence[Element]) -> list[str]:
+    """Return the classes that all elements have, those first that few elements of the page have: an icon's own."""
+    same = [each for each in elements[0].root.elements if each.tag == elements[0].tag]
+    counts = Counter(name for each in same for name in list_stable_classes(each))
+    return sorted(_common_classes(elements), key=lambda name: counts[name])[:MOST_CLASSES]
+
+
+def _list_icons(element: Element) -> list[Element]:
+    """Return the elements without text inside an element without text."""
+    return [] if text_of(element, everything=True) else list(islice(element.descendants(), MOST_CLASSES))
 
 
 def _common_classes(elements: Sequence[Element]) -> list[str]:
