@@ -40,6 +40,10 @@ class Noise:
             for _ in range(len(text[:2]) + 1):
                 await self._page.keyboard.press("Backspace")
         await self._page.keyboard.type(text)
+        held = await self._page.evaluate("document.activeElement?.value ?? ''")
+        if text not in held and text[1:] and text[1:] in held:  # a busy page lost the first key
+            await self._page.keyboard.press("ControlOrMeta+A")
+            await self._page.keyboard.type(text)
 
     async def retype(self, field: str, text: str) -> None:
         """In place of what stands there."""

@@ -5,6 +5,7 @@ A template is accepted only if, filled with the text of each row, it matches exa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from web_pages.selectors.row_selectors import build_row_selector
 
 PARAMETER = "row"
 MOST_TEMPLATES = 6
+_NUMBERED = re.compile(r"#?(?P<number>\d+)(?P<mark>[.:)] | - )(?P<name>\S.*)")
 MOST_WORDS = 8
 """Maximum number of texts of a row that are tried."""
 
@@ -80,7 +82,7 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
         words = {row: _words_for(template, each) for row, each in seen.items()}
         known = {row: said for row, said in words.items() if said is not None}
         if len(known) == len(seen):
-            return TargetTemplate(template, known)
+            return _without_numbers(template, known, seen) or TargetTemplate(template, known)
     told = find_quoted_template({row: each.target for row, each in seen.items()}, PARAMETER)
     return None if told is None else TargetTemplate(*told)
 
@@ -120,6 +122,49 @@ def _templates(seen: Iterable[_TemplateTarget]) -> Iterator[str]:
                 yield strategy.value.replace(literal, f"'{{{{{PARAMETER}}}}}'")
 
 
+def _without_numbers(
+    template: str, words: Mapping[RowKey, str], seen: Mapping[RowKey, _TemplateTarget]
+) -> TargetTemplate | None:
+    """Return the template by what follows a number, if links are named "12. Headset hums" and lead to number 12.
+
+    Nobody names a thing by the number that the application gave it.
+    """
+    parts = {row: found for row, said in words.items() if (found := _NUMBERED.fullmatch(said)) is not None}
+    marks = {found["mark"] for found in parts.values()}
+    if len(parts) != len(seen) or len(marks) != 1:
+        return None
+    if not all(_leads_to(parts[row], seen[row].element) for row in seen):
+        return None
+    shorter = template.replace(
+        f"//a[normalize-space()='{{{{{PARAMETER}}}}}']",
+        f"//a[substring-after(normalize-space(), '{marks.pop()}')='{{{{{PARAMETER}}}}}']",
+    )
+    names = {row: found["name"] for row, found in parts.items()}
+    if shorter == template or not all(_finds(shorter, names[row], each) for row, each in seen.items()):
+        return None
+    return TargetTemplate(shorter, names)
+
+
+def _leads_to(numbered: re.Match[str], element: Element) -> bool:
+    """Whether the link with this text, in the element's row, has the number in its address."""
+    around = find_list_row(element) or element
+    return any(
+        numbered["number"] in re.findall(r"\d+", node.get("href") or "")
+        for node in (around, *around.descendants())
+        if node.tag == "a" and squeeze(text_of(node, everything=True)) == numbered[0]
+    )
+
+
+def _finds(template: str, said: str, seen: _TemplateTarget) -> bool:
+    """Whether the template leads to the target alone, with this text."""
+    try:
+        value = fill_selector(template, {PARAMETER: said}, "xpath")
+    except (KeyError, ValueError):
+        return False
+    filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+    return seen.page.stored.resolve(filled).found == (seen.element,)
+
+
 def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[str]:
     """Yield the template with the element's own text, if that is always the same."""
     said = {squeeze(" ".join(each for each in one.element.children if isinstance(each, str))) for one in seen}
@@ -132,12 +177,7 @@ def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[st
 def _words_for(template: str, seen: _TemplateTarget) -> str | None:
     """Return a text of the element or its row with which the template matches only this element."""
     for said in _words(seen.element) if seen.name is None else (seen.name,):
-        try:
-            value = fill_selector(template, {PARAMETER: said}, "xpath")
-        except (KeyError, ValueError):
-            continue
-        filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
-        if seen.page.stored.resolve(filled).found == (seen.element,):
+        if _finds(template, said, seen):
             return said
     return None
 

@@ -1,0 +1,84 @@
+"""Targets in rows: named without the number that the application gave them, and told by their icons."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.synthesis.alignment.aligned_traces import AlignedCell
+from agent.synthesis.patterns.row_templates import find_row_template
+from agent.synthesis.patterns.target_templates import TargetTemplate, find_target_template
+from agent.synthesis.traces.list_rows import build_item_token
+from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.execution_traces import TraceStep
+from kb_schema.selectors import Selector, ValueStrategy, css
+
+TICKETS = {12: "Headset hums", 4: "Calendar shows last week", 31: "No. 7 is loud"}
+
+
+def _tickets(address: str = "/tickets/{}/") -> str:
+    rows = (
+        f"<tr><td><input type=checkbox value={number}></td><td><a href='{address.format(number)}'>{number}. {name}</a></td>"
+        "<td>Open</td></tr>"
+        for number, name in TICKETS.items()
+    )
+    return f"<!doctype html><title>T</title><table>{''.join(rows)}</table>"
+
+
+def _cell(at: int, html: str, target: Selector) -> AlignedCell:
+    step = TraceStep(action_type="click", target=target, html_before=html, source_url="http://t/")
+    return AlignedCell((f"trace-{at}", ()), 0, step)
+
+
+def _template(html: str, *targets: Selector) -> TargetTemplate:
+    found = find_target_template([_cell(at, html, each) for at, each in enumerate(targets)], TracePages())
+    assert found is not None
+    return found
+
+
+def _link(number: int) -> Selector:
+    said = f"//a[normalize-space()='{number}. {TICKETS[number]}']"
+    return Selector(strategies=(ValueStrategy(type="xpath-text", value=said),))
+
+
+@pytest.mark.parametrize("target", [_link, lambda number: css(f'input[value="{number}"]')])
+def test_a_row_is_named_without_the_number_that_its_address_has(target):
+    found = _template(_tickets(), target(12), target(31))
+    assert list(found.words.values()) == ["Headset hums", "No. 7 is loud"]
+
+
+def test_a_number_that_is_not_in_the_address_belongs_to_the_name():
+    found = _template(_tickets("/tickets/by-name"), _link(12), _link(4))
+    assert list(found.words.values()) == ["12. Headset hums", "4. Calendar shows last week"]
+
+
+def test_an_action_without_words_is_told_by_its_icon():
+    cards = "".join(
+        f"<div class=card><p class=title>{name}</p><a><i class='fas fa-fw fa-eye'></i></a><a><i class='fas fa-fw fa-pen'></i></a></div>"
+        for name in TICKETS.values()
+    )
+    html = f"<!doctype html><title>T</title><main>{cards}</main>"
+    cells = [_cell(at, html, css(f".card:nth-of-type({at}) > a:nth-of-type(2)")) for at in (1, 3)]
+    found = find_row_template(cells, TracePages(), {})
+    assert found is not None
+    assert "fa-pen" in found.template
+    assert list(found.words.values()) == ["Headset hums", "No. 7 is loud"]
+
+
+def test_the_last_row_after_a_search_is_a_row_if_an_earlier_page_has_several():
+    def mails(*numbers: int) -> str:
+        rows = "".join(
+            f"<div class='mail{' unread' * (at % 2)}'><input type=checkbox class=tick id=tick-{at}>Mail</div>"
+            for at in numbers
+        )
+        return f"<!doctype html><title>T</title><main><div class=mails>{rows}</div></main>"
+
+    def step(html: str, number: int) -> TraceStep:
+        return TraceStep(
+            action_type="click", target=css(f"#tick-{number}"), html_before=html, source_url="http://t/"
+        )
+
+    pages, inbox = TracePages(), step(mails(1, 2, 3), 1)
+    tokens = {build_item_token(step(mails(number), number), pages, [inbox]) for number in (2, 3)}
+    assert len(tokens) == 1
+    assert tokens != {None}
+    assert build_item_token(step(mails(2), 2), TracePages(), [step(mails(2), 2)]) is None
