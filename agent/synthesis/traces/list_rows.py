@@ -37,15 +37,23 @@ _TYPED = frozenset({"textbox", "searchbox", "combobox", "spinbutton", "slider"})
 
 def find_list_row(element: Element) -> Element | None:
     """Return the list row that contains the element or is the element; None if there is none."""
-    row = next((node for node in (element, *element.ancestors()) if _is_row(node, element)), None)
-    if row is None or row.parent is None:
-        return None
+    row = _find_nearest_row(element)
+    return row if row is not None and _is_data(row, element) else None
+
+
+def _find_nearest_row(element: Element) -> Element | None:
+    return next((node for node in (element, *element.ancestors()) if _is_row(node, element)), None)
+
+
+def _is_data(row: Element, element: Element) -> bool:
+    """Whether a row with this element belongs to a list of data: no menu, and no form laid out as a list."""
     around = [row, *row.ancestors()]
-    if any(node.tag in _NO_LISTS or node.get("role") in _NO_LIST_ROLES for node in around):
-        return None
-    if is_control(element) and role_of(element) in _TYPED and label_text(element):
-        return None  # a form laid out as a list: each field has its own label
-    return row
+    if row.parent is None or any(
+        node.tag in _NO_LISTS or node.get("role") in _NO_LIST_ROLES for node in around
+    ):
+        return False
+    # In a form that is laid out as a list each field has its own label.
+    return not (is_control(element) and role_of(element) in _TYPED and label_text(element))
 
 
 def list_alike_parts(part: Element) -> list[Element]:
@@ -116,8 +124,10 @@ def build_item_token(step: TraceStep, pages: TracePages, earlier: Sequence[Trace
         element = None if page is None else page.find(step.target)
         if element is not None and (look == pages.get or find_list_row(element) is None):
             break  # an element in a list may be in another list on the exact page
-    row = None if element is None else find_list_row(element) or _find_last_row(element, earlier, pages)
-    if row is None or element is None:
+    if element is None:
+        return None
+    row = _find_nearest_row(element) or _find_last_row(element, earlier, pages)
+    if row is None or not _is_data(row, element):
         return None
     where = f"{build_path_template(step.source_url)}|{build_list_path(row)}"
     return f"{step.action_type}|row|{where}|{describe_place_in_row(element, row)}|{element.get('type') or ''}"

@@ -82,3 +82,13 @@ def test_the_last_row_after_a_search_is_a_row_if_an_earlier_page_has_several():
     assert len(tokens) == 1
     assert tokens != {None}
     assert build_item_token(step(mails(2), 2), TracePages(), [step(mails(2), 2)]) is None
+
+
+def test_fields_with_labels_of_their_own_are_no_rows_although_a_page_has_several():
+    fields = "".join(
+        f"<div class=field><label for=field-{at}>Field {at}</label><input class=text id=field-{at}></div>"
+        for at in (1, 2)
+    )
+    html = f"<!doctype html><title>T</title><main>{fields}</main>"
+    step = TraceStep(action_type="fill", target=css("#field-2"), html_before=html, source_url="http://t/")
+    assert build_item_token(step, TracePages(), [step]) is None
