@@ -9,6 +9,7 @@ from web_pages.accessible_names import labels_of
 from web_pages.element_tree import Element
 from web_pages.html_tags import INPUT_BUTTONS
 from web_pages.selectors.element_index import UNINDEXED_TAGS, ElementIndex, normalized
+from web_pages.selectors.generated_names import looks_generated
 from web_pages.selectors.selector_terms import (
     AttributeTerm,
     ClassTerm,
@@ -170,8 +171,14 @@ def build_row_step(row: Element, held: SelectorTerm) -> SelectorStep:
 
 
 def list_row_texts(page: ElementIndex, row: Element, inner: Element | None = None) -> Iterator[InnerTextTerm]:
-    """Yield terms for the first texts of a row, except those of the given inner element."""
-    return islice(_row_words(page, row, inner), _MOST_SAID)
+    """Yield terms for the first texts of a row, except those of the given inner element.
+
+    Texts that were made up, such as the id of a record, come last: nobody names a row by them.
+    """
+    first = islice(_row_words(page, row, inner), 2 * _MOST_SAID)
+    return islice(
+        sorted(first, key=lambda term: " " not in term.text and looks_generated(term.text)), _MOST_SAID
+    )
 
 
 def _row_words(page: ElementIndex, row: Element, inner: Element | None) -> Iterator[InnerTextTerm]:

@@ -92,3 +92,14 @@ def test_fields_with_labels_of_their_own_are_no_rows_although_a_page_has_several
     html = f"<!doctype html><title>T</title><main>{fields}</main>"
     step = TraceStep(action_type="fill", target=css("#field-2"), html_before=html, source_url="http://t/")
     assert build_item_token(step, TracePages(), [step]) is None
+
+
+def test_a_row_is_not_named_by_the_id_of_its_record():
+    records = {"yfp3naww55t4b03": "Boston fern", "07t42w6819o1b8y": "Lemon balm", "462dxj5hjj3c85j": "Kentia"}
+    rows = "".join(
+        f"<tr><td><div>{key}</div></td><td><span>{name}</span></td><td class=shelf>A{at}</td></tr>"
+        for at, (key, name) in enumerate(records.items())
+    )
+    html = f"<!doctype html><title>T</title><table>{rows}</table>"
+    found = _template(html, *(css(f"tr:nth-of-type({at}) > .shelf") for at in (1, 3)))
+    assert list(found.words.values()) == ["Boston fern", "Kentia"]
