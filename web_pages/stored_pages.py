@@ -6,7 +6,7 @@ snapshot answers by roles, names and states, and plain text by its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,10 +14,11 @@ from kb_schema.condition_evaluation import collect_probes, judge_conditions
 from kb_schema.conditions import BaseCondition
 from kb_schema.page_snapshots import ANNOTATION_PREFIX, PageSnapshot
 from kb_schema.probes import ConditionScope, Probe, ProbeAnswer, ProbeFacts, TextProbe, Verdict, probe_key
-from kb_schema.selectors import Selector
+from kb_schema.selectors import Selector, ValueStrategy
+from kb_schema.templates import fill_selector
 from web_pages import aria_probe_answers, probe_answers
 from web_pages.aria_snapshots import AriaSnapshot, parse_aria_snapshot
-from web_pages.element_tree import Root
+from web_pages.element_tree import Element, Root
 from web_pages.html_parser import parse_roots
 from web_pages.page_limits import PageRefused
 from web_pages.page_texts import matches, squeeze, text_of
@@ -86,6 +87,14 @@ class StoredPage:
         if not self.snapshot.html:
             return ResolvedSelector(error="the client sent no HTML")
         return resolve(selector, self.roots, self._queries, with_frames=False)
+
+    def resolve_template(self, template: str, values: Mapping[str, str]) -> tuple[Element, ...]:
+        """Return the elements that an XPath template finds with these values; none if they cannot be put in."""
+        try:
+            value = fill_selector(template, values, "xpath")
+        except (KeyError, ValueError):  # the template's own text looks like a parameter
+            return ()
+        return self.resolve(Selector(strategies=(ValueStrategy(type="xpath", value=value),))).found
 
 
 def answer_probes(

@@ -207,9 +207,8 @@ class DemonstrationRecorder:
                 self._put(_QueuedNavigation(tab, at, self._next(), since, loaded))
 
         def requested(request: Request) -> None:
-            with suppress(
-                DriverError
-            ):  # a tab that opens has no frame yet: its first document is a new one anyway
+            # A tab that opens has no frame yet; its first navigation is never a reload.
+            with suppress(DriverError):
                 if request.is_navigation_request() and request.frame == page.main_frame:
                     self._tabs[tab].requested = True
 

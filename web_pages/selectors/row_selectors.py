@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
-from kb_schema.templates import fill_selector
+from kb_schema.selectors import Selector, TemplateStrategy
 from web_pages.element_tree import Element
 from web_pages.selectors.element_terms import (
     build_row_step,
@@ -89,11 +88,7 @@ def _works_for(
 
 def resolve_row_template(selectors: PageSelectors, template: str, words: str) -> tuple[Element, ...]:
     """Return the elements that an XPath template leads to with `words` as the row."""
-    try:
-        value = fill_selector(template, {PARAMETER: words}, "xpath")
-    except (KeyError, ValueError):  # the template's own text looks like a parameter
-        return ()
-    return selectors.page.resolve(Selector(strategies=(ValueStrategy(type="xpath", value=value),))).found
+    return selectors.page.resolve_template(template, {PARAMETER: words})
 
 
 def row_template_selector(template: str) -> Selector:

@@ -12,8 +12,7 @@ from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopR
 from agent.synthesis.patterns.loop_conditions import LoopPass
 from agent.synthesis.patterns.value_bindings import RowValues, ValueBinder
 from agent.synthesis.traces.trace_pages import TracePages
-from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
-from kb_schema.templates import fill_selector
+from kb_schema.selectors import Selector, TemplateStrategy
 
 
 class RowLoopBinder(ValueBinder):
@@ -87,9 +86,7 @@ def _is_present(target: Selector, words: str, sight: DecisionPage, pages: TraceP
     (strategy,) = target.strategies
     if page is None or not isinstance(strategy, TemplateStrategy) or len(strategy.parameters) != 1:
         return True
-    value = fill_selector(strategy.template, {strategy.parameters[0]: words}, "xpath")
-    filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
-    return bool(page.stored.resolve(filled).found)
+    return bool(page.stored.resolve_template(strategy.template, {strategy.parameters[0]: words}))
 
 
 def _restrict_to_first(target: Selector) -> Selector:

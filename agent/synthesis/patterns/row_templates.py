@@ -16,8 +16,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.list_rows import list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
-from kb_schema.selectors import Selector, ValueStrategy
-from kb_schema.templates import fill_selector, xpath_literal
+from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.stable_attributes import list_stable_attributes, list_stable_classes
@@ -99,7 +98,7 @@ def find_row_template(
             continue
         found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
         if all(
-            _list_found(found.template, _values(found, row, told), each) == (each.element,)
+            each.page.stored.resolve_template(found.template, _values(found, row, told)) == (each.element,)
             for row, each in seen.items()
         ):
             return found
@@ -126,7 +125,7 @@ def _with_others(
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(
-            each.element in _list_found(template, _values(more_told, row, told), each)
+            each.element in each.page.stored.resolve_template(template, _values(more_told, row, told))
             for row, each in seen.items()
         ):
             found = more_told
@@ -152,20 +151,10 @@ def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset
     for said in dict.fromkeys(texts):
         if not said or len(said) > LONGEST_NAME or (known is not None and said not in known):
             continue
-        found = _list_found(template, {PARAMETER: said}, seen)
+        found = seen.page.stored.resolve_template(template, {PARAMETER: said})
         if seen.element in found and (known is not None or len(found) == 1):
             return said
     return None
-
-
-def _list_found(template: str, values: Mapping[str, str], seen: _Seen) -> tuple[Element, ...]:
-    """Return the elements to which the filled template leads."""
-    try:
-        value = fill_selector(template, values, "xpath")
-    except (KeyError, ValueError):
-        return ()
-    filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
-    return seen.page.stored.resolve(filled).found
 
 
 def _templates(seen: Sequence[_Seen], one_of_many: bool) -> Iterator[tuple[str, _Naming, int]]:

@@ -8,6 +8,7 @@ include the loop's end condition, such as an empty list.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -39,6 +40,8 @@ from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 ENOUGH = 2
 """With this many criteria, no weaker ones are added."""
 MOST_TEXTS = 2
+_NAMED = re.compile(r"\[[^\[\]]*'\{\{[^\[\]]*\}\}'\]")
+"""The predicate of a row template that names the row."""
 _ROWS = ("tr", "li", "article", "[role=row]")
 
 
@@ -161,8 +164,7 @@ def _left_overs(
         strategy = info.target.selector.strategies[0] if info.target is not None else None
         if not isinstance(strategy, TemplateStrategy) or len(strategy.parameters) != 1:
             continue
-        named = f"[normalize-space()='{{{{{strategy.parameters[0]}}}}}']"
-        value = strategy.template.replace(named, "")
+        value = re.sub(_NAMED, "", strategy.template)
         if value == strategy.template or "{{" in value:
             continue
         element = Selector(strategies=(ValueStrategy(type="xpath", value=value),))

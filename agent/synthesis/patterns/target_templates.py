@@ -157,12 +157,7 @@ def _leads_to(numbered: re.Match[str], element: Element) -> bool:
 
 def _finds(template: str, said: str, seen: _TemplateTarget) -> bool:
     """Whether the template leads to the target alone, with this text."""
-    try:
-        value = fill_selector(template, {PARAMETER: said}, "xpath")
-    except (KeyError, ValueError):
-        return False
-    filled = Selector(strategies=(ValueStrategy(type="xpath", value=value),))
-    return seen.page.stored.resolve(filled).found == (seen.element,)
+    return seen.page.stored.resolve_template(template, {PARAMETER: said}) == (seen.element,)
 
 
 def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[str]:

@@ -140,9 +140,7 @@ def _find_last_row(element: Element, earlier: Sequence[TraceStep], pages: TraceP
         classes = set(list_stable_classes(node))
         for page in (pages.get(*each) for each in seen if classes):
             there = [] if page is None else [each for root in page.stored.roots for each in root.elements]
-            alike = [
-                each for each in there if each.tag == node.tag and classes & set(list_stable_classes(each))
-            ]
+            alike = [each for each in there if each.tag == node.tag and classes & _classes(each)]
             if len(alike) > 1 and all(_has_like(each, element) for each in alike):
                 return node
     return None
@@ -171,9 +169,13 @@ def _has_like(row: Element, target: Element) -> bool:
     return any(
         node.tag == target.tag
         and node.get("type") == target.get("type")
-        and bool(classes & set(list_stable_classes(node)) if classes else not node.get("class"))
+        and bool(classes & _classes(node) if classes else not node.get("class"))
         for node in row.descendants()
     )
+
+
+def _classes(node: Element) -> set[str]:
+    return set((node.get("class") or "").split())
 
 
 def _says_too(row: Element, tag: str, said: str, but: Element) -> bool:
