@@ -53,13 +53,16 @@ class Guide:
         self._recovering = False
         self._recovering_transition = False
 
-    async def arrive(self) -> None:
-        """Open the website if the page is elsewhere. Raises `SiteUnreachable`."""
+    async def arrive(self, *, leaves: bool = False) -> None:
+        """Open the website if the page is elsewhere, and wait until a screen is known. Raises `SiteUnreachable`.
+
+        `leaves`: what comes next opens a page of its own, so nothing is waited for.
+        """
         session = self._session
         if origin_of(session.page.url) in session.allowed_origins:
             return
         await self.open(session.base_url)
-        await session.look_for(timeout_s=SETTLE_S)
+        await session.look_for(timeout_s=0.0 if leaves else SETTLE_S)
 
     async def go_to(
         self, screen_id: str, *, method: str | None = None, url: str | None = None

@@ -19,12 +19,15 @@ from agent.errors import PersonNeeded, StepFailed, touched_the_page
 from agent.events import ActionDone
 from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_call, fill_conditions
 from agent.execution.effects.side_effects import SideEffects
-from agent.execution.element_uses import find_element_use
+from agent.execution.element_uses import find_element_use, find_recorded
 from agent.execution.run_observer import RunObserver
 from agent.healing.element_memory import build_selector_key
+from agent.healing.element_wait import GLANCE_S
 from agent.healing.healed_conditions import find_stored_element, list_css_references
 from agent.healing.healer import Healer, IntendedElement
+from agent.healing.identity_check import take_sighting
 from agent.page.action_requests import ActionRequest
+from agent.page.actionability_gate import ElementVanished, PassedElement, judge_element
 from agent.page.armed_triggers import ArmedTrigger, arm_trigger
 from agent.page.errors import GateFailed, GatePoint, PageError
 from agent.page.live_selectors import (
@@ -207,6 +210,25 @@ class ActionRunner:
         for text in sorted(list_css_references(conditions)):
             found = await self._find_css_again(text, elements) or found
         return found
+
+    async def is_recorded_element_here(self, call: ActionCall, values: Mapping[str, Any]) -> bool:
+        """Whether the selector of a call leads to the element that was recorded for it, in like surroundings.
+
+        The element is only looked at. False if nothing was recorded of it.
+        """
+        call = fill_call(call, values)
+        selector = await self._selector(call, values)
+        recorded = None if selector is None else find_recorded(self._session, call, selector)
+        if selector is None or recorded is None:
+            return False
+        page = self._session.page
+        try:
+            judged = await judge_element(page, selector, timeout_s=GLANCE_S, keep=True)
+            gated = await PassedElement(page, judged).gated()
+        except (GateFailed, ElementVanished):
+            return False
+        seen = await take_sighting(page, gated.element)
+        return seen is not None and recorded.is_here(seen.fingerprint)
 
     async def _locate_again(self, name: str, elements: Mapping[str, UIElement]) -> Selector | None:
         """Return the current selector of an element of the screen; None if that is not certain."""

@@ -46,7 +46,7 @@ async def find_element_use(
     """Return the element that the call is meant for; `expecting` are the postconditions of its step."""
     elements = await session.elements()
     screen_id, element_id = session.screen_id, call.target
-    recorded = _find_recorded(session, call, selector)
+    recorded = find_recorded(session, call, selector)
     if screen_id is None or not isinstance(element_id, str) or element_id not in elements:
         helpful = None if recorded is None or recorded.varies else recorded.fingerprint
         return await _find_unlisted_use(session, name, selector, recorded, helpful, expecting)
@@ -113,7 +113,7 @@ async def _find_unlisted_use(
     return ElementUse(meant, key, url, cached, written=selector)
 
 
-def _find_recorded(session: Session, call: ActionCall, selector: Selector) -> RecordedElement | None:
+def find_recorded(session: Session, call: ActionCall, selector: Selector) -> RecordedElement | None:
     """Return what recordings show of the call's element, with its address under the base in force."""
     known = call.fingerprint
     if known is None:

@@ -43,6 +43,9 @@ class ActionExecution(Protocol):
     async def find_again(self, conditions: Sequence[BaseCondition]) -> bool:
         """Heal the elements that conditions name; True if one was found again."""
 
+    async def is_recorded_element_here(self, call: ActionCall, values: Mapping[str, Any]) -> bool:
+        """Look whether the call's element is on the page as it was recorded."""
+
 
 class StepExecution(Protocol):
     """Runs single steps (`step_runner.StepRunner`)."""

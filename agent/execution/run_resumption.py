@@ -126,6 +126,8 @@ class RunResumption:
         whether that was done.
         """
         engine = self._engine
+        if not engine.session.website.authenticated_when:
+            return False  # nothing can tell
         await engine.guide.open(engine.session.base_url)  # an error page does not show it
         await engine.session.look_for(timeout_s=SETTLE_S)
         if await engine.session.signed_in() is not False:

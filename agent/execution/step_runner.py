@@ -40,7 +40,7 @@ from agent.telemetry import span
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.condition_evaluation import has_passed
-from kb_schema.conditions import BaseCondition
+from kb_schema.conditions import BaseCondition, OnScreen, UrlMatches
 from kb_schema.probes import Verdict, VerdictStatus
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import StepRecord, StepStatus
@@ -314,8 +314,13 @@ class StepRunner:
     def _require_place(
         self, run: TaskRun, index: int, error: AgentError | PageError, *, reopened: bool
     ) -> None:
-        """Raise `EarlierStepsNeeded` if the page is not as the earlier steps left it."""
+        """Raise `EarlierStepsNeeded` if the page is not as the earlier steps left it.
+
+        The step's own screen is right, too: the page may have come to it while the step waited.
+        """
         _, screen_id = run.place(index)
+        if self._session.screen_id in _list_stated_screens(run.steps[index]):
+            screen_id = self._session.screen_id
         if screen_id is not None and self._session.screen_id != screen_id:
             raise EarlierStepsNeeded(f"{error}; the page is not {screen_id} any more") from error
         if reopened and index > 0 and screen_id is not None:
@@ -361,7 +366,7 @@ class StepRunner:
         found = await session.look_for(timeout_s=1.0)
         if found.screen_id is None:
             await engine.guide.recover()
-        wanted = next((c.screen_id for c in step.preconditions if c.type == "on_screen"), None)
+        wanted = next(iter(_list_stated_screens(step)), None)
         if wanted is None or session.screen_id == wanted:
             return False
         await engine.guide.go_to(wanted)
@@ -372,7 +377,7 @@ class StepRunner:
     ) -> list[Verdict]:
         engine = self._engine
         before = before or await self._judge_before(run, step)
-        if await self._ensure(run, before) or before.covered:
+        if await self._ensure(run, step, before) or before.covered:
             await engine.dismiss_overlays()
         step = await self._add_promised_postconditions(step)
         conditions = step.postconditions + ((step.validation,) if step.validation else ())
@@ -498,7 +503,7 @@ class StepRunner:
         ]
         return step.model_copy(update={"postconditions": tuple(promised)})
 
-    async def _ensure(self, run: TaskRun, before: _PageBeforeStep) -> bool:
+    async def _ensure(self, run: TaskRun, step: TaskStep, before: _PageBeforeStep) -> bool:
         """Check preconditions; apply the remedies of soft ones that fail (KS 9.11). Return whether a remedy
         was applied.
 
@@ -519,7 +524,7 @@ class StepRunner:
                 continue  # soft and without a remedy: the step may be tried (KS 9.11)
             if not verdict.held and await self._engine.actions.find_again([condition]):
                 (verdict,) = await self._session.judge([condition], run.values)
-            if not verdict.held:
+            if not verdict.held and not await self._is_screen_by_element(run, step, condition):
                 word = (
                     "could not be evaluated" if verdict.status is VerdictStatus.UNKNOWN else "does not hold"
                 )
@@ -527,6 +532,20 @@ class StepRunner:
                     f"precondition {condition.type} {word}: {verdict.evidence}", error=condition.type
                 )
         return done
+
+    async def _is_screen_by_element(self, run: TaskRun, step: TaskStep, condition: BaseCondition) -> bool:
+        """Whether a page that no screen's signs fit is the wanted screen after all, as in another release.
+
+        It must have an address of that screen, and the step's element as it was recorded.
+        """
+        session = self._session
+        if not isinstance(condition, OnScreen) or (await session.see()).screen_id is not None:
+            return False
+        screen = await session.knowledge.screen(condition.screen_id)
+        addresses = [UrlMatches(type="url_matches", pattern=each) for each in screen.url_patterns]
+        if not any(verdict.held for verdict in await session.judge(addresses, run.values)):
+            return False
+        return await self._engine.actions.is_recorded_element_here(step.action, run.values)
 
     async def remediate(self, run: TaskRun, condition: BaseCondition) -> Verdict:
         """Apply a soft condition's remedy and return its new verdict. Raises `StepFailed`."""
@@ -564,3 +583,8 @@ class StepRunner:
                 )
         run.proven = run.proven or any(verdict.held for verdict in verdicts)
         return verdicts
+
+
+def _list_stated_screens(step: TaskStep) -> list[str]:
+    """Return the screens on which a step takes place by its own preconditions."""
+    return [each.screen_id for each in step.preconditions if isinstance(each, OnScreen)]

@@ -25,7 +25,7 @@ from agent.errors import (
 )
 from agent.events import InputResolved, OverlayDismissed, TaskEnded, TaskStarted
 from agent.execution.action_runner import ActionRunner
-from agent.execution.call_templates import list_used_variables
+from agent.execution.call_templates import can_start_anywhere, list_used_variables
 from agent.execution.effects.effect_read_backs import EffectReader
 from agent.execution.effects.spare_tab import SpareTab
 from agent.execution.effects.undo import note_reversal
@@ -215,7 +215,7 @@ class TaskRunner:
             return
         if run.depth == 0:
             async with _run_beside(self.session.knowledge.fetch_ahead(run.task)):
-                await self.guide.arrive()
+                await self.guide.arrive(leaves=can_start_anywhere(run.steps[0].action))
         run.values = {**run.frame.values, **await self._inputs(run, given)}
         index = await self.resumption.enter(run)
         await self.keep(run)

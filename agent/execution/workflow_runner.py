@@ -15,7 +15,7 @@ from typing import Any
 
 from agent.errors import AgentError, PersonNeeded, StepFailed, UnknownToKnowledge
 from agent.events import InputResolved, TaskEnded, TaskStarted
-from agent.execution.call_templates import fill_conditions
+from agent.execution.call_templates import can_start_anywhere, fill_conditions
 from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
 from agent.execution.persistence.checkpoint_state import CompletedStep
@@ -105,7 +105,7 @@ class _WorkflowRun:
             await self._fix_version()
             self._progress = WorkflowProgress(self._engine, workflow.workflow_id, workflow.workflow_id)
             self._session.criteria = self._hold_criteria
-            await self._engine.guide.arrive()
+            await self._engine.guide.arrive(leaves=await self._begins_elsewhere())
             await self._begin(given)
             await self._nodes(workflow.nodes)
             proven = await self._close()
@@ -192,6 +192,14 @@ class _WorkflowRun:
             return EvidenceLevel.CONTRADICTED
         by_tasks = levels == {EvidenceLevel.VERIFIED} and not self._workflow.unverified and not self._void
         return EvidenceLevel.VERIFIED if proven or by_tasks else EvidenceLevel.UNVERIFIED
+
+    async def _begins_elsewhere(self) -> bool:
+        """Whether the first step of the first node's task opens a page of its own."""
+        first = self._workflow.nodes[0]
+        if not isinstance(first, TaskNode):
+            return False
+        task = await self._session.knowledge.task(first.task_id)
+        return can_start_anywhere(task.ordered_steps[0].action)
 
     async def _begin(self, given: Mapping[str, Any]) -> None:
         """Resolve the workflow's own inputs before the first node (KS 10.2), except those that only some

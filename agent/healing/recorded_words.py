@@ -54,6 +54,18 @@ class RecordedElement:
             return None
         return f"recorded was {_describe(recorded, ours)}, there is {_describe(seen, theirs)} now; {why}"
 
+    def is_here(self, seen: Fingerprint) -> bool:
+        """Whether an element is the recorded one beyond doubt: same role, same words, like surroundings.
+
+        False for an element without words, and where too little is known of the surroundings.
+        """
+        recorded = self.fingerprint
+        ours, theirs = read_words(recorded), read_same_words(recorded, seen)
+        if ours is None or theirs is None or not _are_equal(ours, theirs):
+            return False
+        context = compare_fingerprints(recorded, seen).context
+        return recorded.role == seen.role and context is not None and context >= SAME_CONTEXT
+
     def keep_bearers(self, candidates: Sequence[tuple[int, Fingerprint]]) -> list[tuple[int, Fingerprint]]:
         """Return the candidates with the recorded words, if any has them: the others contradict. Else all."""
         ours = read_words(self.fingerprint)

@@ -257,6 +257,8 @@ def _written(every: Sequence[tuple[str, ...]], written: Sequence[str], query: st
         if query
         else "(?:\\?[^#]*)?"
     )
+    if not route:  # the start of such a page has the address with and without `#/`
+        return f"^{'/'.join(written[:at])}/?{asked}(?:#!?/?(?:\\?.*)?)?$"
     return f"^{'/'.join(written[:at])}/?{asked}#!?{route}/?(?:\\?.*)?$"
 
 

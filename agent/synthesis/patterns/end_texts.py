@@ -18,6 +18,7 @@ from agent.synthesis.traces.list_rows import find_list_row
 from kb_schema.conditions import Combined, Condition, ContextEquals, DomContains
 from kb_schema.number_formats import NUMBER_FORMATS, format_numbers
 from kb_schema.templates import fill
+from web_pages.accessible_names import role_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.visibility import visible
@@ -57,6 +58,8 @@ _ICON_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
 """Icon fonts draw such words as a picture: `check_circle`."""
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "")
 _VARIABLE = re.compile(r"\{\w+\}")
+_ENDS = " .!\u2026"
+"""What a sentence ends with: it differs between releases, and says nothing."""
 _Words = list[str | None]
 """Words; None is a gap."""
 
@@ -206,7 +209,7 @@ def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]
     if line.place is TextPlace.PLAIN and any(map(_has_digit, line.words)):
         return
     for piece in _split(words):
-        said = " ".join(piece)
+        said = " ".join(piece).rstrip(_ENDS)
         if _ICON_NAME.fullmatch(said):
             continue
         if sum(map(str.isalpha, _VARIABLE.sub("", said))) >= LEAST_LETTERS or _VARIABLE.search(said):
@@ -253,7 +256,7 @@ def _new_texts(end: TraceEnd) -> list[EndText]:
     found: dict[EndText, None] = {}
     for root in end.page.stored.roots:
         for element in root.elements:
-            said = read_own_text(element)
+            said = _without_buttons(element, read_own_text(element))
             if said is None or any(said in text for text in end.earlier_texts):
                 continue
             told = end.generalized(said)
@@ -270,6 +273,16 @@ def read_own_text(element: Element, longest: int = LONGEST_TEXT) -> str | None:
         return None
     said = squeeze(text_of(element)) if visible(element) else ""
     return said if 0 < len(said) <= longest else None
+
+
+def _without_buttons(element: Element, said: str | None) -> str | None:
+    """Return the longest part of a text that is not on a button inside: a message has one that closes it."""
+    parts = [] if said is None else [said]
+    for node in element.descendants():
+        if role_of(node) == "button" and (name := squeeze(text_of(node))):
+            whole = rf"(?<!\w){re.escape(name)}(?!\w)"
+            parts = [each.strip() for part in parts for each in re.split(whole, part)]
+    return max(parts, key=len, default="") or None
 
 
 def _place(element: Element) -> TextPlace:

@@ -220,9 +220,7 @@ class PositionClassifier:
             return None
         many = steady and self._was_one_of_many(cells)
         alone = steady and not many
-        if alone and _have_common_id(cells):
-            return None
-        found = find_target_template(cells, self._pages) if alone else self._find_varying(cells, many=many)
+        found = self._find_around(cells) if alone else self._find_varying(cells, many=many)
         if found is None or (len(set(found.words.values())) < 2 and not named):
             return None
         binding = (
@@ -248,6 +246,16 @@ class PositionClassifier:
         first, *others = targets
         common = [each for each in first.strategies if all(each in one.strategies for one in others)]
         return bool(common) and all(self._binder.was_ambiguous(cell.row, common) for cell in cells)
+
+    def _find_around(self, cells: list[AlignedCell]) -> TargetTemplate | None:
+        """Return the template of a target that is alone on its pages, if it stands in a row that an input names.
+
+        A menu that opens in a row, for instance: in a run it must not be that of another row.
+        """
+        near = None if _have_common_id(cells) else find_target_template(cells, self._pages)
+        if near is not None and self._binder.known(near.words) is not None:
+            return near
+        return find_row_template(cells, self._pages, {}, marked_only=True)
 
     def _find_varying(self, cells: list[AlignedCell], *, many: bool) -> TargetTemplate | None:
         """Return the template of a target that varies: by the texts that the inputs have, if there are any."""

@@ -14,7 +14,7 @@ from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
-from agent.synthesis.traces.list_rows import list_alike_parts
+from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
@@ -76,18 +76,22 @@ def find_row_template(
     told: Mapping[str, Mapping[RowKey, str]],
     *,
     one_of_many: bool = False,
+    marked_only: bool = False,
 ) -> TargetTemplate | None:
     """Return the template that fits the targets of all steps; None if there is none.
 
     `told`: by input, the text with which each trace may name its part; empty: any text names it that differs between
-    traces. `one_of_many`: earlier pages had several such targets, of which a search left one. Further
+    traces. `one_of_many`: earlier pages had several such targets, of which a search left one. `marked_only`:
+    only parts that the markup calls rows. Further
     inputs whose text the part has in every trace are asked for, too ("the mail X from Y").
     """
     seen = {cell.row: each for cell in cells if (each := _look(cell, pages)) is not None}
     if len(seen) != len(cells) or len({cell.step.action_type for cell in cells}) != 1 or len(cells) < 2:
         return None
     known = {row: frozenset(each[row] for each in told.values()) for row in seen} if told else {}
-    for template, naming, level in islice(_templates(list(seen.values()), one_of_many), MOST_TEMPLATES):
+    for template, naming, level in islice(
+        _templates(list(seen.values()), one_of_many, marked_only), MOST_TEMPLATES
+    ):
         words: dict[RowKey, str] = {}
         for row, each in seen.items():
             said = _word_for(template, naming.texts(each.chain[level]), each, known.get(row))
@@ -157,13 +161,17 @@ def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset
     return None
 
 
-def _templates(seen: Sequence[_Seen], one_of_many: bool) -> Iterator[tuple[str, _Naming, int]]:
+def _templates(
+    seen: Sequence[_Seen], one_of_many: bool, marked_only: bool
+) -> Iterator[tuple[str, _Naming, int]]:
     """Yield templates, the nearest part first, with the place of the name and the level of the part."""
     inner = list(_inner_steps([each.element for each in seen]))
     for level in range(min(len(each.chain) for each in seen)):
         parts = [each.chain[level] for each in seen]
         classes = _common_classes(parts) if len({part.tag for part in parts}) == 1 else []
         if not _repeat(parts, known=one_of_many and bool(classes)):
+            continue
+        if marked_only and not all(map(is_marked_row, parts)):
             continue
         part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
         for naming in _namings(parts[0]):

@@ -72,7 +72,7 @@ def list_sibling_rows(row: Element) -> list[Element]:
     """Return all rows of a row's list, in order, including the row."""
     if row.parent is None:
         return [row]
-    if not _is_marked(row):
+    if not is_marked_row(row):
         alike = list_alike_parts(row)
         return [node for node in row.parent.elements() if node is row or node in alike]
     return [
@@ -146,13 +146,13 @@ def _find_last_row(element: Element, earlier: Sequence[TraceStep], pages: TraceP
     return None
 
 
-def _is_marked(node: Element) -> bool:
+def is_marked_row(node: Element) -> bool:
     """Whether its tag or role says that it is a row."""
     return node.tag in _ROW_TAGS or node.get("role") in _ROW_ROLES
 
 
 def _is_row(node: Element, target: Element) -> bool:
-    if _is_marked(node):
+    if is_marked_row(node):
         return True
     kind = node.get("class")
     if node.tag != "div" or not kind or node.parent is None:
