@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import Model, TaskRef
 from kb_schema.conditions import Condition
+from kb_schema.selectors import Selector
 
 
 class ItemAction(Model):
@@ -74,7 +75,8 @@ class CollectionIterator(_Iterator):
     """Iterates over the elements that match a selector, always taking the first."""
 
     type: Literal["collection_processing"]
-    collection_selector: str = Field(min_length=1)
+    collection_selector: Annotated[str, Field(min_length=1)] | Selector
+    """CSS or the id of an element, or a selector whose parameters are values of the run."""
 
 
 class ListIterator(_Iterator):

@@ -6,6 +6,7 @@ not contradict the step's postconditions, and passes the gate. Healing never cho
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from playwright.async_api import Page
 from agent import retry_limits
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried, Struggling
-from agent.healing.element_reveal import reveal_page, scan_scrolled_page
+from agent.healing.element_reveal import point_at_hidden, reveal_page, scan_scrolled_page
 from agent.healing.element_wait import ElementWait
 from agent.healing.fellow_search import find_among_fellows
 from agent.healing.fingerprint_comparison import read_link_target
@@ -181,11 +182,18 @@ class Healer:
         tell apart.
         """
         first = _prepare_request(request, meant, meant.selector, self.policy.first_gate_s(self._wait))
+        pointing = (
+            None
+            if meant.selector.frame
+            else asyncio.ensure_future(point_at_hidden(self._page, meant.selector))
+        )
         try:
             return HealerResult(await act_on_element(self._page, first))
         except (GateFailed, ElementChanged) as exc:
             failure = exc
             self._note_wait(exc)
+        finally:
+            await _end(pointing)
         return await self._heal_and_act(meant, request, failure)
 
     async def _heal_and_act(
@@ -467,3 +475,10 @@ def _describe_candidate(candidate: FingerprintCandidate) -> str:
     seen = candidate.seen
     where = next(iter(seen.key or seen.row), seen.heading) or ""
     return f"{seen.role or seen.tag} {(seen.name or seen.text or '')[:60]!r}{f' beside {where[:40]!r}' if where else ''}"
+
+
+async def _end(beside: asyncio.Task[None] | None) -> None:
+    """End what runs beside an act; what it failed of is of no interest to the act."""
+    if beside is not None:
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)

@@ -186,6 +186,9 @@ def read_shown_values(result: PipelineResult, trace_id: str) -> dict[str, Any]:
         for loop in patterns.loop_patterns:
             if loop.rule.items in wanted and trace_id in loop.rule.given:
                 shown.setdefault(loop.rule.items, list(loop.rule.given[trace_id]))
+            if loop.rule.binding is not None and loop.rule.told is not None:
+                words = next((said for row, said in loop.rule.told.words.items() if row[0] == trace_id), None)
+                shown.setdefault(loop.rule.binding.name, words)
     for position, info in _parameterizable(result.patterns):
         for name, value in _iterate_shown_values(position, info, trace_id):
             if name in wanted and value not in (None, REDACTED):

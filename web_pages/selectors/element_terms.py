@@ -143,10 +143,20 @@ def is_row(element: Element) -> bool:
     """Return whether it is one of several similar elements: a row, an item, a card."""
     if element.tag not in _ROW_TAGS and element.get("role") not in _ROW_ROLES:
         return False
-    return (
-        element.parent is not None
-        and sum(child.tag == element.tag for child in element.parent.elements()) > 1
-    )
+    return len(list_fellow_rows(element)) > 1
+
+
+def list_fellow_rows(row: Element) -> list[Element]:
+    """Return the elements of a row's tag in its list, in order, including the row.
+
+    Those of a table are in all its bodies: some tables have one for each row.
+    """
+    parent = row.parent
+    if parent is None:
+        return [row]
+    table = parent.parent if row.tag == "tr" and parent.tag == "tbody" else None
+    bodies = [parent] if table is None else [each for each in table.elements() if each.tag == "tbody"]
+    return [each for body in bodies for each in body.elements() if each.tag == row.tag]
 
 
 def _by_words(page: ElementIndex, element: Element, inner: Element) -> Iterator[SelectorStep]:

@@ -14,6 +14,7 @@ from web_pages.selectors.element_terms import (
     build_row_step,
     find_text_term,
     is_row,
+    list_fellow_rows,
     list_own_terms,
     list_row_texts,
 )
@@ -45,10 +46,10 @@ def build_row_selector(selectors: PageSelectors, element: Element) -> RowSelecto
     does not work for the other rows.
     """
     row = next((node for node in element.ancestors() if is_row(node)), None)
-    if row is None or row.parent is None or element.root.kind != "document":
+    if row is None or element.root.kind != "document":
         return None
     terms = selectors.terms(element.root, shadows=False)
-    others = [node for node in row.parent.elements() if node.tag == row.tag and node is not row]
+    others = [node for node in list_fellow_rows(row) if node is not row]
     for held in list_row_texts(terms, row, element):
         for inner in _inner_steps(terms, element):
             template = SelectorPath(

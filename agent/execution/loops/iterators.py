@@ -24,6 +24,7 @@ from kb_schema.iterators import (
     UntilIterator,
 )
 from kb_schema.probes import ProbeFacts, VerdictStatus
+from kb_schema.selectors import Selector
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -80,11 +81,26 @@ class _IteratorRun:
         collection = LoopCollection(self._engine, self._run, spec.collection_selector, self._values, screen)
         if await items.carry_on(collection):
             await items.deal_with("", position=1, collection=collection)
+        if items.done == 0 and isinstance(spec.collection_selector, Selector):
+            await self._require_members(collection)
         if isinstance(spec.termination_condition, ElementHidden):
             await self._shrink(spec, collection)
         else:
             await self._walk(collection)
         return items.end()
+
+    async def _require_members(self, collection: LoopCollection) -> None:
+        """Wait until the rows that an input tells are there. Raises `StepFailed` if there are none.
+
+        Nothing to do would be no success: the demonstrations had such rows.
+        """
+        session = self._engine.session
+        deadline = time.monotonic() + session.element_wait.gate_s
+        while not (await collection.look()).count:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise StepFailed(f"not_found: nothing matches {collection.name}", error="element_not_found")
+            await wait_for_change(session.page, remaining)
 
     async def _shrink(self, spec: CollectionIterator, collection: LoopCollection) -> None:
         items, patience = self._items, PROGRESS_S

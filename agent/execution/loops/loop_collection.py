@@ -12,9 +12,16 @@ from playwright.async_api import Error as PlaywrightError
 
 from agent.errors import AgentError, IteratorStopped, StepFailed
 from agent.page.errors import PageError
-from agent.page.live_selectors import CollectionMember, CollectionMembers, read_collection_members
+from agent.page.live_selectors import (
+    CollectionMember,
+    CollectionMembers,
+    fill_selector_parameters,
+    read_collection_members,
+    summarize_selector,
+)
 from agent.page.page_changes import wait_for_change
 from kb_schema.read_backs import ReadBackStatus
+from kb_schema.selectors import Selector
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
@@ -28,19 +35,24 @@ class LoopCollection:
         self,
         engine: TaskExecution,
         run: TaskRun,
-        reference: str,
+        reference: str | Selector,
         values: Mapping[str, Any],
         screen: str | None,
     ) -> None:
         self._engine, self._run, self._values = engine, run, values
         self._screen, self._url = screen, engine.session.page.url
         self._failed: Counter[str] = Counter()
-        self.name = reference
+        self._reference = (
+            fill_selector_parameters(reference, values) if isinstance(reference, Selector) else reference
+        )
+        self.name = (
+            summarize_selector(self._reference) if isinstance(self._reference, Selector) else self._reference
+        )
 
     async def look(self) -> CollectionMembers:
         """Return the members now. Raises `StepFailed` if the collection cannot be found."""
         session = self._engine.session
-        selector = (await session.scope(self._values)).element(self.name)
+        selector = (await session.scope(self._values)).element(self._reference)
         if selector is None:
             raise StepFailed(f"no collection {self.name!r} on this screen", error="element_not_found")
         found = await read_collection_members(session.page, selector)

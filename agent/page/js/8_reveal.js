@@ -30,6 +30,28 @@ function lookFrom(el, everything) {
   return { ...said, at: looks.get(said.token).indexOf(el) };
 }
 
+// A larger share of the window is the page, not a part of it.
+const LARGEST_PART = 0.5;
+
+/**
+ * Where to point at so that a hidden element may show, such as the buttons of a card: the middle of the nearest visible
+ * part around it. Null if it is visible, if there are several or none, or if only the page as a whole is around it.
+ */
+function pointingSpot(selector) {
+  const look = newLook();
+  const { found } = resolve(selector, look, false);
+  if (found.length !== 1 || visible(found[0], look)) return null;
+  let part = found[0].parentElement;
+  while (part && !visible(part, look)) part = part.parentElement;
+  if (!part || part === document.body || part === document.documentElement) return null;
+  part.scrollIntoView({ block: "nearest", behavior: "instant" });
+  const box = part.getBoundingClientRect();
+  if (box.width * box.height > LARGEST_PART * innerWidth * innerHeight) return null;
+  const x = box.left + box.width / 2;
+  const y = box.top + box.height / 2;
+  return x < 0 || y < 0 || x > innerWidth || y > innerHeight ? null : { x, y };
+}
+
 /**
  * Scroll all containers to their n-th part, so that lists that render only what is in view render it.
  * @returns whether anything moved

@@ -91,6 +91,7 @@ def _choose_best_loop(rows: Sequence[FoldedRow]) -> _LoopCandidate | None:
     told = [_symbols(row) for row in rows]
     paged = find_page_rounds(told)
     if paged is not None:
+        paged = _begin_after_opening(told, paged)
         covered = sum(end - begin for places in paged.values() for begin, end in places)
         return _LoopCandidate(covered, paged)
     exact, alike = _find_exact_loop(told), _find_similar_loop(told)
@@ -98,6 +99,24 @@ def _choose_best_loop(rows: Sequence[FoldedRow]) -> _LoopCandidate | None:
         return exact or alike
     part = _symbols_in(told, exact) <= _symbols_in(told, alike)
     return alike if part and alike.gain > exact.gain else exact
+
+
+def _begin_after_opening(
+    rows: Sequence[tuple[int, ...]], rounds: dict[int, list[tuple[int, int]]]
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the rounds without their opening, if every row ends with the opening alone.
+
+    Open the list, (open a row, save it, open the list) for each row: no loop of which the last round only opens.
+    """
+    opening = {rows[at][slice(*places[-1])] for at, places in rounds.items()}
+    first = opening.pop()
+    length = len(first)
+    whole = [rows[at][begin:end] for at, places in rounds.items() for begin, end in places[:-1]]
+    if opening or not first or not whole:
+        return rounds
+    if any(each[:length] != first or len(each) <= length + 1 for each in whole):
+        return rounds
+    return {at: [(a + length, b + length) for a, b in places[:-1]] for at, places in rounds.items()}
 
 
 def _symbols_in(rows: Sequence[tuple[int, ...]], candidate: _LoopCandidate) -> set[int]:

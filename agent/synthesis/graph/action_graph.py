@@ -95,7 +95,7 @@ class LoopNode(Model):
     max_iterations: int = Field(ge=0)
     """Largest number of iterations in a trace."""
     until: Condition | None = None
-    collection: str | None = None
+    collection: str | Selector | None = None
     shrinking: bool = False
     items: str | None = None
     times: int | None = None

@@ -167,6 +167,8 @@ class GraphSynthesizer(ABC):
 
     async def _loop(self, loop: LoopPattern) -> list[_SynthesizedNode]:
         rule = loop.rule
+        if rule.binding is not None:
+            self._declare(rule.binding)
         rounds = [await self._nodes(each) for each in loop.rounds] or [await self._nodes(loop.body)]
         if not any(rounds):
             return []  # no row has a step in it

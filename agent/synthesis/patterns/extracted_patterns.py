@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
+from agent.synthesis.patterns.row_filters import ToldRowFilter
 from kb_schema.conditions import Condition
 from kb_schema.selectors import Selector
 
@@ -107,8 +108,8 @@ class LoopRule:
     evidence: str
     condition: Condition | None = None
     """End condition."""
-    collection: str | None = None
-    """CSS of the collection, one element per item."""
+    collection: str | Selector | None = None
+    """CSS or a selector with a parameter of the collection, one element per item."""
     shrinking: bool = False
     """Whether an item disappears when it has been handled."""
     items: str | None = None
@@ -118,6 +119,9 @@ class LoopRule:
     """Element that opens the next page; the last page does not have it."""
     given: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Maps a trace id to its items, if the list is not in the input data."""
+    told: ToldRowFilter | None = None
+    """The rows that a text of an input tells; `binding` is its source."""
+    binding: ValueBinding | None = None
 
 
 @dataclass(frozen=True, slots=True)

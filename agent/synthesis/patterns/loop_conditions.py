@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.synthesis.alignment.aligned_traces import RowKey
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, is_queryable
 from agent.synthesis.patterns.extracted_patterns import LoopRule
-from agent.synthesis.patterns.row_filters import ListSnapshot, find_row_filter
+from agent.synthesis.patterns.row_filters import ListSnapshot, find_row_filter, find_told_row_filter
 from agent.synthesis.patterns.value_bindings import find_list_inputs
 from agent.synthesis.traces.list_rows import find_list_row, list_sibling_rows
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
@@ -20,6 +21,7 @@ from web_pages.css_queries import SelectorError
 from web_pages.element_tree import Element
 from web_pages.form_fields import enabled
 from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.element_terms import list_fellow_rows
 from web_pages.visibility import visible
 
 
@@ -58,6 +60,7 @@ class LoopConditionFinder:
         found = (
             self._over_a_list(passes)
             or self._over_a_collection(passes)
+            or self._over_told_rows(passes)
             or self._while_there(passes, steps)
             or self._until(passes)
         )
@@ -154,6 +157,27 @@ class LoopConditionFinder:
         over = ElementHidden(type="element_disappears", element=css(collection)) if chosen.shrinking else None
         evidence = f"the rows of {rows} that match {chosen.told}"
         return LoopRule("collection", evidence, over, collection, shrinking=chosen.shrinking)
+
+    def _over_told_rows(self, passes: Mapping[RowKey, LoopPass]) -> LoopRule | None:
+        """Return the rule of a loop over the rows that have a text in one column which an input tells."""
+        model = next((each for each in passes.values() if each.words and each.before), None)
+        found = None if model is None else self._row_of(model)
+        if found is None:
+            return None
+        page, row, named = found
+        around = _list_css(page, row)
+        seen = {key: self._shown(each, f"{around} > {row.tag}") for key, each in passes.items()}
+        told = {key: each for key, each in seen.items() if each is not None}
+        chosen = None if around is None or len(told) < len(seen) else find_told_row_filter(told)
+        if chosen is None:
+            return None
+        template = f"{chosen.template}{_path_within(row, named).replace(' > ', '/')}"
+        return LoopRule(
+            "collection",
+            chosen.evidence,
+            shrinking=chosen.shrinking,
+            told=replace(chosen, template=_as_xpath(template)),
+        )
 
     def _shown(self, one: LoopPass, rows: str) -> tuple[list[ListSnapshot], ListSnapshot | None] | None:
         """Return the list before each round of a pass and after it; None if a page does not show it."""
@@ -261,6 +285,8 @@ def _list_css(page: TracePage, row: Element) -> str | None:
     """Return stable CSS of the list that contains a row."""
     path: list[str] = []
     node = row.parent
+    if node is not None and any(each.parent is not node for each in list_fellow_rows(row)):
+        path, node = [node.tag], node.parent  # each row has a body of its own
     while node is not None:
         choice = page.selectors.of(node).selector
         for each in () if choice is None else choice.strategies:
@@ -281,6 +307,10 @@ def _list_css(page: TracePage, row: Element) -> str | None:
         path.insert(0, node.tag if len(same) < 2 else f"{node.tag}:nth-of-type({same.index(node) + 1})")
         node = node.parent
     return " > ".join(path) if path else None
+
+
+def _as_xpath(template: str) -> str:
+    return re.sub(r":nth-of-type\((\d+)\)", r"[\1]", template)
 
 
 def _path_within(row: Element, named: Element) -> str:

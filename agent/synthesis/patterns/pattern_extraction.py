@@ -53,9 +53,10 @@ from agent.synthesis.patterns.search_conditions import SearchConditionFinder
 from agent.synthesis.patterns.step_postconditions import infer_postconditions
 from agent.synthesis.patterns.success_conditions import infer_success_condition
 from agent.synthesis.patterns.target_agreement import find_agreed_target
-from agent.synthesis.patterns.target_templates import find_target_template
+from agent.synthesis.patterns.target_templates import TargetTemplate, find_target_template
 from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.trace_pages import TracePages
+from kb_schema.conditions import ElementHidden
 from kb_schema.selectors import Selector
 
 FEW = 1 / 3
@@ -404,6 +405,7 @@ class _Stretch:
         turn = find_page_turn(body, rounds, self._aligned.loops)
         if turn is None:
             rule = self._needs.of_loop(loop.last, passes, self._rules) or self._rules.rule(passes, constant)
+            rule = self._with_binding(rule)
         else:
             agreed = find_agreed_target(list(turn.cells.values()), self._pages)
             rule = self._turning(turn, agreed.selector, passes, deciding_rows)
@@ -439,6 +441,15 @@ class _Stretch:
         return LoopPattern(
             loop.start, loop.end, min(counts), max(counts), tuple(body), rule, found, loop.last, each
         )
+
+    def _with_binding(self, rule: LoopRule) -> LoopRule:
+        """Return the rule with its collection, if an input tells which rows belong to it."""
+        if rule.told is None:
+            return rule
+        binding = self._binder.bind_filter(rule.told.words, rule.told.label)
+        rows = TargetTemplate(rule.told.template, rule.told.words).selector(binding.name)
+        over = ElementHidden(type="element_disappears", element=rows) if rule.shrinking else None
+        return replace(rule, collection=rows, condition=over, binding=binding)
 
     def _turning(
         self,

@@ -1,14 +1,17 @@
 """Infers a filter for list rows if only some of them are acted on.
 
 Candidates are the text and type of the target, other short texts in the row, and its marks (classes,
-attributes, field states). A filter must classify every observed row correctly.
+attributes, field states). A filter must classify every observed row correctly. A text that is another one in each
+demonstration is a filter by an input: all plants of Ada.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent.synthesis.alignment.aligned_traces import RowKey
 from kb_schema.selectors import css
 from web_pages.accessible_names import is_control
 from web_pages.css_queries import SelectorError
@@ -24,6 +27,7 @@ LONGEST_SIGN = 40
 EACH_SIDE = 2
 """Minimum number of rows with and without a sign, if the sign is not on the target itself."""
 _MARKS = ("aria-selected", "aria-checked", "aria-expanded", "aria-current", "aria-disabled")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _OF_THE_TARGET, _WORDS, _MARK = range(3)
 
 
@@ -53,6 +57,21 @@ class RowFilter:
     told: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToldRowFilter:
+    """A filter for the rows that have, in one column, a text that an input must tell."""
+
+    template: str
+    """XPath of the rows, with the parameter `{{row}}`."""
+    words: Mapping[RowKey, str]
+    """The text in each pass."""
+    label: str
+    """Heading of the column; empty if it has none."""
+    shrinking: bool
+    """Whether a row no longer matches after it was acted on."""
+    evidence: str
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _RowSign:
     rank: int
@@ -79,6 +98,131 @@ def find_row_filter(
                 )
                 return RowFilter(sign.condition, shrinking, told)
     return None
+
+
+def find_told_row_filter(
+    passes: Mapping[RowKey, tuple[Sequence[ListSnapshot], ListSnapshot | None]],
+) -> ToldRowFilter | None:
+    """Return the column whose text, or a word of it, all rows acted on in a pass have, and no other row; None if none.
+
+    The text differs between passes, and several rows were acted on in at least two of them, for a whole text in one:
+    else the name of a row would be such a text. Returns None if two columns explain it.
+    """
+    told = {key: each for key, each in passes.items() if each[0]}
+    if len(told) < 2:
+        return None
+    for whole in (True, False):
+        several = {key: each for key, each in told.items() if len(each[0]) >= EACH_SIDE}
+        if len(several) < (1 if whole else 2):
+            return None
+        for shrinking in (True, False):
+            found = _find_told_columns(told if whole else several, whole=whole, shrinking=shrinking)
+            if len(found) == 1:
+                return next(iter(found.values()))
+    return None
+
+
+def _find_told_columns(
+    passes: Mapping[RowKey, tuple[Sequence[ListSnapshot], ListSnapshot | None]],
+    *,
+    whole: bool,
+    shrinking: bool,
+) -> dict[tuple[str, ...], ToldRowFilter]:
+    """Return the filters that explain every pass, one for each set of words; of equal ones the outermost column."""
+    found: dict[tuple[str, ...], ToldRowFilter] = {}
+    shown = next(iter(passes.values()))[0][0]
+    row = shown.rows[shown.at]
+    for path in _list_columns(shown):
+        words = {
+            key: _find_told_word(each, path, whole=whole, shrinking=shrinking) for key, each in passes.items()
+        }
+        known = {key: word for key, word in words.items() if word}
+        if len(known) < len(passes) or len(set(known.values())) < 2:
+            continue
+        said = "[normalize-space()='{{row}}']" if whole else "[contains(normalize-space(), '{{row}}')]"
+        template = f"//{row.tag}[{path}{said}]"
+        if not all(_fits_word(each, template, known[key], shrinking) for key, each in passes.items()):
+            continue
+        label = _find_heading(row, path)
+        count = sum(len(before) for before, _ in passes.values())
+        evidence = (
+            f"{'' if whole else 'a word of '}{label or path} is the same in the {count} rows of each demonstration,"
+            " and in no other"
+        )
+        found.setdefault(tuple(known.values()), ToldRowFilter(template, known, label, shrinking, evidence))
+    return found
+
+
+def _list_columns(shown: ListSnapshot) -> Iterator[str]:
+    """Yield the paths of the short texts in the row acted on, as XPath from the row, the outermost first."""
+    row = shown.rows[shown.at]
+    for node in row.descendants():
+        said = squeeze(text_of(node))
+        if visible(node) and 0 < len(said) <= LONGEST_SIGN:
+            yield _write_path(node, row)
+
+
+def _write_path(node: Element, row: Element) -> str:
+    parts: list[str] = []
+    while node is not row and node.parent is not None:
+        same = [each for each in node.parent.elements() if each.tag == node.tag]
+        parts.insert(0, f"{node.tag}[{same.index(node) + 1}]")
+        node = node.parent
+    return "/".join(parts)
+
+
+def _find_told_word(
+    one: tuple[Sequence[ListSnapshot], ListSnapshot | None], path: str, *, whole: bool, shrinking: bool
+) -> str | None:
+    """Return what a column has in all rows acted on in a pass and in no other row: its text, or the words in it."""
+    acted, others = _sides([one], shrinking=shrinking)
+    texts = [_read_column(row, path) or "" for row, _ in acted]
+    left = [_read_column(row, path) or "" for row in others]
+    if whole:
+        return texts[0] if set(texts) == {texts[0]} and texts[0] not in left else None
+    shared = [
+        word
+        for word in dict.fromkeys(_WORD.findall(texts[0]))
+        if all(word in _WORD.findall(each) for each in texts) and not any(word in each for each in left)
+    ]
+    phrase = " ".join(shared)
+    return phrase if shared and all(phrase in each for each in texts) else None
+
+
+def _read_column(row: Element, path: str) -> str | None:
+    node: Element | None = row
+    for part in path.split("/"):
+        tag, _, number = part.rstrip("]").partition("[")
+        same = [] if node is None else [each for each in node.elements() if each.tag == tag]
+        node = same[int(number) - 1] if len(same) >= int(number) else None
+    return None if node is None else squeeze(text_of(node)) or None
+
+
+def _find_heading(row: Element, path: str) -> str:
+    """Return the heading of a table's column; empty if it has none."""
+    table = next((each for each in row.ancestors() if each.tag == "table"), None)
+    column = int(path.split("/", maxsplit=1)[0].rstrip("]").partition("[")[2])
+    if table is None or row.tag != "tr":
+        return ""
+    cells = [each for each in row.elements() if each.tag in ("td", "th")]
+    at = cells.index([each for each in cells if each.tag == path.partition("[")[0]][column - 1])
+    head = next((each for each in table.descendants() if each.tag == "tr"), row)
+    heads = [each for each in head.elements() if each.tag == "th"]
+    return squeeze(text_of(heads[at])) if len(heads) == len(cells) and head is not row else ""
+
+
+def _fits_word(
+    one: tuple[Sequence[ListSnapshot], ListSnapshot | None], template: str, word: str, shrinking: bool
+) -> bool:
+    """Whether the filter selects the row of each round, and no row after the last round."""
+    before, behind = one
+    for number, each in enumerate(before):
+        found = each.page.resolve_template(template, {"row": word})
+        place = 0 if shrinking else number
+        if len(found) <= place or found[place] is not each.rows[each.at]:
+            return False
+    left = () if behind is None else behind.page.resolve_template(template, {"row": word})
+    return behind is None or len(left) == (0 if shrinking else len(before))
 
 
 def _sides(

@@ -86,6 +86,18 @@ class ValueBinder:
         texts = {row: as_text(value) for row, value in values.items()}
         return self._from_inputs(texts, "") or self._from_lists(texts, "") or self._as_before(texts, "")
 
+    def bind_filter(self, words: RowValues, label: str) -> ValueBinding:
+        """Return the source of the words by which a loop chooses its rows; `label` is the heading of their column."""
+        known = self.known(words)
+        if known is not None:
+            return known
+        texts = {row: as_text(value) for row, value in words.items()}
+        name = self._named(build_identifier(label) or "row", _given(texts))
+        told = "the rows of every demonstration have it, and no other row"
+        return ValueBinding(
+            name, "user_input", f"{{{name}}}", description=label, evidence=told, only_asked=True
+        )
+
     def list_texts(self, rows: Iterable[RowKey]) -> dict[str, dict[RowKey, str]]:
         """Return the texts of the input data that every trace has, by input."""
         data = {row: self._flat(row[0]) for row in rows}

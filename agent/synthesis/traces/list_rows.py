@@ -14,6 +14,7 @@ from kb_schema.selectors import Selector
 from web_pages.accessible_names import is_control, label_text, role_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
+from web_pages.selectors.element_terms import list_fellow_rows
 from web_pages.selectors.generated_names import looks_generated
 from web_pages.selectors.stable_attributes import list_stable_classes
 
@@ -77,9 +78,8 @@ def list_sibling_rows(row: Element) -> list[Element]:
         return [node for node in row.parent.elements() if node is row or node in alike]
     return [
         node
-        for node in row.parent.elements()
-        if node.tag == row.tag
-        and node.get("role") == row.get("role")
+        for node in list_fellow_rows(row)
+        if node.get("role") == row.get("role")
         and not any(child.tag == "th" and child.get("scope") == "col" for child in node.elements())
     ]
 

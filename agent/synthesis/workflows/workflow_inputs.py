@@ -13,7 +13,7 @@ from agent.synthesis.graph.action_graph import GraphParameter
 from kb_schema.conditions import BaseCondition, Combined, ContextEquals
 from kb_schema.io_specs import InputSpec, ValueSource, ValueType
 from kb_schema.iterators import ListIterator, NoIterator
-from kb_schema.templates import strings, variables
+from kb_schema.templates import selector_parameters, strings, variables
 from kb_schema.transforms import UngroupNumber
 from kb_schema.workflows import AnyNode, GroupNode, TaskNode, walk
 
@@ -87,7 +87,8 @@ def _list_used_names(node: TaskNode) -> Iterator[str]:
     for name, mapping in node.inputs.items():
         yield mapping.key or name
     if not isinstance(node.iterator_spec, NoIterator):
-        yield from (name for _, text in strings(node.iterator_spec.to_json()) for name in variables(text))
+        for _, text in strings(node.iterator_spec.to_json()):
+            yield from variables(text) | selector_parameters(text)
 
 
 def _list_condition_inputs(nodes: Iterable[AnyNode]) -> Iterator[tuple[str, Any]]:
