@@ -199,11 +199,10 @@ class DemonstrationRecorder:
         def moved(frame: Frame) -> None:
             if frame == page.main_frame:
                 at, known = time.time() * 1000, self._tabs[tab]
-                since, known.acted_at = (
-                    at - known.acted_at,
-                    0.0,
-                )  # later navigations do not belong to the same action
                 loaded, known.requested = known.requested, False
+                since = at - known.acted_at
+                if loaded:
+                    known.acted_at = 0.0  # later navigations do not belong to the same action
                 self._put(_QueuedNavigation(tab, at, self._next(), since, loaded))
 
         def requested(request: Request) -> None:

@@ -1,0 +1,267 @@
+"""Rows that were shown: those that a word in a column tells, menus that open in a row, buttons that show on a card."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.execution.task_runner import TaskRunner
+from kb_schema import SourcedDocument, assemble
+from kb_schema.screens import Screen
+from kb_schema.tasks import Task
+from kb_schema.websites import Website
+from kb_store import load_knowledge, open_stores
+from periplus.session_setup import open_fresh_context, open_session
+from tests.support.small_sites import WEBSITE, Answered, Asked, induced, ran, running_site, visiting
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+REPAIRS = (
+    ("Kettle", "Mara", "R1"),
+    ("Standing lamp", "Jonas", "R2"),
+    ("Radio", "Mara", "R3"),
+    ("Blender", "Idris", "R4"),
+    ("Toaster", "Jonas", "R5"),
+    ("Train set", "Selma", "R6"),
+    ("Iron", "Mara", "R7"),
+    ("Sewing machine", "Idris", "R8"),
+    ("Clock of the 'Old Post'", "Selma", "R9"),
+)
+OWNERS = ({"owner": "Mara"}, {"owner": "Jonas"}, {"owner": "Idris"})
+
+
+@dataclass
+class Repairs:
+    """A list of repairs, each with a page of its own on which it is ticked as ready."""
+
+    bodies: bool = False
+    """Whether each row has a body of its own."""
+    opening: bool = False
+    """Whether the page of a repair stays open after saving, so that the list is opened for each."""
+    ready: set[str] = field(default_factory=set)
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.path.startswith("/repair/"):
+            number = int(asked.path.rsplit("/", 1)[1])
+            if asked.method == "POST":
+                self.ready.add(REPAIRS[number][0])
+                return Answered(location=f"{asked.path}?saved=1" if self.opening else "/list")
+            return Answered(self._one(number))
+        return Answered(
+            self._list() if asked.path == "/list" else "<body><a href=/list>All repairs</a></body>"
+        )
+
+    def _list(self) -> str:
+        rows = [
+            f"<tr><td><a href=/repair/{number}>{escape(name)}</a></td><td>{owner}</td><td>{shelf}</td></tr>"
+            for number, (name, owner, shelf) in enumerate(REPAIRS)
+        ]
+        whole = "".join(f"<tbody>{row}</tbody>" if self.bodies else row for row in rows)
+        head = "<thead><tr><th>Device</th><th>Owner</th><th>Shelf</th></tr></thead>"
+        return f"<body><a href=/list>All repairs</a><h1>Repairs</h1><table>{head}{whole}</table></body>"
+
+    def _one(self, number: int) -> str:
+        return (
+            f"<body><a href=/list>All repairs</a><h1>{escape(REPAIRS[number][0])}</h1>"
+            "<form method=post><label><input type=checkbox name=ready id=ready> Ready</label>"
+            "<button id=save>Save</button></form></body>"
+        )
+
+    def of(self, owner: str) -> set[str]:
+        return {name for name, its, _ in REPAIRS if its == owner}
+
+
+def _row(page: Page, words: str) -> Locator:
+    return page.locator("tr").filter(has=page.get_by_role("cell", name=words, exact=True))
+
+
+async def finishes_repairs(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_text("All repairs").click()
+    await page.wait_for_url("**/list")
+    for name in await _row(page, given["owner"]).locator("a").all_inner_texts():
+        await page.get_by_role("link", name=name, exact=True).click()
+        await page.wait_for_url("**/repair/*")
+        await page.check("#ready")
+        async with page.expect_navigation():
+            await page.click("#save")
+        if not page.url.endswith("/list"):
+            await page.get_by_text("All repairs").click()
+            await page.wait_for_url("**/list")
+
+
+@pytest.mark.parametrize(
+    "repairs", [Repairs(), Repairs(bodies=True), Repairs(opening=True)], ids=["plain", "bodies", "opening"]
+)
+async def test_the_rows_of_a_loop_are_told_by_the_word_that_they_share_in_a_column(
+    browser, tmp_path, repairs
+):
+    with running_site(repairs.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", finishes_repairs, OWNERS)
+        assert result.lowered is not None
+        assert [each.name for each in result.lowered.workflow.io_spec.inputs] == ["owner"]
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            for owner, complete in (("Selma", True), ("Sel", False), ("Bruno", False)):
+                repairs.ready.clear()
+                done = await ran(session, result, {"owner": owner})
+                assert repairs.ready == repairs.of(owner)
+                assert done.complete is complete, done.error
+    assert done.error is not None
+    assert "not_found" in done.error
+    assert "Bruno" in done.error
+
+
+@dataclass
+class Boats:
+    """Boats with a menu for each row; only one menu is open at a time."""
+
+    gone: list[str] = field(default_factory=list)
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.gone.append(asked.form["name"])
+            return Answered(location="/?removed=1")
+        said = "<p role=status>The boat was removed</p>" if "removed" in asked.query else ""
+        rows = "".join(
+            f"<tr><td>{name}</td><td><a href='#' class=more>...</a><ul hidden><li>"
+            f"<a href='#' class=remove data-name='{name}'>Remove</a></li></ul></td></tr>"
+            for name in ("Alma", "Brise", "Cygne", "Dorade", "Espoir")
+            if name not in self.gone
+        )
+        return Answered(
+            f"<body>{said}<form method=post><input type=hidden name=name></form><table>{rows}</table><script>"
+            "document.addEventListener('click', (event) => {"
+            " if (event.target.matches('.more')) { for (const menu of document.querySelectorAll('ul')) {"
+            "  menu.hidden = menu !== event.target.nextElementSibling;"
+            "  menu.querySelector('a').id = menu.hidden ? '' : 'remove'; } }"
+            " if (event.target.matches('.remove')) {"
+            "  document.querySelector('input').value = event.target.dataset.name;"
+            "  document.querySelector('form').submit(); } });</script></body>"
+        )
+
+
+async def removes_a_boat(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    row = page.locator("tr", has_text=given["name"])
+    await row.locator(".more").click()
+    await row.get_by_text("Remove").click()
+    await page.wait_for_url("**/?removed=1")
+
+
+async def test_a_menu_that_opens_in_a_row_is_told_by_the_row_even_if_it_has_an_id(browser, tmp_path):
+    boats = Boats()
+    given = [{"name": each} for each in ("Alma", "Cygne", "Dorade")]
+    with running_site(boats.answer) as site:
+        result = await induced(
+            browser, site, tmp_path / "traces", removes_a_boat, given, prepare=lambda _: boats.gone.clear()
+        )
+        assert result.lowered is not None
+        last = result.lowered.tasks[-1].ordered_steps[-1]
+        assert last.action.target is not None
+        assert last.action.target.parameterized, "the id is that of whichever menu is open"
+        boats.gone.clear()
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, result, {"row": "Espoir"})
+    assert done.complete, done.error
+    assert boats.gone == ["Espoir"]
+
+
+@dataclass
+class Cards:
+    """Cards whose buttons show only while the pointer is over them."""
+
+    marked: list[str] = field(default_factory=list)
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.marked.append(asked.form["mark"])
+            return Answered(location="/?marked=1")
+        said = "<p role=status>It was marked</p>" if "marked" in asked.query else ""
+        cards = "".join(
+            f"<div class=card><p class=title>{name}</p><div class=tools><form method=post>"
+            f"<button name=mark value='{name}' title=Mark>*</button></form></div></div>"
+            for name in ("Herons", "Owls", "Tides", "Clocks")
+        )
+        style = ".card { width: 300px; height: 60px } .tools { display: none } .card:hover .tools { display: block }"
+        return Answered(f"<style>{style}</style><body>{said}<main>{cards}</main></body>")
+
+
+async def marks_a_card(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    card = page.locator(".card", has_text=given["title"])
+    await card.hover()
+    await card.get_by_title("Mark").click()
+    await page.wait_for_url("**/?marked=1")
+
+
+async def test_what_shows_only_under_the_pointer_is_pressed(browser, tmp_path):
+    cards = Cards()
+    given = [{"title": each} for each in ("Herons", "Tides", "Clocks")]
+    with running_site(cards.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", marks_a_card, given)
+        cards.marked.clear()
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, result, {"row": "Owls"})
+    assert done.complete, done.error
+    assert cards.marked == ["Owls"]
+
+
+# -- the screen of a step in another release
+
+SAVE = {
+    "role": "button", "name": "Save", "tag": "button", "text": "Save", "heading": "New boat",
+    "region": ["form"], "neighbours": ["Name"],
+}  # fmt: skip
+
+
+def _knowledge(base: str):
+    website = Website(type="website", website_id=WEBSITE, name="Small", base_url=base)
+    screen = Screen.model_validate(
+        {
+            "type": "screen", "screen_id": "new_boat", "name": "New boat", "url_patterns": ["^/new/?$"],
+            "state_signature": {
+                "primary_indicators": [{"type": "dom_element", "selector": "#release-1"}],
+                "confidence_threshold": 0.6,
+            },
+        }
+    )  # fmt: skip
+    step = {
+        "step_id": "s1", "order": 1, "preconditions": [{"type": "on_screen", "screen_id": "new_boat"}],
+        "action": {
+            "action_type": "click", "fingerprint": SAVE,
+            "target": {"strategies": [{"type": "css", "value": "form button"}]},
+        },
+    }  # fmt: skip
+    task = Task.model_validate({"type": "task", "task_id": "save", "name": "Save", "steps": [step]})
+    return assemble([SourcedDocument(each) for each in (website, screen, task)])[0]
+
+
+FORM = "<label>Name <input name=name></label>"
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "pressed"),
+    [
+        ("/new", f"<h1>New boat</h1><form method=post>{FORM}<button>Save</button></form>", True),
+        ("/old", f"<h1>New boat</h1><form method=post>{FORM}<button>Save</button></form>", False),
+        ("/new", f"<h1>New boat</h1><form method=post>{FORM}<button>Send</button></form>", False),
+        ("/new", "<h1>Settings</h1><section aria-label=Sounds><form method=post><p>Ping <button>Save</button></form>", False),
+    ],
+    ids=["as recorded", "another address", "another button", "other surroundings"],
+)  # fmt: skip
+async def test_a_page_of_another_release_is_the_screen_only_with_its_address_and_its_element(
+    browser, tmp_path, path, page, pressed
+):
+    with running_site(lambda asked: Answered(f"<body>{page}</body>")) as site:
+        async with open_stores(tmp_path / "kb") as stores:
+            await load_knowledge(stores.documents, stores.graph, _knowledge(site.base))
+            async with (
+                open_fresh_context(browser) as context,
+                open_session(stores, context, WEBSITE, base_url=site.base) as session,
+            ):
+                await session.page.goto(f"{site.base}{path}")
+                await TaskRunner(session).run_task("save", {})
+        assert bool(site.writes) is pressed
