@@ -55,6 +55,8 @@ class FieldSigns(Model):
     marked: bool
     """Whether the page marks it as invalid."""
     messages: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    """The texts of its row."""
 
 
 class MessageSigns(Model):
@@ -192,7 +194,8 @@ def _find_new_marks(before: RefusalSigns, after: RefusalSigns) -> list[str]:
             continue
         new = [text for text in each.messages if text not in was.messages]
         if new or not was.marked:
-            told.append(_name(each.label, "; ".join(new or each.messages)))
+            appeared = [text for text in each.beside if text not in was.beside and text != each.label]
+            told.append(_name(each.label, "; ".join(new or each.messages or appeared)))
     return told
 
 

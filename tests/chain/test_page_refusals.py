@@ -160,6 +160,27 @@ async def test_a_refusal_is_no_success_although_the_page_looks_as_if_it_were(bro
     assert _paths(site) == ["/api/titles"]
 
 
+async def test_a_form_that_a_script_shows_again_a_moment_later_quotes_the_text_beside_its_field(
+    browser, tmp_path
+):
+    """The answer is HTML with status 200; classes with a condition (`group-[.errors]:`) mark nothing."""
+    script = """document.querySelector('form').addEventListener('submit', async (event) => {
+      event.preventDefault();
+      await fetch('/api/titles', {method: 'POST'});
+      setTimeout(() => {
+        const field = document.querySelector('#title');
+        field.setAttribute('aria-invalid', 'true');
+        field.insertAdjacentHTML('afterend', '<ul><li>Enter a title that is free.</li></ul>');
+      }, 150);
+    });"""
+    classes = "class='border group-[.errors]:border-red-600 invalid:ring-1'"
+    page = _form(form="method=post", field=classes, script=script)
+    result, site = await _run(browser, tmp_path, _saved_at_once(page))
+    assert _paths(site) == ["/api/titles"]
+    assert result.status is RunStatus.FAILURE
+    assert "Title: Enter a title that is free." in (result.error or "")
+
+
 async def test_a_message_of_success_is_no_refusal(browser, tmp_path):
     def answer(asked: Asked) -> Answered:
         return Answered(_form(script=SENDS))

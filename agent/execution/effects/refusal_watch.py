@@ -29,6 +29,8 @@ ANSWER_S = 5.0
 """Seconds the writes of a step may take to be answered, together."""
 LOADED_S = 5.0
 """Seconds the page that answers a write may take to have a document."""
+DRAWN_S = 0.5
+"""Seconds a page may take to show what a script made of an answer."""
 MESSAGE_S = 1.0
 """Seconds the page may take to show a message, and marks must stay to count."""
 
@@ -61,6 +63,8 @@ class RefusalWatch:
         await self._answered()
         if any(write.document for write in self._writes.writes):
             await self._loaded()
+        elif self._writes.writes:
+            await self._drawn()
         refusal = await self._find()
         if refusal is not None and refusal.sure:
             raise self._error(await self._quoted(refusal))
@@ -125,6 +129,12 @@ class RefusalWatch:
             await in_page_library.document_ready(self._page, LOADED_S)
         except PageError:
             return  # the page is closed: the answers alone decide
+
+    async def _drawn(self) -> None:
+        """Wait until the page has drawn the answer: a script puts the same form again, with marks, a moment later."""
+        until = time.monotonic() + DRAWN_S
+        while (left := until - time.monotonic()) > 0 and await self._find() is None:
+            await self._changes(left)
 
     async def _changes(self, timeout_s: float) -> None:
         try:

@@ -134,16 +134,16 @@ class _IteratorRun:
     async def _walk(self, collection: LoopCollection) -> None:
         items = self._items
         while True:
-            members = await collection.look()
-            left = members.count - items.done
-            if left <= 0:
+            left = collection.list_left(await collection.look_for_all(PROGRESS_S), items.done)
+            if not left:
                 await collection.still_there(items.done)
                 return
             if await self._finished():
                 return
-            items.within_bound(left)
-            member = members.items[min(items.done, len(members.items) - 1)]
-            await items.deal_with(member.text, position=items.done + 1, collection=collection, member=member)
+            items.within_bound(len(left))
+            position, member = left[0]
+            await items.deal_with(member.text, position=position + 1, collection=collection, member=member)
+            collection.note_dealt_with(member)
             await collection.still_there(items.done)
 
     # -- lists -----------------------------------------------------------------------------------

@@ -42,6 +42,11 @@ class LoopCollection:
         self._engine, self._run, self._values = engine, run, values
         self._screen, self._url = screen, engine.session.page.url
         self._failed: Counter[str] = Counter()
+        self._dealt_with: Counter[str] = Counter()
+        self._first: int | None = None
+        """Members there were at first."""
+        self._most = 0
+        """Members there were when the present round began."""
         self._reference = (
             fill_selector_parameters(reference, values) if isinstance(reference, Selector) else reference
         )
@@ -74,6 +79,41 @@ class LoopCollection:
         """Pass over this member from now on."""
         self._failed[member.key] += 1
 
+    async def look_for_all(self, patience_s: float) -> CollectionMembers:
+        """Return the members of a collection that keeps them; waits while there are fewer than there were before.
+
+        The page may still be loading after a round.
+        """
+        deadline = time.monotonic() + patience_s
+        while True:
+            found = await self.look()
+            remaining = deadline - time.monotonic()
+            if found.count >= self._most or remaining <= 0:
+                self._most = found.count
+                return found
+            await wait_for_change(self._engine.session.page, remaining)
+
+    def list_left(self, found: CollectionMembers, done: int) -> list[tuple[int, CollectionMember]]:
+        """Return the members that were not dealt with, with their positions on the page.
+
+        A list may put what was changed in another place, or leave it out. Where members are not known again, as
+        after a resume or with other texts, those behind the number done are left.
+        """
+        seen, left = Counter(self._dealt_with), []
+        for position, member in enumerate(found.items):
+            if seen[member.key] > 0:
+                seen[member.key] -= 1
+            else:
+                left.append((position, member))
+        self._first = found.count if self._first is None else self._first
+        known, gone = len(found.items) - len(left), max(0, self._first - found.count)
+        are_known = known + gone == sum(self._dealt_with.values()) == done
+        return left if are_known else list(enumerate(found.items))[done:]
+
+    def note_dealt_with(self, member: CollectionMember) -> None:
+        """Remember a member of a collection that keeps its members."""
+        self._dealt_with[member.key] += 1
+
     async def lost_any(self, before: CollectionMembers, patience_s: float) -> bool:
         """Return whether a member disappeared in time. New members do not count."""
         deadline = time.monotonic() + patience_s
@@ -89,10 +129,12 @@ class LoopCollection:
     async def still_there(self, done: int) -> None:
         """Check that the page is the one the loop began on: another page is not an empty collection.
 
-        Raises `IteratorStopped`.
+        Raises `IteratorStopped`. Of a loop that began on an unknown page nothing can be said.
         """
-        found = await self._engine.session.look_for([self._screen] if self._screen else None)
-        if self._screen is not None and found.screen_id != self._screen:
+        if self._screen is None:
+            return
+        found = await self._engine.session.look_for([self._screen])
+        if found.screen_id != self._screen:
             raise IteratorStopped(
                 f"on {found.screen_id or 'an unknown screen'} instead of {self._screen} after {done} items",
                 error="lost_the_collection",

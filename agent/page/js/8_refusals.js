@@ -16,6 +16,7 @@ const AROUND_MESSAGE = 3; // levels above a message that may tell its kind
 const AROUND_FIELD = 5; // levels above a field that may be its row
 const SIGN_LIMIT = 400; // fields and messages of one page that are read
 const VALUE_LIMIT = 200;
+const BESIDE_LIMIT = 12; // texts beside a field
 const SHORT_PAGE = 300; // characters of a page that is nothing but a message
 
 const pressNotes = { count: 0, form: null, invalid: [], submitted: false };
@@ -58,7 +59,7 @@ function refusalSigns() {
     const mayBeMarked = root.querySelector(`${ERRORLIKE}, ${LIVE}, [aria-invalid="true"]`) !== null;
     for (const el of root.querySelectorAll(FORM_FIELDS)) {
       if (signs.fields.length >= SIGN_LIMIT) break;
-      if (isShownField(el, look)) signs.fields.push(fieldSigns(el, mayBeMarked ? rowOfField(el) : [], forms, look));
+      if (isShownField(el, look)) signs.fields.push(fieldSigns(el, rowOfField(el), mayBeMarked, forms, look));
     }
     signs.messages.push(...messageSigns(root, look));
   }
@@ -78,7 +79,8 @@ function nativeRefusals(look) {
   return sure.map(({ el, message }) => ({ label: fieldLabel(el, look), message: message.slice(0, TOLD_LIMIT) }));
 }
 
-function fieldSigns(el, row, forms, look) {
+function fieldSigns(el, around, mayBeMarked, forms, look) {
+  const row = mayBeMarked ? around : [];
   const form = el.form || closestFlat(el, (node) => tagOf(node) === "dialog" || attr(node, "role") === "dialog") || document.body;
   if (!forms.includes(form)) forms.push(form);
   return {
@@ -89,6 +91,7 @@ function fieldSigns(el, row, forms, look) {
     value: el.type === "password" ? null : (valueOf(el) || "").slice(0, VALUE_LIMIT),
     marked: attr(el, "aria-invalid") === "true" || [el, ...row].some((node) => hasErrorWord(node)),
     messages: fieldMessages(el, row, look).map((text) => text.slice(0, TOLD_LIMIT)),
+    beside: around.length ? piecesOf(around[around.length - 1], look).slice(0, BESIDE_LIMIT).map((text) => text.slice(0, TOLD_LIMIT)) : [],
   };
 }
 
@@ -119,10 +122,13 @@ function fieldMessages(el, row, look) {
   return [...new Set([...referredMessages(el, look), ...texts])].filter(Boolean);
 }
 
-/** The words of the attributes that tell what an element is for. */
+/**
+ * The words of the attributes that tell what an element is for. Classes with a condition, such as
+ * `group-[.errors]:border-red-600` or `invalid:ring-1`, say how it would look, not how it is.
+ */
 function kindWords(el) {
   const told = KIND_ATTRIBUTES.map((name) => attr(el, name) || "").join(" ");
-  return told.split(/\s+/).filter((name) => !name.startsWith("ng-")).flatMap((name) => name.split(/[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])/)).map((word) => word.toLowerCase());
+  return told.split(/\s+/).filter((name) => !name.startsWith("ng-") && !/[:[]/.test(name)).flatMap((name) => name.split(/[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])/)).map((word) => word.toLowerCase());
 }
 
 const hasErrorWord = (el) => kindWords(el).some((word) => ERROR_WORD.test(word));
