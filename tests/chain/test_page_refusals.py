@@ -175,7 +175,7 @@ async def test_a_form_that_a_script_shows_again_a_moment_later_quotes_the_text_b
     });"""
     classes = "class='border group-[.errors]:border-red-600 invalid:ring-1'"
     page = _form(form="method=post", field=classes, script=script)
-    result, site = await _run(browser, tmp_path, _saved_at_once(page))
+    result, site = await _run(browser, tmp_path, _saved_at_once(page), presses=(SAVE,))
     assert _paths(site) == ["/api/titles"]
     assert result.status is RunStatus.FAILURE
     assert "Title: Enter a title that is free." in (result.error or "")

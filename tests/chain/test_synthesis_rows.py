@@ -108,9 +108,8 @@ LAYOUTS = {"plain": {}, "bodies": {"bodies": True}, "opening": {"opening": True}
 
 
 @pytest.mark.parametrize("layout", rotating("row layouts", list(LAYOUTS), 1))
-async def test_the_rows_of_a_loop_are_told_by_the_word_that_they_share_in_a_column(
-    browser, tmp_path, repairs
-):
+async def test_the_rows_of_a_loop_are_told_by_the_word_that_they_share_in_a_column(browser, tmp_path, layout):
+    repairs = Repairs(**LAYOUTS[layout])
     with running_site(repairs.answer) as site:
         result = await induced(browser, site, tmp_path / "traces", finishes_repairs, OWNERS)
         assert result.lowered is not None
