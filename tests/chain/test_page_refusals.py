@@ -171,7 +171,7 @@ async def test_a_form_that_a_script_shows_again_a_moment_later_quotes_the_text_b
         const field = document.querySelector('#title');
         field.setAttribute('aria-invalid', 'true');
         field.insertAdjacentHTML('afterend', '<ul><li>Enter a title that is free.</li></ul>');
-      }, 150);
+      }, 350);
     });"""
     classes = "class='border group-[.errors]:border-red-600 invalid:ring-1'"
     page = _form(form="method=post", field=classes, script=script)
