@@ -52,11 +52,15 @@ class _Naming:
 
     tag: str = ""
     css_class: str = ""
+    word: bool = False
+    """Whether only words of the text name the part: `Firefox` of "Firefox on Linux"."""
 
     @property
     def predicate(self) -> str:
         """The condition on the part, in XPath."""
         said = f"[normalize-space()='{{{{{PARAMETER}}}}}']"
+        if self.word:
+            said = f"[contains(concat(' ', normalize-space(), ' '), concat(' ', '{{{{{PARAMETER}}}}}', ' '))]"
         return f"[.//{self.tag}{_has_class(self.css_class)}{said}]" if self.tag else f"[text(){said}]"
 
     def texts(self, part: Element) -> list[str]:
@@ -89,24 +93,36 @@ def find_row_template(
     if len(seen) != len(cells) or len({cell.step.action_type for cell in cells}) != 1 or len(cells) < 2:
         return None
     known = {row: frozenset(each[row] for each in told.values()) for row in seen} if told else {}
-    for template, naming, level in islice(
-        _templates(list(seen.values()), one_of_many, marked_only), MOST_TEMPLATES
-    ):
-        words: dict[RowKey, str] = {}
-        for row, each in seen.items():
-            said = _word_for(template, naming.texts(each.chain[level]), each, known.get(row))
-            if said is None:
-                break
-            words[row] = said
-        if len(words) != len(seen) or len(set(words.values())) < 2:
-            continue
-        found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
-        if all(
-            each.page.stored.resolve_template(found.template, _values(found, row, told)) == (each.element,)
-            for row, each in seen.items()
-        ):
-            return found
+    every = list(seen.values())
+    for word in (False, True) if told else (False,):
+        tried = _templates(every, one_of_many, marked_only, word=word)
+        for template, naming, level in islice(tried, MOST_TEMPLATES):
+            words: dict[RowKey, str] = {}
+            for row, each in seen.items():
+                texts = naming.texts(each.chain[level])
+                said = _word_for(
+                    template, _parts_of(texts, known[row]) if word else texts, each, known.get(row)
+                )
+                if said is None:
+                    break
+                words[row] = said
+            if len(words) != len(seen) or len(set(words.values())) < 2:
+                continue
+            found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
+            if all(
+                each.page.stored.resolve_template(found.template, _values(found, row, told))
+                == (each.element,)
+                for row, each in seen.items()
+            ):
+                return found
     return None
+
+
+def _parts_of(texts: Sequence[str], known: frozenset[str]) -> list[str]:
+    """Return the known texts that are whole words of a text, but not all of it."""
+    return [
+        said for said in sorted(known) if any(f" {said} " in f" {text} " and said != text for text in texts)
+    ]
 
 
 def _with_others(
@@ -162,7 +178,7 @@ def _word_for(template: str, texts: Sequence[str], seen: _Seen, known: frozenset
 
 
 def _templates(
-    seen: Sequence[_Seen], one_of_many: bool, marked_only: bool
+    seen: Sequence[_Seen], one_of_many: bool, marked_only: bool, *, word: bool
 ) -> Iterator[tuple[str, _Naming, int]]:
     """Yield templates, the nearest part first, with the place of the name and the level of the part."""
     inner = list(_inner_steps([each.element for each in seen]))
@@ -174,7 +190,7 @@ def _templates(
         if marked_only and not all(map(is_marked_row, parts)):
             continue
         part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
-        for naming in _namings(parts[0]):
+        for naming in _namings(parts[0], word=word):
             for step in inner if level else [""]:
                 yield f"{part}{naming.predicate}{step}", naming, level
 
@@ -188,15 +204,15 @@ def _repeat(parts: Sequence[Element], *, known: bool) -> bool:
     return known or any(list_alike_parts(part) for part in parts)
 
 
-def _namings(part: Element) -> Iterator[_Naming]:
+def _namings(part: Element, *, word: bool) -> Iterator[_Naming]:
     """Yield the places of a part that may name it, in order; headings and links come as they stand."""
     found: dict[_Naming, None] = {}
     if _own_texts(part):
-        found[_Naming()] = None
+        found[_Naming(word=word)] = None
     for node in part.descendants():
         if _own_texts(node):
             classes = list_stable_classes(node)
-            found.setdefault(_Naming(node.tag, classes[0] if classes else ""))
+            found.setdefault(_Naming(node.tag, classes[0] if classes else "", word))
     yield from islice(found, MOST_NAMES)
 
 

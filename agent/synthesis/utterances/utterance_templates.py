@@ -22,7 +22,12 @@ LONGEST_MENTION = 6
 NOTHING = frozenset({"nothing", "none", "nobody", "no one"})
 """Words for an empty list."""
 _COUNTING = frozenset({",", ";", "and", "or", "&"})
-_WORD = re.compile(r"""["\u201c](?P<quoted>[^"\u201c\u201d]*)["\u201d]|\S+""")
+_WORD = re.compile(
+    r"""["\u201c](?P<double>[^"\u201c\u201d]*)["\u201d]"""
+    r"""|(?<!\w)['\u2018](?P<single>(?:[^'\u2018\u2019]|(?<=\w)['\u2019](?=\w))+)['\u2019](?!\w)"""
+    r"""|\S+"""
+)
+"""A quoted text, in double or single quotes, or a word. Apostrophes inside words do not end a quoted text."""
 _BEFORE, _BEHIND = "([{'\u2018", ".,;:!?)]}'\u2019"
 _SMALL = frozenset(
     [
@@ -156,13 +161,14 @@ def split_words(utterance: str) -> list[UtteranceWord]:
 
     >>> [word.text for word in split_words('Find "the cat", now.')]
     ['Find', 'the cat', ',', 'now', '.']
+    >>> [word.text for word in split_words("Revoke 'Ruth's phone' of the users' list")]
+    ['Revoke', "Ruth's phone", 'of', 'the', 'users', "'", 'list']
     """
     found: list[UtteranceWord] = []
     for match in _WORD.finditer(utterance):
-        if match["quoted"] is not None:
-            found.append(
-                UtteranceWord(text=match["quoted"], quoted=True, begin=match.start(), end=match.end())
-            )
+        quoted = match["single"] if match["double"] is None else match["double"]
+        if quoted is not None:
+            found.append(UtteranceWord(text=quoted, quoted=True, begin=match.start(), end=match.end()))
         else:
             found += _peeled(match[0], match.start())
     return found

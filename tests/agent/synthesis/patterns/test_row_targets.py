@@ -103,3 +103,23 @@ def test_a_row_is_not_named_by_the_id_of_its_record():
     html = f"<!doctype html><title>T</title><table>{rows}</table>"
     found = _template(html, *(css(f"tr:nth-of-type({at}) > .shelf") for at in (1, 3)))
     assert list(found.words.values()) == ["Boston fern", "Kentia"]
+
+
+def test_a_row_is_told_by_whole_words_of_its_text_only_if_no_text_is_the_input_itself():
+    names = ("Firefox on Linux", "Chrome on Windows", "Chromium on Linux", "Safari")
+    rows = "".join(
+        f"<div class=session><b class=name>{name}</b><button>Revoke</button></div>" for name in names
+    )
+    html = f"<!doctype html><title>T</title><main>{rows}</main>"
+    cells = [
+        _cell(at, html, css(f".session:nth-of-type({number}) > button")) for at, number in enumerate((1, 2))
+    ]
+    told = {"session": {cell.row: word for cell, word in zip(cells, ("Firefox", "Chrome"), strict=True)}}
+    found = find_row_template(cells, TracePages(), told)
+    assert found is not None
+    assert list(found.words.values()) == ["Firefox", "Chrome"], "Chromium is another word"
+    exact = [_cell(5, html, css(".session:nth-of-type(4) > button")), cells[0]]
+    told = {"session": {exact[0].row: "Safari", exact[1].row: "Firefox on Linux"}}
+    found = find_row_template(exact, TracePages(), told)
+    assert found is not None
+    assert "contains(concat(' ', normalize-space(), ' ')" not in found.template
