@@ -40,9 +40,12 @@ class Noise:
             for _ in range(len(text[:2]) + 1):
                 await self._page.keyboard.press("Backspace")
         await self._page.keyboard.type(text)
-        held = await self._page.evaluate("document.activeElement?.value ?? ''")
-        if text not in held and text[1:] and text[1:] in held:  # a busy page lost the first key
-            await self._page.keyboard.press("ControlOrMeta+A")
+        for _ in range(3):
+            held = await self._page.evaluate("document.activeElement?.value ?? ''")
+            if text in held or not text[1:] or text[1:] not in held:
+                return
+            await self._page.keyboard.press("ControlOrMeta+A")  # a busy page lost the first key
+            await self._page.keyboard.press("Delete")
             await self._page.keyboard.type(text)
 
     async def retype(self, field: str, text: str) -> None:

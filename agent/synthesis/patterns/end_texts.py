@@ -58,6 +58,8 @@ _ICON_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
 """Icon fonts draw such words as a picture: `check_circle`."""
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "")
 _VARIABLE = re.compile(r"\{\w+\}")
+_CLOSING = frozenset({"dismiss", "close", "hide", "x", "\u00d7", "\u2715"})
+"""Words with which a message is closed, if they are no buttons in the markup."""
 _ENDS = " .!\u2026"
 """What a sentence ends with: it differs between releases, and says nothing."""
 _Words = list[str | None]
@@ -209,6 +211,8 @@ def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]
     if line.place is TextPlace.PLAIN and any(map(_has_digit, line.words)):
         return
     for piece in _split(words):
+        while piece and piece[-1].casefold() in _CLOSING:
+            piece.pop()
         said = " ".join(piece).rstrip(_ENDS)
         if _ICON_NAME.fullmatch(said):
             continue

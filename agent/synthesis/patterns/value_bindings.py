@@ -16,6 +16,7 @@ import re2
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
+from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
 from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
@@ -408,8 +409,10 @@ def read_list_item(data: Mapping[str, Any] | None, key: str, row: RowKey, field:
 def _called(element: Element | None) -> str:
     if element is None:
         return ""
-    given = element.get("placeholder") or element.get("name") or element.get("id") or ""
-    return squeeze(label_text(element) or name_of(element) or given)[:80]
+    given = (
+        element.get("placeholder") or element.get("name") or find_field_words(element) or element.get("id")
+    )
+    return squeeze(label_text(element) or name_of(element) or given or "")[:80]
 
 
 # -- texts -------------------------------------------------------------------------------------------
