@@ -167,7 +167,7 @@ async def test_a_user_with_two_permissions_is_added_and_found_as_it_was_shown(
     inputs = {name: meaning[value] for name, value in read_shown_values(result, trace_id).items()}
     for spec in lowered.workflow.io_spec.inputs:
         if spec.secret:
-            inputs[spec.name] = ADMIN_PASSWORD if spec.name == "id_password" else new["password"]
+            inputs[spec.name] = ADMIN_PASSWORD if spec.name == "password" else new["password"]
     workflow_id = await publish_workflow(
         SynthesisSite(stores, WEBSITE, admin.base), lowered, found.new, replace=False
     )

@@ -37,14 +37,16 @@ def make_portable(graph: ActionGraph) -> ActionGraph:
 
 
 def _find_secret_input(action: dict[str, Any], secrets: dict[str, GraphParameter], taken: set[str]) -> str:
-    """Return the name of the input for a field; the same field always gets the same input."""
+    """Return the name of the input for a field, by its label; the same field always gets the same input."""
     target = Selector.model_validate(action["target"]) if isinstance(action.get("target"), dict) else None
     said = render_target(target)
     if said not in secrets:
         first = None if target is None else target.strategies[0]
         words = getattr(first, "value", None) or getattr(first, "name", None)
         label = list_quoted_texts(target) if target is not None else []
-        plain = build_identifier(str(words or "")) or "secret"
+        known = action.get("fingerprint") or {}
+        called = known.get("label") or known.get("name") or known.get("before") or words
+        plain = build_identifier(str(called or "")) or "secret"
         name = next(
             each
             for each in (plain, *(f"{plain}_{number}" for number in range(2, 1_000)))
