@@ -71,11 +71,15 @@ function isShownField(el, look) {
   return visible(el, look) || labelsOf(el).some((label) => visible(label, look));
 }
 
-/** The fields for which the browser did not send the form of the press. */
+/**
+ * The fields for which the browser did not send the form of the press. They are still invalid: a script that only asks
+ * (`checkValidity` with `required` put on for a moment) leaves them valid.
+ */
 function nativeRefusals(look) {
   if (pressNotes.submitted) return [];
   const { form, invalid } = pressNotes;
-  const sure = invalid.filter(({ el }) => (form && !form.noValidate && el.form === form) || el === document.activeElement);
+  const left = invalid.filter(({ el }) => el.validity && !el.validity.valid);
+  const sure = left.filter(({ el }) => (form && !form.noValidate && el.form === form) || el === document.activeElement);
   return sure.map(({ el, message }) => ({ label: fieldLabel(el, look), message: message.slice(0, TOLD_LIMIT) }));
 }
 
