@@ -6,7 +6,6 @@ to anything. Used by running and by verifying.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
@@ -19,7 +18,6 @@ from agent.page import in_page_library
 from agent.page.armed_triggers import arm_trigger
 from agent.page.errors import CoveringElement, PageError, PageGone
 from agent.page.page_actions import perform_action
-from kb_schema.selectors import Selector
 from kb_schema.text_similarity import words
 from kb_schema.wait_triggers import ObservabilityTrigger
 
@@ -49,22 +47,8 @@ _CROSSES = frozenset("\u00d7\u2715\u2716\u2a2f")
 """Multiplication signs and crosses."""
 CLOSE_GATE_S = 1.0
 """The gate's time for a control that closes a dialog."""
-POINT_AFTER_S = 0.7
-"""How long an element may be hidden before the pointer is moved near it: most show by themselves."""
 MOST_PARTS = 40
 """Most screenfuls that a list is scrolled."""
-
-
-async def point_at_hidden(page: Page, selector: Selector) -> None:
-    """Move the pointer over the part of the page around an element that stays hidden: it may show only then.
-
-    Runs beside the gate, which waits for the element. Does nothing to an element that shows, is missing, or is in a
-    frame.
-    """
-    await asyncio.sleep(POINT_AFTER_S)
-    spot = await in_page_library.call(page, "pointingSpot", selector.model_dump_json())
-    if spot is not None:
-        await page.mouse.move(spot["x"], spot["y"], steps=2)
 
 
 async def wait_for_idle(page: Page, timeout_s: float) -> bool:

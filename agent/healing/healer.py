@@ -18,7 +18,7 @@ from playwright.async_api import Page
 from agent import retry_limits
 from agent.errors import PersonNeeded
 from agent.events import Event, HealTried, Struggling
-from agent.healing.element_reveal import point_at_hidden, reveal_page, scan_scrolled_page
+from agent.healing.element_reveal import reveal_page, scan_scrolled_page
 from agent.healing.element_wait import ElementWait
 from agent.healing.fellow_search import find_among_fellows
 from agent.healing.fingerprint_comparison import read_link_target
@@ -39,6 +39,7 @@ from agent.locators.page_scan import check_selectors, scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.action_requests import ActionRequest, CheckedElement, PerformedAction
 from agent.page.errors import ElementChanged, GateFailed, GatePoint
+from agent.page.guarded_input import point_at_hidden
 from agent.page.page_actions import act_on_element
 from agent.telemetry import traced
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches

@@ -19,9 +19,13 @@ from playwright.async_api import Page
 from agent.page import in_page_library
 from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
+from kb_schema.selectors import Selector
 
 UNHEARD_S = 1.0
 """An action that the browser has finished and that the page has not received after this did not arrive."""
+
+POINT_AFTER_S = 0.7
+"""How long an element may be hidden before the pointer is moved near it: most show by themselves."""
 
 Act = Callable[[], Awaitable[None]]
 """One call of the driver's mouse or keyboard."""
@@ -35,6 +39,18 @@ class InputOutcome:
     """False where the document was replaced: the input arrived, and the old document cannot answer."""
     took: bool | None = None
     """Whether a checkbox reached the wanted state; None where none was wanted."""
+
+
+async def point_at_hidden(page: Page, selector: Selector) -> None:
+    """Move the pointer over the part of the page around an element that stays hidden: it may show only then.
+
+    Runs beside the gate, which waits for the element. Does nothing to an element that shows, is missing, or is in a
+    frame.
+    """
+    await asyncio.sleep(POINT_AFTER_S)
+    spot = await in_page_library.call(page, "pointingSpot", selector.model_dump_json())
+    if spot is not None:
+        await page.mouse.move(spot["x"], spot["y"], steps=2)
 
 
 async def press_element(
