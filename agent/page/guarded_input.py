@@ -47,8 +47,7 @@ async def point_at_hidden(page: Page, selector: Selector) -> None:
     Runs beside the gate, which waits for the element. Does nothing to an element that shows, is missing, or is in a
     frame.
     """
-    await asyncio.sleep(POINT_AFTER_S)
-    spot = await in_page_library.call(page, "pointingSpot", selector.model_dump_json())
+    spot = await in_page_library.call(page, "pointingSpot", selector.model_dump_json(), POINT_AFTER_S * 1000)
     if spot is not None:
         await page.mouse.move(spot["x"], spot["y"], steps=2)
 
