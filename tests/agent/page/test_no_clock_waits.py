@@ -14,6 +14,9 @@ AUTHORED = {
     "execution/recovery/recovery_registry.py": ["case.wait_time"],  # of a rule
     "page/page_changes.py": ["SHORTEST_WAIT_S"],  # one look for a burst of changes
     "page/in_page_library.py": ["0"],  # the loop's turn
+    "page/page_watchdog.py": [
+        "answer_s / retry_limits.PAGE_PINGS"
+    ],  # it looks at other times whether the page lives
     "page/secret_typing.py": [
         "order.pace.key_delay_s"
     ],  # the pace of typing, as the driver keeps it for other texts
