@@ -6,7 +6,6 @@ not contradict the step's postconditions, and passes the gate. Healing never cho
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +38,7 @@ from agent.locators.page_scan import check_selectors, scan_page
 from agent.locators.stable_selectors import choose_selectors
 from agent.page.action_requests import ActionRequest, CheckedElement, PerformedAction
 from agent.page.errors import ElementChanged, GateFailed, GatePoint
-from agent.page.guarded_input import point_at_hidden
+from agent.page.guarded_input import act_pointing
 from agent.page.page_actions import act_on_element
 from agent.telemetry import traced
 from kb_schema.conditions import BaseCondition, UrlContains, UrlMatches
@@ -183,18 +182,12 @@ class Healer:
         tell apart.
         """
         first = _prepare_request(request, meant, meant.selector, self.policy.first_gate_s(self._wait))
-        pointing = (
-            None
-            if meant.selector.frame
-            else asyncio.ensure_future(point_at_hidden(self._page, meant.selector))
-        )
         try:
-            return HealerResult(await act_on_element(self._page, first))
+            act = act_on_element(self._page, first)
+            return HealerResult(await act_pointing(self._page, meant.selector, act))
         except (GateFailed, ElementChanged) as exc:
             failure = exc
             self._note_wait(exc)
-        finally:
-            await _end(pointing)
         return await self._heal_and_act(meant, request, failure)
 
     async def _heal_and_act(
@@ -476,10 +469,3 @@ def _describe_candidate(candidate: FingerprintCandidate) -> str:
     seen = candidate.seen
     where = next(iter(seen.key or seen.row), seen.heading) or ""
     return f"{seen.role or seen.tag} {(seen.name or seen.text or '')[:60]!r}{f' beside {where[:40]!r}' if where else ''}"
-
-
-async def _end(beside: asyncio.Task[None] | None) -> None:
-    """End what runs beside an act; what it failed of is of no interest to the act."""
-    if beside is not None:
-        beside.cancel()
-        await asyncio.gather(beside, return_exceptions=True)

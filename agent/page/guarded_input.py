@@ -7,11 +7,11 @@ input that would reach another element before the page's own listeners run, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from playwright.async_api import Error as DriverError
 from playwright.async_api import Page
@@ -27,6 +27,7 @@ UNHEARD_S = 1.0
 POINT_AFTER_S = 0.7
 """How long an element may be hidden before the pointer is moved near it: most show by themselves."""
 
+_T = TypeVar("_T")
 Act = Callable[[], Awaitable[None]]
 """One call of the driver's mouse or keyboard."""
 
@@ -41,13 +42,25 @@ class InputOutcome:
     """Whether a checkbox reached the wanted state; None where none was wanted."""
 
 
-async def point_at_hidden(page: Page, selector: Selector) -> None:
-    """Move the pointer over the part of the page around an element that stays hidden: it may show only then.
+async def act_pointing(page: Page, selector: Selector, act: Coroutine[Any, Any, _T]) -> _T:
+    """Run an act on an element; if it takes a while because the element is hidden, point at the part around it.
 
-    Runs beside the gate, which waits for the element. Does nothing to an element that shows, is missing, or is in a
-    frame.
+    Some elements show only then, such as the buttons of a card. Nothing is done for one that shows, is missing, or is in
+    a frame.
     """
-    spot = await in_page_library.call(page, "pointingSpot", selector.model_dump_json(), POINT_AFTER_S * 1000)
+    running = asyncio.ensure_future(act)
+    try:
+        await asyncio.wait({running}, timeout=POINT_AFTER_S)
+        if not running.done() and not selector.frame:
+            with suppress(DriverError, PageError):  # the act says what is wrong
+                await _point_at_hidden(page, selector)
+        return await running
+    finally:
+        running.cancel()
+
+
+async def _point_at_hidden(page: Page, selector: Selector) -> None:
+    spot = await in_page_library.call(page, "pointingSpot", selector.model_dump_json())
     if spot is not None:
         await page.mouse.move(spot["x"], spot["y"], steps=2)
 

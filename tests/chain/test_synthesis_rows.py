@@ -46,7 +46,7 @@ class Repairs:
     opening: bool = False
     """Whether the page of a repair stays open after saving, so that the list is opened for each."""
     then: str = ""
-    """What the list does with a repair that is ready: "first" and "last" move it, "gone" leaves it out."""
+    """What the list does with a repair that is ready: "first" and "last" move it, "gone" leaves it out, "empty" shows nothing any more."""
     ready: list[str] = field(default_factory=list)
 
     def answer(self, asked: Asked) -> Answered:
@@ -70,7 +70,7 @@ class Repairs:
         return f"<body><a href=/list>All repairs</a><h1>Repairs</h1><table>{head}{whole}</table></body>"
 
     def _in_order(self) -> list[tuple[int, tuple[str, str, str]]]:
-        rows = list(enumerate(REPAIRS))
+        rows = [] if self.then == "empty" and self.ready else list(enumerate(REPAIRS))
         ready = [each for each in rows if each[1][0] in self.ready] if self.then else []
         others = [each for each in rows if each not in ready]
         return {"first": [*ready, *others], "last": [*others, *ready]}.get(self.then, others)
@@ -135,6 +135,19 @@ async def test_each_row_of_a_loop_is_dealt_with_once_wherever_the_list_puts_it(b
         async with visiting(browser, site, tmp_path / "stores") as session:
             done = await ran(session, result, {"owner": "Mara"})
     assert sorted(repairs.ready) == sorted(repairs.of("Mara")), done.error
+
+
+async def test_a_list_that_shows_nothing_any_more_is_not_done(browser, tmp_path):
+    repairs = Repairs(opening=True)
+    with running_site(repairs.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", finishes_repairs, OWNERS)
+        repairs.then = "empty"
+        repairs.ready.clear()
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, result, {"owner": "Mara"})
+    assert len(repairs.ready) == 1
+    assert not done.complete
+    assert "0 of 3 are left after 1 items" in (done.error or "")
 
 
 @dataclass

@@ -131,9 +131,14 @@ class RefusalWatch:
             return  # the page is closed: the answers alone decide
 
     async def _drawn(self) -> None:
-        """Wait until the page has drawn the answer: a script puts the same form again, with marks, a moment later."""
+        """Wait until the page has drawn the answer, or what the step states holds.
+
+        A script puts the same form again, with marks, a moment later.
+        """
         until = time.monotonic() + DRAWN_S
-        while (left := until - time.monotonic()) > 0 and await self._find() is None:
+        while (
+            (left := until - time.monotonic()) > 0 and await self._find() is None and not await self._holds()
+        ):
             await self._changes(left)
 
     async def _changes(self, timeout_s: float) -> None:

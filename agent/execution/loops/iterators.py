@@ -81,7 +81,8 @@ class _IteratorRun:
         collection = LoopCollection(self._engine, self._run, spec.collection_selector, self._values, screen)
         if await items.carry_on(collection):
             await items.deal_with("", position=1, collection=collection)
-        if items.done == 0 and isinstance(spec.collection_selector, Selector):
+        told = isinstance(spec.collection_selector, Selector) and spec.collection_selector.parameterized
+        if told and items.done == 0:
             await self._require_members(collection)
         if isinstance(spec.termination_condition, ElementHidden):
             await self._shrink(spec, collection)

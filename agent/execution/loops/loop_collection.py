@@ -97,7 +97,8 @@ class LoopCollection:
         """Return the members that were not dealt with, with their positions on the page.
 
         A list may put what was changed in another place, or leave it out. Where members are not known again, as
-        after a resume or with other texts, those behind the number done are left.
+        after a resume or with other texts, those behind the number done are left. Raises `IteratorStopped` if more are
+        gone than were dealt with: that list says nothing about the others.
         """
         seen, left = Counter(self._dealt_with), []
         for position, member in enumerate(found.items):
@@ -107,6 +108,12 @@ class LoopCollection:
                 left.append((position, member))
         self._first = found.count if self._first is None else self._first
         known, gone = len(found.items) - len(left), max(0, self._first - found.count)
+        if gone > sum(self._dealt_with.values()):
+            raise IteratorStopped(
+                f"{self.name}: {found.count} of {self._first} are left after {done} items",
+                error="lost_the_collection",
+                done=done,
+            )
         are_known = known + gone == sum(self._dealt_with.values()) == done
         return left if are_known else list(enumerate(found.items))[done:]
 

@@ -35,14 +35,12 @@ const LARGEST_PART = 0.5;
 
 /**
  * Where to point at so that a hidden element may show, such as the buttons of a card: the middle of the nearest visible
- * part around it. Null if it is visible, if there are several or none, or if only the page as a whole is around it.
+ * part around it. Null if it or its label is visible, if there are several or none, or if only the page as a whole is around it.
  */
-async function pointingSpot(selector, patienceMs) {
-  const until = nativeNow() + patienceMs;
-  while (nativeNow() < until) await nextFrame(); // most elements show by themselves
+function pointingSpot(selector) {
   const look = newLook();
   const { found } = resolve(selector, look, false);
-  if (found.length !== 1 || visible(found[0], look)) return null;
+  if (found.length !== 1 || visible(found[0], look) || visibleStandIn(found[0], look)) return null;
   let part = found[0].parentElement;
   while (part && !visible(part, look)) part = part.parentElement;
   if (!part || part === document.body || part === document.documentElement) return null;

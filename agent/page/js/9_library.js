@@ -56,7 +56,7 @@ const library = Object.freeze({
   read: (askedJson) => json({ ...pageFacts(), ...read(JSON.parse(askedJson)) }),
   pick,
   lookFrom: (el, everything) => json(lookFrom(el, everything)),
-  pointingSpot: async (selectorJson, patienceMs) => json(await pointingSpot(JSON.parse(selectorJson), patienceMs)),
+  pointingSpot: (selectorJson) => json(pointingSpot(JSON.parse(selectorJson))),
   revealPart: async (n) => json(await revealPart(n)),
   leadsTo: (token, pairsJson) => json(leadsTo(token, JSON.parse(pairsJson))),
   complaints: (elementsJson) => json(complaints(elementsJson)),

@@ -281,7 +281,9 @@ def read_own_text(element: Element, longest: int = LONGEST_TEXT) -> str | None:
 
 def _without_buttons(element: Element, said: str | None) -> str | None:
     """Return the longest part of a text that is not on a button inside: a message has one that closes it."""
-    parts = [] if said is None else [said]
+    if said is None:
+        return None
+    parts = [said]
     for node in element.descendants():
         if role_of(node) == "button" and (name := squeeze(text_of(node))):
             whole = rf"(?<!\w){re.escape(name)}(?!\w)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,12 @@ from typing import Any
 from agent.synthesis.alignment.aligned_traces import RowKey
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage, is_queryable
 from agent.synthesis.patterns.extracted_patterns import LoopRule
-from agent.synthesis.patterns.row_filters import ListSnapshot, find_row_filter, find_told_row_filter
+from agent.synthesis.patterns.row_filters import (
+    ListSnapshot,
+    find_row_filter,
+    find_told_row_filter,
+    write_row_path,
+)
 from agent.synthesis.patterns.value_bindings import find_list_inputs
 from agent.synthesis.traces.list_rows import find_list_row, list_sibling_rows
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
@@ -23,6 +27,10 @@ from web_pages.form_fields import enabled
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.element_terms import list_fellow_rows
 from web_pages.visibility import visible
+
+_Shown = tuple[list[ListSnapshot], ListSnapshot | None]
+"""A list before each round of a pass, and after the last."""
+_Lists = tuple[str, tuple[Element, Element], dict[RowKey, _Shown]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +150,11 @@ class LoopConditionFinder:
 
     def _over_chosen_rows(self, passes: Mapping[RowKey, LoopPass], model: LoopPass) -> LoopRule | None:
         """Return the rule of a loop over the rows that match a filter, in order."""
-        found = self._row_of(model)
+        found = self._lists_of(passes, model)
         if found is None:
             return None
-        page, row, named = found
-        around = _list_css(page, row)
-        rows = f"{around} > {row.tag}"
-        seen = [self._shown(each, rows) for each in passes.values()]
-        told = [each for each in seen if each is not None]
-        chosen = None if around is None or len(told) < len(seen) else find_row_filter(told, rows)
+        rows, (row, named), seen = found
+        chosen = find_row_filter(list(seen.values()), rows)
         if chosen is None:
             return None
         collection = f"{rows}{chosen.condition}{_path_within(row, named)}"
@@ -161,25 +165,33 @@ class LoopConditionFinder:
     def _over_told_rows(self, passes: Mapping[RowKey, LoopPass]) -> LoopRule | None:
         """Return the rule of a loop over the rows that have a text in one column which an input tells."""
         model = next((each for each in passes.values() if each.words and each.before), None)
-        found = None if model is None else self._row_of(model)
+        found = None if model is None else self._lists_of(passes, model)
+        if found is None:
+            return None
+        _, (row, named), seen = found
+        chosen = find_told_row_filter(seen)
+        if chosen is None:
+            return None
+        template = "/".join(filter(None, (chosen.template, write_row_path(named, row))))
+        told = replace(chosen, template=template)
+        return LoopRule("collection", chosen.evidence, shrinking=chosen.shrinking, told=told)
+
+    def _lists_of(self, passes: Mapping[RowKey, LoopPass], model: LoopPass) -> _Lists | None:
+        """Return CSS of the rows, the first round's row with what names it, and the list in every pass.
+
+        None if a page does not show the list.
+        """
+        found = self._row_of(model)
         if found is None:
             return None
         page, row, named = found
         around = _list_css(page, row)
-        seen = {key: self._shown(each, f"{around} > {row.tag}") for key, each in passes.items()}
-        told = {key: each for key, each in seen.items() if each is not None}
-        chosen = None if around is None or len(told) < len(seen) else find_told_row_filter(told)
-        if chosen is None:
-            return None
-        template = f"{chosen.template}{_path_within(row, named).replace(' > ', '/')}"
-        return LoopRule(
-            "collection",
-            chosen.evidence,
-            shrinking=chosen.shrinking,
-            told=replace(chosen, template=_as_xpath(template)),
-        )
+        rows = f"{around} > {row.tag}"
+        seen = {key: self._shown(each, rows) for key, each in passes.items()}
+        known = {key: each for key, each in seen.items() if each is not None}
+        return None if around is None or len(known) < len(seen) else (rows, (row, named), known)
 
-    def _shown(self, one: LoopPass, rows: str) -> tuple[list[ListSnapshot], ListSnapshot | None] | None:
+    def _shown(self, one: LoopPass, rows: str) -> _Shown | None:
         """Return the list before each round of a pass and after it; None if a page does not show it."""
         before = []
         for step in one.first_steps:
@@ -307,10 +319,6 @@ def _list_css(page: TracePage, row: Element) -> str | None:
         path.insert(0, node.tag if len(same) < 2 else f"{node.tag}:nth-of-type({same.index(node) + 1})")
         node = node.parent
     return " > ".join(path) if path else None
-
-
-def _as_xpath(template: str) -> str:
-    return re.sub(r":nth-of-type\((\d+)\)", r"[\1]", template)
 
 
 def _path_within(row: Element, named: Element) -> str:

@@ -159,10 +159,11 @@ def _list_columns(shown: ListSnapshot) -> Iterator[str]:
     for node in row.descendants():
         said = squeeze(text_of(node))
         if visible(node) and 0 < len(said) <= LONGEST_SIGN:
-            yield _write_path(node, row)
+            yield write_row_path(node, row)
 
 
-def _write_path(node: Element, row: Element) -> str:
+def write_row_path(node: Element, row: Element) -> str:
+    """Return the XPath from a row to an element in it; empty for the row itself."""
     parts: list[str] = []
     while node is not row and node.parent is not None:
         same = [each for each in node.parent.elements() if each.tag == node.tag]
@@ -205,7 +206,10 @@ def _find_heading(row: Element, path: str) -> str:
     if table is None or row.tag != "tr":
         return ""
     cells = [each for each in row.elements() if each.tag in ("td", "th")]
-    at = cells.index([each for each in cells if each.tag == path.partition("[")[0]][column - 1])
+    same = [each for each in cells if each.tag == path.partition("[")[0]]
+    if len(same) < column:
+        return ""
+    at = cells.index(same[column - 1])
     head = next((each for each in table.descendants() if each.tag == "tr"), row)
     heads = [each for each in head.elements() if each.tag == "th"]
     return squeeze(text_of(heads[at])) if len(heads) == len(cells) and head is not row else ""

@@ -294,6 +294,7 @@ def test_pages_of_no_screen_are_told_from_those_that_look_like_them():
         (["/i.php?do=list&p=1", "/i.php?do=list"], ["/i.php?do=show"], ["/i.php?p=2&do=list"], ["/i.php?do=show"]),
         (["/s?q=a", "/s?q=b"], ["/s"], ["/s?p=1&q=zz"], ["/s"]),
         (["/#/in/1", "/#/in/2"], [], ["/?z=1#/in/3"], ["/#/out/1", "/"]),
+        (["/admin/#/"], [], ["/admin/"], ["/admin/#/buckets"]),
         (["/en/x", "/en/x/y"], [], ["/en/x"], ["/de/x"]),
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.redaction import REDACTED
 from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, Branch, ConditionNode, LoopNode
 from agent.synthesis.graph.graph_portability import make_portable
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
 
 
@@ -43,6 +44,12 @@ def test_a_secret_becomes_one_input_per_field_wherever_it_stands():
         "{code}",
         "{pass_word}",
     ]
+
+
+def test_a_secret_is_called_by_the_label_of_its_field():
+    known = Fingerprint(role="textbox", tag="input", label="Password *", attributes={"id": "field_kjqxLW5"})
+    node = _fill("field_kjqxLW5", REDACTED).model_copy(update={"fingerprint": known})
+    assert [each.name for each in make_portable(ActionGraph(nodes=(node,))).parameters] == ["password"]
 
 
 def test_addresses_of_the_site_itself_lose_their_host_and_others_keep_it():

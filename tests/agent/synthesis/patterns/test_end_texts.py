@@ -57,3 +57,18 @@ def test_a_part_is_asked_for_where_every_field_is_filled_in():
 
 def test_a_part_is_asked_for_where_nothing_else_is_evidence():
     assert not _holds("issue 27 created", "", other_evidence=False)
+
+
+def test_a_message_is_compared_without_what_closes_it_and_without_its_end_mark():
+    """In another release a full stop is missing, and what closes the message is called otherwise."""
+    said = "The record was saved. <button>Dismiss</button>"
+    conditions = find_message_texts([_end(number, said, f"Note {number}") for number in (1, 2, 3)])
+    assert conditions
+    for end in ("<a>Close</a> x", "", "!"):
+        page = _page(f'<p class="ok-message">The record was saved{end}</p>', "http://t/issue30")
+        assert all(each.held for each in evaluate(page.stored, conditions, NamedElements(), ProbeFacts()))
+
+
+def test_a_message_that_only_closes_is_none():
+    ends = [_end(number, "Dismiss x", f"Note {number}") for number in (1, 2, 3)]
+    assert not find_message_texts(ends)
