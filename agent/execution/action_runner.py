@@ -333,7 +333,7 @@ class ActionRunner:
                     if selector is None:
                         await act_on_page(self._session.page, request)
                         return
-                    use = await find_element_use(self._session, name, call, selector, self._expecting)
+                    use = await find_element_use(self._session, name, call, selector, values, self._expecting)
                     done = await self._healer().act(use.meant, request)
                 except GateFailed as exc:
                     last = attempt == retry_limits.OVERLAY_ATTEMPTS

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agent.healing.element_memory import ElementKey, build_selector_key
 from agent.healing.healer import IntendedElement
 from agent.healing.identity_check import remove_parameter_values
 from agent.healing.recorded_words import RecordedElement
+from agent.healing.row_search import select_row_template
 from agent.healing.word_search import collect_element_words
+from agent.page.errors import SelectorNotFilled
 from agent.page.live_selectors import (
+    fill_selector_parameters,
     means_first_or_last,
     order_learned_first,
     prepend_strategies,
@@ -41,15 +46,25 @@ class ElementUse:
 
 
 async def find_element_use(
-    session: Session, name: str, call: ActionCall, selector: Selector, expecting: tuple[BaseCondition, ...]
+    session: Session,
+    name: str,
+    call: ActionCall,
+    selector: Selector,
+    values: Mapping[str, Any],
+    expecting: tuple[BaseCondition, ...],
 ) -> ElementUse:
-    """Return the element that the call is meant for; `expecting` are the postconditions of its step."""
+    """Return the element that the call is meant for.
+
+    `selector` is the call's target filled with `values`; `expecting` are the postconditions of its step.
+    """
     elements = await session.elements()
     screen_id, element_id = session.screen_id, call.target
     recorded = find_recorded(session, call, selector)
     if screen_id is None or not isinstance(element_id, str) or element_id not in elements:
         helpful = None if recorded is None or recorded.varies else recorded.fingerprint
-        return await _find_unlisted_use(session, name, selector, recorded, helpful, expecting)
+        return await _find_unlisted_use(
+            session, name, selector, _find_row(call, values), recorded, helpful, expecting
+        )
     url, memory = session.context.redact(session.page.url), session.memory
     authored = elements[element_id].selector
     parameterized = authored.parameterized or any(s.type == "dom_index" for s in authored.strategies)
@@ -82,6 +97,7 @@ async def _find_unlisted_use(
     session: Session,
     name: str,
     selector: Selector,
+    row: Selector | None,
     recorded: RecordedElement | None,
     helpful: Fingerprint | None,
     expecting: tuple[BaseCondition, ...],
@@ -103,6 +119,7 @@ async def _find_unlisted_use(
         selector=selector if cached is None else prepend_strategies(cached, selector),
         known=stored or (None if positional else helpful),
         recorded=recorded,
+        row=row,
         calls=() if key is None else collect_element_words(selector),
         action=name,
         compared=False,
@@ -121,6 +138,17 @@ def find_recorded(session: Session, call: ActionCall, selector: Selector) -> Rec
     known = remove_parameter_values(known, call.parameters) if _varies(call) else known
     whichever = means_first_or_last(selector) or any(each.type == "dom_index" for each in selector.strategies)
     return RecordedElement(_move_to_base(known, session), whichever, _varies(call))
+
+
+def _find_row(call: ActionCall, values: Mapping[str, Any]) -> Selector | None:
+    """Return the row in which the call's selector means a control; None if it means none."""
+    template = select_row_template(call.target) if isinstance(call.target, Selector) else None
+    if template is None:
+        return None
+    try:
+        return fill_selector_parameters(template, {**values, **call.parameters})
+    except SelectorNotFilled:
+        return None
 
 
 def _varies(call: ActionCall) -> bool:

@@ -32,6 +32,7 @@ from agent.healing.fingerprint_search import (
 )
 from agent.healing.identity_check import ElementIdentity
 from agent.healing.recorded_words import RecordedElement
+from agent.healing.row_search import find_in_row
 from agent.healing.word_search import ElementWords, find_by_words
 from agent.locators.page_index import PageIndex
 from agent.locators.page_scan import check_selectors, scan_page
@@ -102,6 +103,8 @@ class IntendedElement:
     """Whether the element must match `known`; otherwise `known` only helps to find it again."""
     recorded: RecordedElement | None = None
     """The element as it was recorded for the step: its words must not contradict."""
+    row: Selector | None = None
+    """The row in which the selector means a control (`select_row_template`, filled)."""
     whichever: bool = False
     """It means the first (or last) of a list, whichever that is now: it must only be of the same kind."""
     careful: bool = False
@@ -197,7 +200,9 @@ class Healer:
         close: FingerprintMatch | None = None
         before: PageIndex | None = None
         # If nothing is known besides the selector, a second search would find the same.
-        searchable = (meant.known is not None or bool(meant.calls)) and not meant.whichever
+        searchable = (
+            meant.known is not None or bool(meant.calls) or meant.row is not None
+        ) and not meant.whichever
         rounds = self.policy.max_rounds if searchable else min(1, self.policy.max_rounds)
         if rounds:
             self._tell(Struggling("healing", meant.name))
@@ -294,6 +299,8 @@ class Healer:
             return _ReprobedElement(
                 meant.selector, known, 1.0, 1.0, "it could be reached after that", moved=False
             )
+        if meant.row is not None and meant.recorded is not None and not meant.whichever:
+            return await self._find_in_row(meant, meant.row, meant.recorded.fingerprint, index, did)
         if meant.whichever or (meant.known is None and not meant.calls):
             return FingerprintMatch(
                 SearchOutcome.NOT_FOUND, None, (), "nothing is known of it besides its selector"
@@ -337,6 +344,16 @@ class Healer:
             if conflict is not None:
                 return FingerprintMatch(SearchOutcome.NOT_FOUND, match.best, match.rivals, conflict)
         return match
+
+    async def _find_in_row(
+        self, meant: IntendedElement, row: Selector, recorded: Fingerprint, index: PageIndex, did: list[str]
+    ) -> _ReprobedElement | FingerprintMatch:
+        demand = self.policy.usual.stricter if meant.demand_is_strict else self.policy.usual
+        match = await find_in_row(self._page, index, row, recorded, demand)
+        did.append("looked through its row")
+        if match.outcome is not SearchOutcome.FOUND or match.best is None:
+            return match
+        return await self._build_selector(meant, index, match, match.best)
 
     async def _find_by_words(
         self, meant: IntendedElement, index: PageIndex, did: list[str]
@@ -452,9 +469,14 @@ def _covered_as_before(before: GateFailed | ElementChanged, now: GateFailed | El
 
 
 def find_link_conflict(seen: Fingerprint, page_url: str, meant: IntendedElement) -> str | None:
-    """Why following a link would contradict the step's URL postconditions; None if it would not."""
+    """Why following a link would contradict the step's URL postconditions; None if it would not.
+
+    The address that was known of the link never contradicts: it may lead on to another page.
+    """
     target = read_link_target(seen)
     if target is None or meant.scope is None:
+        return None
+    if meant.known is not None and read_link_target(meant.known) == target:
         return None
     facts = replace(meant.facts, url=urljoin(page_url, target))
     for condition in meant.expecting:

@@ -61,7 +61,23 @@
       while (el.parentElement?.isContentEditable) el = el.parentElement;
       return el;
     }
-    return start;
+    return start && around(start);
+  }
+
+  /** What an icon without words is the sign of: the element around it, while that shows a control's pointer.
+   *
+   * Not where others like it stand beside it (stars, swatches): each of them is a control.
+   */
+  function around(start) {
+    let el = start;
+    while (el.ownerSVGElement) el = el.ownerSVGElement;
+    while (tag(el) === "svg" || !(el.textContent.trim() || el.getAttribute("aria-label") || el.title || el.alt)) {
+      const above = flatParent(el);
+      if (!above || getComputedStyle(above).cursor !== "pointer") break;
+      if ([...above.children].some((each) => each !== el && tag(each) === tag(el)) || above.querySelector(OPERABLE)) break;
+      el = above;
+    }
+    return el;
   }
 
   function outermost() {

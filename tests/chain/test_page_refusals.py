@@ -258,3 +258,18 @@ async def test_a_question_before_something_is_deleted_is_no_refusal(browser, tmp
     result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=asks)))
     assert result.error is None
     assert _paths(site) == ["/next"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["<span class='badge badge-danger'>Cancelled</span>", "<td class='ant-tag tag-error'>Rejected</td>"],
+)
+async def test_a_state_that_is_red_like_an_error_is_no_refusal(browser, tmp_path, shown):
+    cancels = f"""document.querySelector('form').addEventListener('submit', async event => {{
+      event.preventDefault();
+      await fetch('/api/titles', {{method: 'POST'}});
+      document.querySelector('h1').insertAdjacentHTML('afterend', `{shown}`);
+    }});"""
+    result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=cancels)))
+    assert result.error is None
+    assert _paths(site) == ["/api/titles", "/next"]

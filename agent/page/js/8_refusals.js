@@ -5,6 +5,7 @@ const FORM_FIELDS = "input, select, textarea, [contenteditable]:not([contentedit
 const UNSHOWN_TYPES = new Set(["hidden", "submit", "button", "reset", "image"]);
 const ERROR_WORD = /^(err|errors?|error(list|note|message|messages|msg|text|box|summary|block)|danger|destructive|negative|invalid|fail|failed|failure)$/;
 const SUCCESS_WORD = /^(success|successful|succeeded|positive|ok)$/;
+const BADGE_WORD = /^(badge|pill|chip|tag)$/; // states of data, such as `Cancelled`, which are red like errors
 const KIND_ATTRIBUTES = ["class", "id", "data-type", "data-status", "data-variant", "data-kind", "data-level", "data-severity"];
 const ERRORLIKE = ["err", "danger", "destructive", "negative", "invalid", "fail"]
   .flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`))
@@ -120,7 +121,7 @@ function fieldMessages(el, row, look) {
   const beside = [outer, el].flatMap((node) => [node.previousElementSibling, node.nextElementSibling]);
   const near = [...(row.length ? outer.querySelectorAll(`${ERRORLIKE}, ${LIVE}`) : []), ...beside.filter(Boolean)];
   const texts = near
-    .filter((node) => node !== el && (node.matches(LIVE) || hasErrorWord(node)) && !node.matches(FORM_FIELDS) && !node.querySelector(FORM_FIELDS))
+    .filter((node) => node !== el && !isBadge(node) && (node.matches(LIVE) || hasErrorWord(node)) && !node.matches(FORM_FIELDS) && !node.querySelector(FORM_FIELDS))
     .filter((node) => !NOT_MESSAGES.has(tagOf(node)) && tagOf(node) !== "label" && visible(node, look))
     .map((node) => textOf(node, look));
   return [...new Set([...referredMessages(el, look), ...texts])].filter(Boolean);
@@ -136,6 +137,7 @@ function kindWords(el) {
 }
 
 const hasErrorWord = (el) => kindWords(el).some((word) => ERROR_WORD.test(word));
+const isBadge = (el) => !el.matches(LIVE) && kindWords(el).some((word) => BADGE_WORD.test(word));
 const hasSuccessWord = (el) => kindWords(el).some((word) => SUCCESS_WORD.test(word));
 
 /** Visible messages of errors, and live messages of any kind; the outermost element of each. */
@@ -155,7 +157,7 @@ function messageSigns(root, look) {
 
 /** Says something, rather than asking for something; rows of data are no messages. */
 function isMessage(el) {
-  if (!el.matches(LIVE) && !hasErrorWord(el)) return false;
+  if ((!el.matches(LIVE) && !hasErrorWord(el)) || isBadge(el)) return false;
   if (el.querySelector(FORM_FIELDS) || el.matches(FORM_FIELDS) || el.querySelectorAll(CHOICES).length > 1) return false;
   if (closestFlat(el, (node) => NOT_MESSAGES.has(tagOf(node)))) return false;
   const table = el.closest("tr") ? el.closest("table") : null;

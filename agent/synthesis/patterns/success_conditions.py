@@ -36,6 +36,9 @@ from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
+from web_pages.selectors.selector_terms import ClassTerm
+from web_pages.selectors.stable_attributes import list_stable_classes
+from web_pages.visibility import visible
 
 ENOUGH = 2
 """With this many criteria, no weaker ones are added."""
@@ -106,12 +109,30 @@ def _gone_row(ends: Sequence[TraceEnd]) -> list[Condition]:
     """Return the condition that the row with an input's value is gone from the page that shows the list."""
     path = find_path_condition([end.url for end in ends])
     for name in sorted(set.intersection(*(set(end.values) for end in ends))):
-        for selector in _ROWS:
+        for selector in (*_ROWS, *_list_row_names(ends[0], name)):
             row = DomContains(type="dom_contains", value=f"{{{name}}}", selector=selector)
             gone = Combined(type="none_of", conditions=(row,))
             if path is not None and all(_was_there(end, row) and end.page.holds(path) for end in ends):
                 return [path, gone]
     return []
+
+
+def _list_row_names(end: TraceEnd, name: str) -> Iterator[str]:
+    """Yield the CSS of elements that only contain an input's value, in a list that is also on the last page.
+
+    Lists of such elements are made of any tags: their rows are known by the class of what names them.
+    """
+    if not end.earlier:
+        return
+    page = end.earlier[-1]
+    for root in page.stored.roots:
+        named = page.selectors.terms(root, shadows=False).by_text.get(end.values[name], ())
+        for element in filter(visible, named):
+            for each in list_stable_classes(element):
+                css = f"{element.tag}{ClassTerm(each).css}"
+                selector = Selector(strategies=(ValueStrategy(type="css", value=css),))
+                if len(page.stored.resolve(selector).found) > 1 and end.page.shows(selector):
+                    yield css
 
 
 def _was_there(end: TraceEnd, row: DomContains) -> bool:

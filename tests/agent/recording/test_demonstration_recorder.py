@@ -129,6 +129,25 @@ async def test_what_is_typed_into_a_frame_that_a_script_wrote_is_recorded(browse
     assert _told(trace) == [("navigate", f"{SITE}/", ""), ("fill", "Ada", "textbox 'Text'")]
 
 
+ICONS = """<!doctype html><title>Icons</title><style>.pointing { cursor: pointer } i, svg { display: inline-block;
+width: 20px; height: 20px; background: #ccc }</style><div class="more pointing"><svg class=icon><path d="M0 0h20v20H0z"/></svg></div>
+<div class="button pointing"><i class=pen></i> <span>Rename</span></div>
+<div class="palette pointing"><i class=red></i><i class=green></i></div>
+<div class="card pointing"><svg class=cover></svg><button>Open</button></div>
+<script>addEventListener("click", () => document.body.append("and one more "))</script>"""
+
+
+async def test_an_icon_without_words_is_recorded_as_the_control_around_it_unless_others_are_in_it(
+    browser, tmp_path
+):
+    async with _watched(browser, tmp_path / "trace", ICONS) as person:
+        for each in (".more path", ".pen", ".green", ".cover"):
+            await person.page.locator(each).click()
+        _, trace = await person.done()
+    clicked = [Selector.model_validate(step.target).strategies[-1].value for step in trace.steps[1:]]
+    assert clicked == ["div.more", "div.button", "i.green", "svg.cover"]
+
+
 async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_again(
     browser, tmp_path, upload
 ):
