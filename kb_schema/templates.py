@@ -14,8 +14,52 @@ from urllib.parse import quote, quote_plus
 import re2
 
 _VARIABLE = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}(?!\})")
-_PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-_QUOTED_PARAMETER = re.compile(r"(?P<quote>['\"])(?P<inside>[^'\"]*)(?P=quote)|\{\{\s*\w+\s*\}\}")
+_PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|\s*words\s*)?\}\}")
+_QUOTED_PARAMETER = re.compile(
+    r"(?P<quote>['\"])(?P<inside>[^'\"]*)(?P=quote)|\{\{\s*\w+\s*(?P<words>\|\s*words\s*)?\}\}"
+)
+MOST_WORDS = 12
+"""Words of a value by which an element is found, at most."""
+_WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"['\u2019]s\b")
+_APOSTROPHES = "'\u2019"
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MARKS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u2022\u00b7\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb'
+_SMALL_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "to",
+        "in",
+        "on",
+        "for",
+        "with",
+        "at",
+        "by",
+        "from",
+        "and",
+        "or",
+        "as",
+        "is",
+        "my",
+        "your",
+        "his",
+        "her",
+        "its",
+        "their",
+        "our",
+        "this",
+        "that",
+    ]
+)
+"""Words that tell nothing."""
+_WORDS_OF_TEXT = (
+    f"concat(' ', translate(translate(normalize-space(.), '{_CAPITALS}{_MARKS}', "
+    f"'{_CAPITALS.lower()}{' ' * len(_MARKS)}'), \"{_APOSTROPHES}\", ''), ' ')"
+)
+"""XPath: the text of a node in small letters, each word between spaces."""
 
 
 class MissingVariable(KeyError):
@@ -41,6 +85,17 @@ def variables(template: str) -> frozenset[str]:
 def selector_parameters(template: str) -> frozenset[str]:
     """Return the names that a `{{x}}` selector template uses."""
     return frozenset(_PARAMETER.findall(template))
+
+
+def rename_selector_parameter(template: str, name: str, new: str) -> str:
+    """Return a `{{x}}` selector template with another name for one parameter.
+
+    >>> rename_selector_parameter("//li[{{row|words}}]", "row", "title")
+    '//li[{{title|words}}]'
+    """
+    return _PARAMETER.sub(
+        lambda match: match[0].replace(name, new, 1) if match[1] == name else match[0], template
+    )
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
@@ -200,12 +255,33 @@ def css_string(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def list_telling_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text by which people find an item, in small letters, without `the`, `of` and the like.
+
+    >>> list_telling_words("the Visa card of Ruth's, ending in 4829")
+    ('visa', 'card', 'ruth', 'ending', '4829')
+    """
+    plain = _POSSESSIVE.sub("", text).translate({ord(each): None for each in _APOSTROPHES})
+    small = plain.translate({ord(each): each.lower() for each in _CAPITALS})
+    return tuple(dict.fromkeys(each for each in _WORD.findall(small) if each not in _SMALL_WORDS))
+
+
+def _build_words_condition(text: str) -> str:
+    told = list_telling_words(text)
+    if not told:
+        raise ValueError(f"{text!r} has no word by which an element can be found")
+    if len(told) > MOST_WORDS:
+        raise ValueError(f"{text!r} has more than {MOST_WORDS} words by which an element can be found")
+    return " and ".join(f"descendant-or-self::*/text()[contains({_WORDS_OF_TEXT}, {xpath_literal(f' {each} ')})]" for each in told)  # fmt: skip
+
+
 def fill_selector(template: str, values: Mapping[str, Any], language: Literal["css", "xpath"]) -> str:
     """Replace every `{{x}}` with the value, quoted for CSS or XPath.
 
     `'...{{x}}...'` in quotes is re-quoted as a whole; a bare `{{x}}` (`nth-child({{n}})`) accepts only digits
-    and identifiers. Raises `MissingVariable`, and `ValueError` for a bare value that could change the
-    selector's meaning.
+    and identifiers. `[{{x|words}}]` in XPath: the element's texts have all words of the value, in any order and
+    case; words such as `the` do not count. Raises `MissingVariable`, and `ValueError` for a bare value that could
+    change the selector's meaning and for one without words.
     """
     quote = css_string if language == "css" else xpath_literal
 
@@ -217,6 +293,8 @@ def fill_selector(template: str, values: Mapping[str, Any], language: Literal["c
     def replacement(match: re.Match[str]) -> str:
         if match["quote"] is None:
             bare = value_of(_PARAMETER.findall(match[0])[0])
+            if match["words"] and language == "xpath":
+                return _build_words_condition(bare)
             if not re.fullmatch(r"[A-Za-z0-9_-]+", bare):
                 raise ValueError(f"{bare!r} cannot stand unquoted in {template!r}")
             return bare

@@ -212,6 +212,8 @@ class Healer:
             index = await self._reveal(failure, number, did)
             if number > 2 and before is not None and before.elements == index.elements:
                 break  # the page did not change: another round would give the same result
+            if self._wait is not None and self._wait.searched == (meant.name, index.elements):
+                break  # an attempt before this one searched the same page
             before = index
             found = await self._find(meant, failure, number, index, did)
             if isinstance(found, FingerprintMatch):
@@ -244,6 +246,8 @@ class Healer:
                 f"{meant.name} may be {' or '.join(_describe_candidate(each) for each in (close.best, *close.rivals[:1]) if each)}",
                 hint="choose one of the elements, or correct the element's selector",
             )
+        if self._wait is not None and before is not None and _is_elsewhere(failure):
+            self._wait.searched = meant.name, before.elements
         raise first
 
     def _note_wait(self, failure: GateFailed | ElementChanged) -> None:
@@ -292,8 +296,7 @@ class Healer:
         did: list[str],
     ) -> _ReprobedElement | FingerprintMatch:
         """Search for the element. Appends what was done to `did`."""
-        reached = isinstance(failure, GateFailed) and failure.point not in _ELSEWHERE
-        if reached and number == 1:
+        if not _is_elsewhere(failure) and number == 1:
             did.append("gate again")
             known = meant.known if meant.compared else None
             return _ReprobedElement(
@@ -457,6 +460,11 @@ def _prepare_request(
         recorded=meant.recorded,
     )
     return replace(request, selector=selector, timeout_s=gate_s, identity=identity)
+
+
+def _is_elsewhere(failure: GateFailed | ElementChanged) -> bool:
+    """Whether the selector did not lead to the element."""
+    return not isinstance(failure, GateFailed) or failure.point in _ELSEWHERE
 
 
 def _covered_as_before(before: GateFailed | ElementChanged, now: GateFailed | ElementChanged) -> bool:

@@ -173,3 +173,31 @@ def test_css_of_a_step_holds_any_value(value):
     parser = LexborHTMLParser("<ul><li id=x></li><li id=y></li></ul>")
     parser.css_first("#x").attrs["data-name"] = value
     assert [li.attrs["id"] for li in parser.css(fill_css("li[data-name='{x}']", {"x": value}))] == ["x"]
+
+
+ITEMS = etree.fromstring(
+    "<ul><li><b>Chase</b><i>****6742 (checking)</i></li><li><b>O'Brien Bank</b><i>****6742 (Savings)</i></li></ul>"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("the Chase checking account", []),
+        ("Chase's checking, 6742", ["Chase"]),
+        ("6742", ["Chase", "O'Brien Bank"]),
+        ("674", []),
+        ('SAVINGS "6742" of O\u2019Brien', ["O'Brien Bank"]),
+        ("') or ('1'='1", []),
+    ],
+)
+def test_words_find_the_elements_that_have_all_of_them_in_any_order_and_case(said, found):
+    xpath = fill_selector("//li[{{ row|words }}]", {"row": said}, "xpath")
+    assert [item[0].text for item in ITEMS.xpath(xpath)] == found
+
+
+@pytest.mark.parametrize("said", ["", "the of", "...", " ".join(f"word{number}" for number in range(13))])
+def test_no_words_and_too_many_find_nothing(said):
+    with pytest.raises(ValueError, match=r"words? by which"):
+        fill_selector("//li[{{row|words}}]", {"row": said}, "xpath")
+    assert selector_parameters("//li[{{row|words}}]") == {"row"}

@@ -58,7 +58,7 @@ _LOOKS_CLASS = re.compile(
     r"rounded|border|shadow)$"
 )
 _CHANGING_WORDS = re.compile(
-    r"\d[.,:/]\d|\d\s*%|[$€£¥₹]\s*\d|\d\s*[$€£¥₹]|[(\[]\s*\d+\+?\s*[)\]]|^\+?\d+\+?\s+[^\W\d]|\d\s+of\s+\d|"
+    r"\d[.,:/]\d|\b\d{4}-\d\d-\d\d|\d\s*%|[$€£¥₹]\s*\d|\d\s*[$€£¥₹]|[(\[]\s*\d+\+?\s*[)\]]|^\+?\d+\+?\s+[^\W\d]|\d\s+of\s+\d|"
     r"\b(?:today|yesterday|tomorrow)\b\W*\w|\b(?:just now|ago)\b|\d{1,2}\.?\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|"
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d|\b\d+\s*(?:s|sec|min|h|hrs?|d|days?|kb|mb|gb)\b",
     re.IGNORECASE,

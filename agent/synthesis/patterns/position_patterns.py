@@ -228,7 +228,8 @@ class PositionClassifier:
         )
         if binding is None:
             return None
-        info, told = self._parameters(position, cells), self._binder.list_texts(found.words)
+        info = self._parameters(position, cells)
+        told = self._binder.list_asked(found.words) | self._binder.list_texts(found.words)
         also = {key: self._binder.known(told[key]) for key in found.also}
         more = tuple(each for each in also.values() if each is not None)
         names = {key: each.name for key, each in also.items() if each is not None}
@@ -260,8 +261,9 @@ class PositionClassifier:
     def _find_varying(self, cells: list[AlignedCell], *, many: bool) -> TargetTemplate | None:
         """Return the template of a target that varies: by the texts that the inputs have, if there are any."""
         found = find_target_template(cells, self._pages)
-        told = self._binder.list_texts(cell.row for cell in cells)
-        by_inputs = find_row_template(cells, self._pages, told, one_of_many=many) if told else None
+        rows = [cell.row for cell in cells]
+        told = self._binder.list_asked(rows) | self._binder.list_texts(rows)
+        by_inputs = find_row_template(cells, self._pages, told, one_of_many=True) if told else None
         if found is not None and self._binder.known(found.words) is not None:
             return by_inputs if by_inputs is not None and by_inputs.also else found
         return by_inputs or found or (None if many else find_row_template(cells, self._pages, {}))

@@ -16,10 +16,14 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
-from kb_schema.templates import xpath_literal
+from kb_schema.templates import list_telling_words, xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
-from web_pages.selectors.stable_attributes import list_stable_attributes, list_stable_classes
+from web_pages.selectors.stable_attributes import (
+    find_text_flaw,
+    list_stable_attributes,
+    list_stable_classes,
+)
 
 DEEPEST = 7
 """Ancestors of a target that are tried as its part, with the target itself."""
@@ -115,7 +119,62 @@ def find_row_template(
                 for row, each in seen.items()
             ):
                 return found
+    return _find_by_words(seen, told, one_of_many=one_of_many) if told else None
+
+
+def _find_by_words(
+    seen: Mapping[RowKey, _Seen], told: Mapping[str, Mapping[RowKey, str]], *, one_of_many: bool
+) -> TargetTemplate | None:
+    """Return the template of a part that has all words of some inputs in every trace, in any order and case.
+
+    "The savings account of Ann ending in 3891" means the part `Savings ****3891, Ann`.
+    """
+    every = list(seen.values())
+    inner = list(_inner_steps([each.element for each in every]))
+    for level in range(min(len(each.chain) for each in every)):
+        parts = {row: each.chain[level] for row, each in seen.items()}
+        if not _repeat(list(parts.values()), known=one_of_many):
+            continue
+        keys = _list_inputs_by_words(parts, told)
+        classes = _common_classes(list(parts.values()))
+        part = f"//{every[0].chain[level].tag}{''.join(map(_has_class, classes[:2]))}"
+        for main, *others in _orders(keys, told):
+            told_by = "".join(f"[{{{{{each}|words}}}}]" for each in (PARAMETER, *others))
+            for step in inner if level else [""]:
+                found = TargetTemplate(f"{part}{told_by}{step}", dict(told[main]), tuple(others))
+                if all(
+                    each.page.stored.resolve_template(found.template, _values(found, row, told)) == (each.element,)
+                    for row, each in seen.items()
+                ):  # fmt: skip
+                    return found
     return None
+
+
+def _list_inputs_by_words(
+    parts: Mapping[RowKey, Element], told: Mapping[str, Mapping[RowKey, str]]
+) -> list[str]:
+    """Return the inputs whose words each part has, but for those that have the words of one before."""
+    said = {
+        row: {word for text in _list_texts(part) for word in list_telling_words(text)}
+        for row, part in parts.items()
+    }
+    found: dict[tuple[tuple[str, ...], ...], str] = {}
+    for key in sorted(told, key=lambda each: (len(each), each)):
+        words = {row: list_telling_words(told[key][row]) for row in parts}
+        fits = all(each and said[row].issuperset(each) for row, each in words.items())
+        if fits and key.isidentifier() and key != PARAMETER:
+            found.setdefault(tuple(words[row] for row in sorted(words)), key)
+    return list(found.values())
+
+
+def _orders(keys: Sequence[str], told: Mapping[str, Mapping[RowKey, str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the inputs that tell a part together, then each alone; the one with most values is the first."""
+    telling = [key for key in keys if len(set(told[key].values())) > 1]
+    main = max(telling, key=lambda key: len(set(told[key].values())), default=None)
+    if main is not None:
+        yield (main, *(key for key in keys if key != main))
+        if len(keys) > 1:
+            yield from ((key,) for key in telling)
 
 
 def _parts_of(texts: Sequence[str], known: frozenset[str]) -> list[str]:
@@ -132,16 +191,18 @@ def _with_others(
     seen: Mapping[RowKey, _Seen],
     told: Mapping[str, Mapping[RowKey, str]],
 ) -> TargetTemplate:
-    """Return the template with the other inputs whose text the part has in every trace."""
+    """Return the template with the other inputs whose text, or words, the part has in every trace."""
+    parts = {row: each.chain[level] for row, each in seen.items()}
+    by_words = _list_inputs_by_words(parts, told)
     for key, texts in told.items():
-        here = all(
-            texts[row] != found.words[row] and texts[row] in _list_texts(each.chain[level])
-            for row, each in seen.items()
-        )
+        exact = all(texts[row] in _list_texts(part) for row, part in parts.items())
+        named = any(texts[row] == found.words[row] for row in seen)
         said_already = any(told[other] == texts for other in found.also)
-        if not here or said_already or not key.isidentifier() or key == PARAMETER:
+        if named or said_already or not key.isidentifier() or key == PARAMETER:
             continue
-        more = f"[.//text()[normalize-space()='{{{{{key}}}}}']]"
+        if not exact and (key not in by_words or len(set(texts.values())) < 2):
+            continue
+        more = f"[.//text()[normalize-space()='{{{{{key}}}}}']]" if exact else f"[{{{{{key}|words}}}}]"
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(
@@ -223,7 +284,7 @@ def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
         return
     tag = tags.pop()
     said = {" ".join(_own_texts(each)) for each in elements}
-    if len(said) == 1 and "" not in said:
+    if len(said) == 1 and all(find_text_flaw(each) is None for each in said):
         yield f"//{tag}[normalize-space()={xpath_literal(said.pop())}]"
     attributes = [dict(list_stable_attributes(each)) for each in elements]
     for name, value in attributes[0].items():

@@ -15,10 +15,11 @@ from agent.synthesis.traces.list_rows import find_list_row
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.utterance_mentions import NAME
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
-from kb_schema.templates import fill_selector, xpath_literal
+from kb_schema.templates import fill_selector, rename_selector_parameter, xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.row_selectors import build_row_selector
+from web_pages.selectors.stable_attributes import find_text_flaw
 
 PARAMETER = "row"
 MOST_TEMPLATES = 6
@@ -39,9 +40,9 @@ class TargetTemplate:
 
     def selector(self, name: str, also: Mapping[str, str] | None = None) -> Selector:
         """Return the selector with this parameter name; `also` has the names of the further inputs, by key."""
-        template = self.template.replace(f"{{{{{PARAMETER}}}}}", f"{{{{{name}}}}}")
+        template = rename_selector_parameter(self.template, PARAMETER, name)
         for key in self.also:
-            template = template.replace(f"{{{{{key}}}}}", f"{{{{{(also or {}).get(key, key)}}}}}")
+            template = rename_selector_parameter(template, key, (also or {}).get(key, key))
         names = (name, *((also or {}).get(key, key) for key in self.also))
         strategy = TemplateStrategy(
             type="parameterized_xpath", template=template, parameters=names, required_context=names
@@ -165,7 +166,7 @@ def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[st
     said = {squeeze(" ".join(each for each in one.element.children if isinstance(each, str))) for one in seen}
     tags = {one.element.tag for one in seen}
     row, found, _ = template.rpartition("//")
-    if found and len(said) == len(tags) == 1 and "" not in said:
+    if found and len(said) == len(tags) == 1 and all(find_text_flaw(each) is None for each in said):
         yield f"{row}//{tags.pop()}[normalize-space()={xpath_literal(said.pop())}]"
 
 

@@ -108,6 +108,14 @@ class ValueBinder:
         }
         return {key: each for key, each in texts.items() if all(each.values())}
 
+    def list_asked(self, rows: Iterable[RowKey]) -> dict[str, dict[RowKey, str]]:
+        """Return the values that a person gave in earlier steps, by variable, if each of these rows has one."""
+        wanted = set(rows)
+        given = {name: _values_given(meaning) for name, meaning in self.names.items()}
+        return {
+            name: dict(each) for name, each in given.items() if each.keys() == wanted and all(each.values())
+        }
+
     def was_ambiguous(self, row: RowKey, strategies: Sequence[Strategy]) -> bool:
         """Whether each of these that finds anything finds several elements, on the first page of a trace that has any."""
         trace = self._aligned.traces.get(row[0])

@@ -20,6 +20,8 @@ from web_pages.selectors.stable_attributes import list_stable_classes
 
 _ROW_TAGS = frozenset({"tr", "li", "article", "option"})
 _ROW_ROLES = frozenset({"row", "listitem", "article", "treeitem", "option"})
+_PARTS = frozenset({"div", "label"})
+"""Tags of rows that only their classes tell."""
 _NO_LISTS = frozenset({"nav", "header", "footer", "thead", "menu"})
 _NO_LIST_ROLES = frozenset(
     {
@@ -155,9 +157,9 @@ def _is_row(node: Element, target: Element) -> bool:
     if is_marked_row(node):
         return True
     kind = node.get("class")
-    if node.tag != "div" or not kind or node.parent is None:
+    if node.tag not in _PARTS or not kind or node.parent is None:
         return False
-    alike = [other for other in node.parent.elements() if other.tag == "div" and other.get("class") == kind]
+    alike = [node, *list_alike_parts(node)]  # a selected one has a class of its own
     if len(alike) > 1 and all(any(each.elements()) or text_of(each, everything=True) for each in alike):
         return True
     return node is not target and any(_has_like(other, target) for other in list_alike_parts(node))

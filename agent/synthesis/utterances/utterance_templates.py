@@ -21,6 +21,10 @@ LONGEST_MENTION = 6
 """Maximum number of words of a mention."""
 NOTHING = frozenset({"nothing", "none", "nobody", "no one"})
 """Words for an empty list."""
+_SAME_WORDS = {
+    **dict.fromkeys(("he", "she", "they", "him", "her", "them", "his", "hers", "their", "theirs"), "they"),
+    "an": "a",
+}
 _COUNTING = frozenset({",", ";", "and", "or", "&"})
 _WORD = re.compile(
     r"""["\u201c](?P<double>[^"\u201c\u201d]*)["\u201d]"""
@@ -94,8 +98,9 @@ class UtteranceWord(Model):
 
     @property
     def key(self) -> tuple[str, bool]:
-        """The key by which words are compared."""
-        return self.text.casefold(), self.quoted
+        """The key by which words are compared; `his` and `her` are one word, and so are `a` and `an`."""
+        said = self.text.casefold()
+        return said if self.quoted else _SAME_WORDS.get(said, said), self.quoted
 
 
 class UtteranceSlot(Model):

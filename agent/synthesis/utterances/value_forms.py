@@ -16,6 +16,12 @@ FORMS: dict[str, ValueForm] = {}
 _DATES = ("%Y-%m-%d", "%m/%d/%Y", "%d.%m.%Y", "%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y")
 """Accepted date formats. With slashes, the month comes first, as in the en-US locale."""
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"[$\u20ac\u00a3\u00a5\u20b9] ?(?P<behind>NUMBER)(?: [A-Z]{3})?|(?P<before>NUMBER) ?(?:[$\u20ac\u00a3\u00a5\u20b9%]|[A-Z]{3}|dollars|euros)".replace(
+        "NUMBER", r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+    )
+)
+"""An amount with a sign or a word of its unit: "$1,000.00", "60.50 AUD", "5%". Groups are written with commas."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -61,6 +67,24 @@ def _number(text: str) -> str | None:
         return match[1]
     said = text.casefold()
     return str(_ORDINALS.index(said) + 1) if said in _ORDINALS else None
+
+
+@register_form("amount")
+def _amount(text: str) -> str | None:
+    return _read_amount(text)
+
+
+@register_form("amount_without_zeros")
+def _amount_without_zeros(text: str) -> str | None:
+    amount = _read_amount(text)
+    whole, _, cents = (amount or "").partition(".")
+    return whole if cents and not cents.strip("0") else None
+
+
+def _read_amount(text: str) -> str | None:
+    """Return the number of an amount of money or a share, as fields take it: without sign and groups."""
+    match = _AMOUNT.fullmatch(text)
+    return None if match is None else (match["behind"] or match["before"]).replace(",", "")
 
 
 def _dated(pattern: str) -> ValueForm:

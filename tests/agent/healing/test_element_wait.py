@@ -7,14 +7,13 @@ import pytest
 from agent.healing.element_wait import GLANCE_S, ElementWait
 
 
-def test_a_first_pass_has_half_of_the_time_and_the_others_what_is_left():
+def test_each_pass_has_half_of_the_time_that_is_left():
     wait = ElementWait()
     wait.begin(10.0)
     assert wait.gate_s == 5.0
     wait.note(5.0)
-    wait.note(3.5)
-    assert wait.gate_s == pytest.approx(1.5)
-    wait.note(1.5)
+    assert wait.gate_s == pytest.approx(2.5)
+    wait.note(5.0)
     assert wait.gate_s == GLANCE_S
 
 
