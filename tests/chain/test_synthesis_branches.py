@@ -120,7 +120,7 @@ class Phone:
 
     async def ask(self, name: str, prompt: str, *, secret: bool) -> str | None:
         self.asked.append((prompt, secret))
-        assert name == "code"
+        assert name == "digit_code"
         answer = await self._page.request.get(f"{self._base}/authenticator/code")
         code: str = (await answer.json())["code"]
         return code
@@ -199,7 +199,7 @@ async def test_a_code_is_asked_for_where_the_site_wants_one(browser, live, store
         live.ask("otp", required=number % 2 == 0)
 
     result = await shown(browser, live, tmp_path, person, [{}] * 4, prepare)
-    assert _induced(result) == {"code": False, "password": True}
+    assert _induced(result) == {"digit_code": False, "password": True}
     workflow_id = await publish_workflow(
         SynthesisSite(stores, "spadeworks", live.base), result.lowered, replace=False
     )

@@ -135,11 +135,12 @@ def _day(text: str) -> date | None:
 
 
 def build_identifier(words: str) -> str:
-    """Return words as the name of a variable.
+    """Return words as the name of a variable: without numbers before the first word, if there is a word.
 
-    >>> build_identifier("Agent's name *")
-    'agents_name'
+    >>> build_identifier("Agent's name *"), build_identifier("6-digit code")
+    ('agents_name', 'digit_code')
     """
     plain = re.sub(r"(?<=\w)['\u2019](?=\w)", "", words).lower()
     name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:40].strip("_")
+    name = re.sub(r"^(?:\d+_)+(?=[a-z])", "", name)
     return f"v_{name}" if name[:1].isdigit() else name
