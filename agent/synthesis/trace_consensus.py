@@ -41,15 +41,22 @@ async def synthesize_consensus(
     """
     whole = await pipeline.from_traces(traces)
     reason = find_gap(whole)
-    if reason is None or (whole.understanding is not None and whole.understanding.refusal is not None):
-        return ConsensusResult(
-            whole
-        )  # a contradiction between descriptions and actions is not the mistake of a few
+    if reason is None or _is_told_otherwise(whole):
+        return ConsensusResult(whole)
     for out in _selections(traces, whole):
         result = await pipeline.from_traces([each for each in traces if each.trace_id not in out])
         if find_gap(result) is None:
             return ConsensusResult(result, out, reason)
     return ConsensusResult(whole)
+
+
+def _is_told_otherwise(whole: PipelineResult) -> bool:
+    """Whether only the descriptions contradict the actions, which is not the mistake of a few.
+
+    A value that no step uses may be that of a step which some traces lack.
+    """
+    told = whole.understanding is not None and whole.understanding.refusal is not None
+    return told and (whole.synthesis_report is None or not whole.synthesis_report.refusals)
 
 
 def find_gap(result: PipelineResult) -> str | None:

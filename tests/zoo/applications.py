@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tests.zoo.registry.copyparty import COPYPARTY
 from tests.zoo.registry.django_helpdesk import DJANGO_HELPDESK
+from tests.zoo.registry.django_oscar import DJANGO_OSCAR
 from tests.zoo.registry.django_unfold import DJANGO_UNFOLD
 from tests.zoo.registry.kinto import KINTO
+from tests.zoo.registry.mlflow import MLFLOW
 from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
 from tests.zoo.registry.pocketbase import POCKETBASE
 from tests.zoo.registry.roundup import ROUNDUP
@@ -33,8 +35,10 @@ APPLICATIONS: dict[str, Application] = {
         XERO,
         COPYPARTY,
         DJANGO_HELPDESK,
+        DJANGO_OSCAR,
         DJANGO_UNFOLD,
         KINTO,
+        MLFLOW,
         PICCOLO_ADMIN,
         POCKETBASE,
         ROUNDUP,
