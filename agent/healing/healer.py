@@ -212,8 +212,8 @@ class Healer:
             index = await self._reveal(failure, number, did)
             if number > 2 and before is not None and before.elements == index.elements:
                 break  # the page did not change: another round would give the same result
-            if self._wait is not None and self._wait.searched == (meant.name, index.elements):
-                break  # an attempt before this one searched the same page
+            if _is_elsewhere(failure) and self._was_searched(meant, index):
+                break
             before = index
             found = await self._find(meant, failure, number, index, did)
             if isinstance(found, FingerprintMatch):
@@ -249,6 +249,10 @@ class Healer:
         if self._wait is not None and before is not None and _is_elsewhere(failure):
             self._wait.searched = meant.name, before.elements
         raise first
+
+    def _was_searched(self, meant: IntendedElement, index: PageIndex) -> bool:
+        """Whether an attempt before this one searched the same page without success."""
+        return self._wait is not None and self._wait.searched == (meant.name, index.elements)
 
     def _note_wait(self, failure: GateFailed | ElementChanged) -> None:
         if self._wait is not None and isinstance(failure, GateFailed):
