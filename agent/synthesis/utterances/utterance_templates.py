@@ -213,8 +213,8 @@ def learn_template(
         raise UtterancesTooDifferent(told, len(shared))
     used = [_list_shared_actions(each, utterances, acted_on) for each in told]
     plain = [_list_shared_actions(told[0], utterances, typed)] if len(told) == 1 and typed else []
-    parts = _with_gaps(_SharedWords(shared, used, plain), lines)
-    return _shaped(_merged(parts), told, used)
+    parts = _merged(_with_gaps(_SharedWords(shared, used, plain), lines))
+    return _shaped(_split_amounts(parts, lines) if len(lines) > 1 else parts, told, used)
 
 
 def _list_shared_actions(
@@ -362,6 +362,22 @@ def _merged(parts: Sequence[UtteranceWord | None]) -> list[UtteranceWord | None]
     return made
 
 
+def _split_amounts(
+    parts: Sequence[UtteranceWord | None], lines: Sequence[Sequence[UtteranceWord]]
+) -> list[UtteranceWord | None]:
+    """Return the parts with two slots where all descriptions have an amount and more: "$20.00 Harbour Bank"."""
+    slots = [UtteranceSlot(name="slot", may_be_empty=True) if each is None else each for each in parts]
+    places = [_fit_slots(slots, words) or [] for words in lines]
+    spans = [[words[begin:end] for begin, end in each] for words, each in zip(lines, places, strict=True)]
+    made: list[UtteranceWord | None] = []
+    for part in parts:
+        made.append(part)
+        here = [each.pop(0) for each in spans] if part is None else []
+        if here and all(len(span) > 1 and "amount" in list_forms(span[0].text) for span in here):
+            made.append(None)
+    return made
+
+
 def _shaped(
     parts: Sequence[UtteranceWord | None], told: Sequence[str], used: Sequence[Collection[str]]
 ) -> UtteranceTemplate:
@@ -370,7 +386,8 @@ def _shaped(
     free = iter(names)
     rough = UtteranceTemplate(
         parts=tuple(
-            UtteranceSlot(name=next(free), may_be_empty=True) if each is None else each for each in parts
+            UtteranceSlot(name=next(free), may_be_empty=not _is_split(parts, at)) if each is None else each
+            for at, each in enumerate(parts)
         )
     )
     seen: dict[str, list[tuple[str, bool]]] = {name: [] for name in names}
@@ -385,6 +402,11 @@ def _shaped(
             for part in rough.parts
         )
     )
+
+
+def _is_split(parts: Sequence[UtteranceWord | None], at: int) -> bool:
+    """Whether another slot is beside this one: an amount, or what follows it."""
+    return None in (*parts[max(0, at - 1) : at], *parts[at + 1 : at + 2])
 
 
 def _complete_slot(

@@ -92,6 +92,34 @@ def test_values_are_known_in_the_forms_in_which_people_type_and_click_them():
     assert expand_value_forms({"when": "12/05/2016", "who": ["A"]})["when_iso"] == "2016-12-05"
 
 
+def test_amounts_are_known_in_the_notation_of_fields():
+    told = {said: list_forms(said) for said in ("$1,000.00", "60.50 AUD", "5%", "2 of 3", "1,5")}
+    assert told["$1,000.00"] == {"amount": "1000.00", "amount_without_zeros": "1000"}
+    assert told["60.50 AUD"]["amount"] == "60.50"
+    assert told["5%"]["amount"] == "5"
+    assert all("amount" not in told[said] for said in ("2 of 3", "1,5"))
+
+
+def test_an_amount_and_what_follows_it_are_two_values():
+    shown = [
+        f"Buy a {each} card for Ann." for each in ("$30.00 Harbour", "$50.00 Rope Market", "$10.00 Sail")
+    ]
+    template = learn_template(shown, [(), (), ()])
+
+    assert list(template.parse("Buy a $25.50 Sail Market card for Ann.").values()) == [
+        "$25.50",
+        "Sail Market",
+    ]
+    with pytest.raises(UtteranceMismatch):
+        template.parse("Buy a $25.50 card for Ann.")
+
+
+def test_his_and_her_are_one_word_but_not_in_quotes():
+    template = learn_template(['Find "Ann" in her list.', 'Find "Bob" in his list.'], [(), ()])
+
+    assert template.parse('Find "her" in their list.') == {"find": "her"}
+
+
 # -- what is bound to it
 
 
