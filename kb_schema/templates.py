@@ -13,6 +13,8 @@ from urllib.parse import quote, quote_plus
 
 import re2
 
+from kb_schema.text_similarity import SMALL_WORDS
+
 _VARIABLE = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\}(?!\})")
 _PARAMETER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|\s*words\s*)?\}\}")
 _QUOTED_PARAMETER = re.compile(
@@ -25,36 +27,7 @@ _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _APOSTROPHES = "'\u2019"
 _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARKS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u2022\u00b7\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb'
-_SMALL_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "to",
-        "in",
-        "on",
-        "for",
-        "with",
-        "at",
-        "by",
-        "from",
-        "and",
-        "or",
-        "as",
-        "is",
-        "my",
-        "your",
-        "his",
-        "her",
-        "its",
-        "their",
-        "our",
-        "this",
-        "that",
-    ]
-)
-"""Words that tell nothing."""
+_UNTELLING = SMALL_WORDS | {"by", "from", "as", "his", "her", "its", "their", "our"}
 _WORDS_OF_TEXT = (
     f"concat(' ', translate(translate(normalize-space(.), '{_CAPITALS}{_MARKS}', "
     f"'{_CAPITALS.lower()}{' ' * len(_MARKS)}'), \"{_APOSTROPHES}\", ''), ' ')"
@@ -263,7 +236,7 @@ def list_telling_words(text: str) -> tuple[str, ...]:
     """
     plain = _POSSESSIVE.sub("", text).translate({ord(each): None for each in _APOSTROPHES})
     small = plain.translate({ord(each): each.lower() for each in _CAPITALS})
-    return tuple(dict.fromkeys(each for each in _WORD.findall(small) if each not in _SMALL_WORDS))
+    return tuple(dict.fromkeys(each for each in _WORD.findall(small) if each not in _UNTELLING))
 
 
 def _build_words_condition(text: str) -> str:

@@ -103,7 +103,7 @@ _SPELLINGS = (
     ("e mail", "email"),
     ("check out", "checkout"),
 )
-_SMALL = frozenset(
+SMALL_WORDS = frozenset(
     {
         "a",
         "an",
@@ -124,6 +124,7 @@ _SMALL = frozenset(
         "is",
     }
 )
+"""Words that tell nothing."""
 
 
 @lru_cache(maxsize=50_000)
@@ -222,7 +223,7 @@ def _stems(tokens: tuple[str, ...]) -> frozenset[str]:
 
 
 def _word_weight(word: str) -> float:
-    return 0.2 if word in _SMALL else 1.0
+    return 0.2 if word in SMALL_WORDS else 1.0
 
 
 def _steps(address: str) -> tuple[str, ...]:

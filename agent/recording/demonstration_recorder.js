@@ -139,8 +139,19 @@
   }
 
   function pointerUp(event) {
-    if (!event.isTrusted || event.button !== 0 || !latest || latest.el.isConnected) return;
-    clicked = latest; // the page took it away while it was pressed: no click will come to it
+    if (!event.isTrusted || event.button !== 0 || !latest) return;
+    const under = latest;
+    if (under.el.isConnected) {
+      // Menus take their options away at `mouseup`, which comes after this and before a click.
+      setTimeout(() => latest === under && !under.el.isConnected && takeForClicked(), 0);
+    } else {
+      takeForClicked();
+      clicked = under;
+    }
+  }
+
+  /** The page took away what was pressed: no click comes to it, or one comes to what was around it. */
+  function takeForClicked() {
     tell("click", latest.el, latest.seen);
     latest = null;
   }
@@ -149,6 +160,10 @@
     if (!event.isTrusted || event.button !== 0) return;
     if (clicked) {
       clicked = null;
+      return;
+    }
+    if (event.detail > 0 && latest && !latest.el.isConnected) {
+      takeForClicked();
       return;
     }
     const el = meant(origin(event));

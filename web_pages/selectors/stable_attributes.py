@@ -40,7 +40,7 @@ _STATE_CLASS = re.compile(
     r"(?:^|[-_])(?:active|selected|current|open|opened|closed|shown|hidden|visible|invisible|collapsed|collapsing|"
     r"expanded|disabled|enabled|checked|focus|focused|focus-visible|hover|hovered|pressed|loading|loaded|busy|dirty|"
     r"pristine|touched|valid|invalid|unread|entering|entered|leaving|animated|sorted|ascending|descending|sticky|"
-    r"dragging|dragover)$|"
+    r"dragging|dragover|highlight|highlighted|hovering|above|below)$|"
     r"^(?:show|fade|in|out|on|off|new|read|first|last|odd|even|error|errors|success|warning|danger)$",
     re.IGNORECASE,
 )

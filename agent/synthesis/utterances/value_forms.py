@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime
 
+from kb_schema.transforms import ungroup_number
+
 ValueForm = Callable[[str], str | None]
 FORMS: dict[str, ValueForm] = {}
 """Maps the name of a form to the function that writes a text in it."""
@@ -84,7 +86,7 @@ def _amount_without_zeros(text: str) -> str | None:
 def _read_amount(text: str) -> str | None:
     """Return the number of an amount of money or a share, as fields take it: without sign and groups."""
     match = _AMOUNT.fullmatch(text)
-    return None if match is None else (match["behind"] or match["before"]).replace(",", "")
+    return None if match is None else ungroup_number(match["behind"] or match["before"])
 
 
 def _dated(pattern: str) -> ValueForm:

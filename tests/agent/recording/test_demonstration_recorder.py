@@ -129,6 +129,24 @@ async def test_what_is_typed_into_a_frame_that_a_script_wrote_is_recorded(browse
     assert _told(trace) == [("navigate", f"{SITE}/", ""), ("fill", "Ada", "textbox 'Text'")]
 
 
+MENU = """<!doctype html><title>Menu</title><div id=box class=box>Choose</div><p id=chosen></p><script>
+box.addEventListener("mousedown", () => {
+  const list = document.createElement("ul");
+  list.innerHTML = "<li class=option>Approved</li><li class=option>Rejected</li>";
+  list.addEventListener("mouseup", (event) => { chosen.textContent = `${event.target.textContent} it is`; list.remove(); });
+  document.body.append(list);
+});</script>"""
+
+
+async def test_an_option_that_is_taken_away_at_mouseup_is_recorded(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", MENU) as person:
+        await person.page.locator("#box").click()
+        await person.page.locator("li", has_text="Rejected").click()
+        assert await person.page.inner_text("#chosen") == "Rejected it is"
+        _, trace = await person.done()
+    assert _told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
+
+
 ICONS = """<!doctype html><title>Icons</title><style>.pointing { cursor: pointer } i, svg { display: inline-block;
 width: 20px; height: 20px; background: #ccc }</style><div class="more pointing"><svg class=icon><path d="M0 0h20v20H0z"/></svg></div>
 <div class="button pointing"><i class=pen></i> <span>Rename</span></div>

@@ -143,6 +143,7 @@ def test_words_that_count_or_tell_the_time_are_not_used(text, flaw):
         "is-open",
         "Mui-focused",
         "nav-link-active",
+        "select2-results__option--highlighted",
         "ng-dirty",
         "mt-4",
         "col-md-6",
