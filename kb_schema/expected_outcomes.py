@@ -456,10 +456,12 @@ def _has_equals(reader: _OutcomeParser) -> bool:
     ahead.at = reader.at
     if ahead.here == _QUOTE:
         ahead.quoted()
-        if ahead.here == "@":
-            ahead.at += 1
-            ahead.part("=")
     else:
+        ahead.words("=@")
+    if ahead.here == "@":
+        ahead.at += 1
+        if ahead.here == _QUOTE:
+            ahead.quoted()
         ahead.words("=")
     return ahead.here == "="
 

@@ -139,6 +139,11 @@ def test_an_element_may_have_a_region_and_quotes():
     assert element_and_region('Save@"Sign in @ work"') == ("Save", "Sign in @ work")
 
 
+def test_a_quoted_region_may_have_separators_also_behind_a_plain_element():
+    (read,) = parse_outcomes('count:Row@"a; b"=3')
+    assert (read.element, read.region, read.value) == ("Row", "a; b", "3")
+
+
 words = st.text(st.characters(exclude_characters="\r", exclude_categories=("Cs",)), min_size=1).filter(
     lambda text: text.strip() and "{" not in text
 )
