@@ -278,14 +278,21 @@ class LearnedJob:
     def _find_untold(self, instance: Instance, taken: Sequence[str | None]) -> str:
         """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
 
-        A value that all demonstrations share must be the same here. Of a target that does not exist, every value.
+        A value that all demonstrations share must be the same here. One that is always another input's value is told.
         """
         for key, value in instance.given.items():
             shown = {each.given.get(key) for each in self.demonstrations}
-            differs = shown != {value} if len(shown) == 1 else instance.kind == "missing"
-            if differs and key not in taken:
-                return f"the workflow has no input for {key}"
+            if shown == {value} or key in taken or self._is_told_by_another(instance, key, taken):
+                continue
+            return f"the workflow has no input for {key}"
         return ""
+
+    def _is_told_by_another(self, instance: Instance, key: str, taken: Sequence[str | None]) -> bool:
+        return any(
+            other is not None
+            and all(each.given.get(key) == each.given.get(other) for each in (instance, *self.demonstrations))
+            for other in taken
+        )
 
     def _key_of(self, name: str) -> str | None:
         """Return the given value that an input takes: the one of every demonstration that shows the input.
