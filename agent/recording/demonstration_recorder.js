@@ -31,6 +31,7 @@
   let typing = null; // { el, id, seen }: the field that is being typed into
   let latest = null; // { el, seen }: the page before the press or key that is under way
   let lastKey = null; // { key, el }: until its click, if it makes one
+  let keyed = null; // { el, value }: the field that gets a key, until it says that its text changed
   let ticking = null; // { el, seen }: the box that was clicked, until it changes
   let clicked = null; // what was taken for clicked, since no click came to it
   let count = 0;
@@ -109,6 +110,7 @@
     const what = {
       kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: Date.now(),
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false,
+      pointer: el ? getComputedStyle(el).cursor === "pointer" : false,
       signs: seen ? seen.signs : null, ...more,
     };
     send([JSON.stringify(what), seen ? seen.page : "", seen ? seen.index : ""]);
@@ -224,7 +226,10 @@
       return;
     }
     const plain = event.key.length === 1 && !held.length;
-    if (text && (plain || event.key === "Backspace" || event.key === "Delete")) return;
+    if (text && (plain || event.key === "Backspace" || event.key === "Delete")) {
+      keyed = keyed?.el === el ? keyed : { el, value: textIn(el) };
+      return;
+    }
     if (event.shiftKey && event.key.length > 1) held.push("Shift");
     const key = [...held, event.key === " " ? "Space" : event.key].join("+");
     const certain = event.key === "Escape" || (event.key === "Enter" && tag(el) === "input") || (plain && !text);
@@ -232,6 +237,14 @@
     if (certain) tell("key", el, seen, { key, focused: el !== document.body });
     // Other keys move carets and scroll, unless the page does something else with them.
     else setTimeout(() => event.defaultPrevented && tell("key", el, seen, { key, focused: el !== document.body }), 0);
+  }
+
+  /** A script took the key and wrote the text itself, without an event: masks and some editors do. */
+  function keyUp(event) {
+    if (!event.isTrusted || !keyed) return;
+    const { el, value } = keyed;
+    keyed = null;
+    if (el.isConnected && textIn(el) !== value) tellTyped(el);
   }
 
   // -- fields --------------------------------------------------------------------------------------
@@ -255,13 +268,19 @@
   function input(event) {
     const el = isGiven(event) ? meant(origin(event)) : null;
     if (!el || !isText(el)) return;
+    if (keyed?.el === el) keyed = null;
+    tellTyped(el);
+  }
+
+  // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
+  const textIn = (el) => (editable(el) ? el.innerText : el.value);
+
+  function tellTyped(el) {
     if (!typing || typing.el !== el) {
       count += 1;
       typing = { el, id: `${document_}-${count}`, seen: before(el), told: false };
     }
-    // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
-    const value = editable(el) ? el.innerText : el.value;
-    tell("typed", el, typing.told ? null : typing.seen, { id: typing.id, value });
+    tell("typed", el, typing.told ? null : typing.seen, { id: typing.id, value: textIn(el) });
     typing.told = true;
   }
 
@@ -303,7 +322,7 @@
   }
 
   const LISTENERS = {
-    pointerdown: pointerDown, pointerup: pointerUp, click, dblclick: doubleClick, keydown: keyDown,
+    pointerdown: pointerDown, pointerup: pointerUp, click, dblclick: doubleClick, keydown: keyDown, keyup: keyUp,
     beforeinput: beforeInput, input, change, blur,
   };
   function notePasswords() {

@@ -334,12 +334,14 @@ class DemonstrationRecorder:
         if action is None:
             return
         after = action.html_after or (following.seen.html if following and following.seen else None)
-        if had_no_effect(action, after):
+        url = action.url_after or (following.url if following else None)
+        writes = self._writes.describe(action, following)
+        if not writes and had_no_effect(action, after, url):
             self.recording.ignored += 1
             return
         self.recording.actions.append(action)
         entry = _entry(action, after, len(self._tabs))
-        entry.metadata.update(self._writes.describe(action, following))
+        entry.metadata.update(writes)
         self._writer.write(entry)
         self._on_action(action)
 

@@ -141,9 +141,14 @@ def _is_caret_click(click: RecordedAction, fill: RecordedAction) -> bool:
     return click.element is not None and click.element == fill.element
 
 
-def had_no_effect(action: RecordedAction, html_after: str | None) -> bool:
-    """Whether an action had no target and no effect, such as a click on an empty area."""
+def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str | None) -> bool:
+    """Whether an action had no target and no effect, such as a click on an empty area.
+
+    What changes the address alone, and what a script keeps where no snapshot shows it, are effects too.
+    """
     if action.beside or action.what is None or action.seen is None or action.seen.html != html_after:
+        return False
+    if action.url != url_after or action.what.pointer:
         return False
     if action.action_type == "click":
         fingerprint = action.seen.fingerprint or {}

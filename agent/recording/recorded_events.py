@@ -38,6 +38,8 @@ class RecordedEvent(BaseModel):
     tag: str | None
     field: bool
     """Whether it is a text field."""
+    pointer: bool = False
+    """Whether the page shows a control's pointer over it."""
     secret: bool
     id: str | None = None
     """A number that is constant while the person types into one field."""

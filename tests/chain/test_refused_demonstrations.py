@@ -25,13 +25,20 @@ SHOWN = (
     {"title": "Crane", "place": "Quay"},
 )
 TAKEN = "Buoy"
+SILENT = f"""<script>document.forms[0].addEventListener("submit", event => {{
+  if (document.getElementById("title").value !== "{TAKEN}") return;
+  event.preventDefault();
+  document.getElementById("told").textContent = "Another one, please";
+}});</script>"""
 
 
 class Titles:
     """A form that refuses a title that is taken with HTTP 400, and one without a place in the browser."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, silent: bool = False) -> None:
+        """`silent`: its script refuses a title that is taken; it sends and marks nothing."""
         self.titles = [TAKEN]
+        self._script = SILENT if silent else ""
 
     def answer(self, asked: Asked) -> Answered:
         if asked.method == "POST":
@@ -54,7 +61,7 @@ class Titles:
             f"<body><h1>New title</h1>{told}<form method=post action=/add>"
             f"<label for=title>Title</label><input id=title name=title value='{values['title']}'>"
             f"<label for=place>Place</label><input id=place name=place required value='{values['place']}'>"
-            "<button id=save>Save</button></form></body>"
+            f"<button id=save>Save</button></form><p id=told></p>{self._script}</body>"
         )
 
 
@@ -132,6 +139,30 @@ async def test_one_refused_demonstration_among_good_ones_is_left_out(browser, tm
         result = await induced(browser, site, tmp_path / "traces", sometimes, SHOWN)
     assert [each.passed for each in result.evaluation_results].count(False) == 1
     assert result.lowered is not None
+
+
+async def test_a_demonstration_that_sent_nothing_where_all_others_did_is_left_out_with_a_question(
+    browser, tmp_path
+):
+    titles = Titles(silent=True)
+
+    async def sometimes(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        if given is not SHOWN[1]:
+            return await adds_a_title(page, given, dice)
+        await page.fill("#title", TAKEN)
+        await page.fill("#place", given["place"])
+        await page.click("#save")
+        await page.wait_for_selector("text=Another one, please")
+
+    with running_site(titles.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", sometimes, SHOWN)
+    left_out = [each for each in result.evaluation_results if not each.passed]
+    assert [each.metadata["error"] for each in left_out] == [
+        "\"button 'Save'\" sent something in the other demonstrations and nothing in this one: "
+        "was it meant to show a refusal?"
+    ]
+    assert result.lowered is not None
+    assert result.lowered.workflow.success_criteria
 
 
 @pytest.mark.parametrize("corrects", [corrects_a_title, forgets_the_place])

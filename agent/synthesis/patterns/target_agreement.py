@@ -72,15 +72,23 @@ def find_agreed_target(cells: Sequence[AlignedCell], pages: TracePages) -> Agree
 
 
 def _agree(union: Selector, seen: Sequence[_SeenTarget]) -> AgreedTarget:
-    """Return the strategies of which none misleads, if they find the element of every trace."""
+    """Return the strategies of which none misleads, if they find the element of every trace.
+
+    One that a single page confirms is left out, if the others suffice: it may name what was chosen there
+    ("Rodriguez, James"), and the search that left one row hid this name on the other pages.
+    """
     words, count = _by_words(seen, union.frame), len(seen)
     agreed = [each for each in union.strategies if not _misleads(each, seen, union.frame)]
-    support = {_key(each): _support(each, seen, union.frame) for each in agreed}
+    support = {_key(each): _support(each, seen, union.frame) for each in [*words, *agreed]}
     telling = [each for each in agreed if not is_place(each) or support[_key(each)] == count]
-    repeated = [each for each in agreed if each in telling or support[_key(each)] > 1]
+    repeated = [each for each in agreed if support[_key(each)] > 1]
+    confirmed = [each for each in telling if support[_key(each)] > 1]
+    if _finds_all(confirmed, seen, union.frame):
+        sure = [each for each in words if support[_key(each)] > 1]
+        return AgreedTarget(_selector([*sure, *repeated], union))
     if _finds_all(telling, seen, union.frame):
         return AgreedTarget(_selector([*words, *agreed], union))
-    for chosen in ([*words, *telling], [*words, *repeated]):
+    for chosen in ([*words, *telling], [*words, *telling, *(each for each in repeated if each not in telling)]):
         if _finds_all(chosen, seen, union.frame):
             return AgreedTarget(_selector(chosen, union))
     return AgreedTarget(None, _contradiction(union, seen))

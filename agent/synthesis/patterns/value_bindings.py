@@ -20,7 +20,7 @@ from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
 from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
-from kb_schema.templates import as_text
+from kb_schema.templates import MOST_WORDS, as_text, list_telling_words
 from kb_schema.text_similarity import words_likeness
 from kb_schema.transforms import ungroup_number
 from web_pages.accessible_names import label_text, name_of
@@ -141,7 +141,7 @@ class ValueBinder:
             if not left:
                 return False
             page = html.lower()
-            left = [each for each in left if _contains_text(page, each[row].lower())]
+            left = [each for each in left if _may_contain(page, each[row])]
         return bool(left)
 
     def _all_given(self, rows: Iterable[RowKey]) -> Iterator[Mapping[RowKey, str]]:
@@ -459,6 +459,14 @@ def _begins(whole: Mapping[RowKey, str], texts: Mapping[RowKey, str]) -> bool:
 
 def _are_plain_numbers(texts: Mapping[RowKey, str]) -> bool:
     return all(_PLAIN_NUMBER.fullmatch(text) for text in texts.values())
+
+
+def _may_contain(page: str, value: str) -> bool:
+    """Whether the markup of a page, in lower case, has a value, or its words in any order: "Rodriguez, James"."""
+    if _contains_text(page, value.lower()):
+        return True
+    words = list_telling_words(value)
+    return 1 < len(words) <= MOST_WORDS and all(_contains_text(page, each) for each in words)
 
 
 def _contains_text(page: str, text: str) -> bool:

@@ -5,6 +5,7 @@ A refused press that was repeated with success is no part of the task. A demonst
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from kb_schema.execution_traces import ANSWERS, REFUSAL, ExecutionTrace, TraceSt
 from kb_schema.probes import AcceptedWrite
 
 _REFUSED = 400
+LEAST_ACCEPTED = 2
+"""Minimum number of demonstrations that show what a control sends."""
+_UNSENT = "{name!r} sent something in the other demonstrations and nothing in this one: was it meant to show a refusal?"
 
 
 def refusal_of(step: TraceStep) -> str | None:
@@ -27,6 +31,36 @@ def find_final_refusal(trace: ExecutionTrace) -> str | None:
     if refusal is None:
         return None
     return f"the application refused {_name(sending[-1])!r} ({refusal}): was this demonstration meant to show a refusal?"
+
+
+def find_unsent(traces: Sequence[ExecutionTrace]) -> dict[str, str]:
+    """Return the question about each trace that pressed the last control in vain, by its id.
+
+    In vain: most traces end with a write that this control sent and the application accepted, and the trace sent
+    nothing from its press on. So ends a form which the page refuses without a mark that anybody could read.
+    """
+    last = {trace.trace_id: next(filter(_was_accepted, reversed(trace.steps)), None) for trace in traces}
+    controls = Counter(_control(step) for step in last.values() if step is not None)
+    control, count = controls.most_common(1)[0] if controls else (("", ""), 0)
+    if not control[1] or count < LEAST_ACCEPTED or count <= len(traces) / 2:
+        return {}
+    return {
+        trace.trace_id: _UNSENT.format(name=control[1])
+        for trace in traces
+        if _pressed_in_vain(trace.steps, control)
+    }
+
+
+def _pressed_in_vain(steps: Sequence[TraceStep], control: tuple[str, str]) -> bool:
+    """Whether the control was pressed, and nothing that was accepted was sent from its first press on."""
+    pressed = next((index for index, step in enumerate(steps) if _control(step) == control), None)
+    return pressed is not None and not any(map(_was_accepted, steps[pressed:]))
+
+
+def _control(step: TraceStep) -> tuple[str, str]:
+    """Return an action and what its control is called; no name if it has none."""
+    said = step.metadata.get("said")
+    return step.action_type, said if isinstance(said, str) else ""
 
 
 def drop_refused_steps(steps: Sequence[TraceStep]) -> list[TraceStep]:

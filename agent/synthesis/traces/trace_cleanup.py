@@ -28,11 +28,22 @@ def clean_up_traces(traces: Iterable[ExecutionTrace]) -> list[ExecutionTrace]:
 def clean_up_steps(steps: tuple[TraceStep, ...]) -> tuple[TraceStep, ...]:
     """Return the steps that have an effect, in order."""
     happened = _without_asides(drop_refused_steps([step for step in steps if _happened(step)]))
-    return tuple(
-        step
-        for index, step in enumerate(happened)
-        if not (_is_replaced(happened, index) or _only_enters(happened, index))
-    )
+    kept: list[TraceStep] = []
+    begun: TraceStep | None = None
+    for index, step in enumerate(happened):
+        if _is_replaced(happened, index) or _only_enters(happened, index):
+            begun = step if begun is None or not _same_field(begun, step) else begun
+            continue
+        kept.append(_from_the_beginning(begun, step))
+        begun = None
+    return tuple(kept)
+
+
+def _from_the_beginning(begun: TraceStep | None, step: TraceStep) -> TraceStep:
+    """Return the step with the page on which the typing into its field began: a search may have changed the list since."""
+    if begun is None or begun.html_before is None or not _same_field(begun, step):
+        return step
+    return step.model_copy(update={"html_before": begun.html_before, "source_url": begun.source_url})
 
 
 def _happened(step: TraceStep) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agent.inferencer import InferenceFailed, Inferencer
 from agent.synthesis.errors import TraceEvaluationError
 from agent.synthesis.pipeline_config import EvaluationStrategy
 from agent.synthesis.synthesis_prompts import EVALUATION_TEMPLATE_KEY, PromptFormatter, build_evaluation_feed
-from agent.synthesis.traces.refused_steps import find_final_refusal
+from agent.synthesis.traces.refused_steps import find_final_refusal, find_unsent
 from kb_schema.execution_traces import ExecutionTrace
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
@@ -69,7 +69,13 @@ class TraceEvaluator:
         self, traces: Sequence[ExecutionTrace], task_description: str = ""
     ) -> list[EvaluationResult]:
         """Return one result per trace, in order. Raises `TraceEvaluationError` if an evaluation fails."""
-        return [_disqualify_refused(trace, await self._judge(trace, task_description)) for trace in traces]
+        judged = [_disqualify_refused(trace, await self._judge(trace, task_description)) for trace in traces]
+        good = [trace for trace, result in zip(traces, judged, strict=True) if result.passed]
+        unsent = find_unsent(good)
+        return [
+            _reject(result, unsent[result.trace_id]) if result.trace_id in unsent else result
+            for result in judged
+        ]
 
     async def _exception_only(self, trace: ExecutionTrace, _task: str) -> EvaluationResult:
         if trace.success:
@@ -112,16 +118,11 @@ class TraceEvaluator:
 def _disqualify_refused(trace: ExecutionTrace, result: EvaluationResult) -> EvaluationResult:
     """Reject a trace that ends with a refused write, whatever the strategy says."""
     question = find_final_refusal(trace)
-    if question is None or not result.passed:
-        return result
-    return EvaluationResult(
-        trace.trace_id,
-        False,
-        0.0,
-        result.failed_rules,
-        result.warnings,
-        {**result.metadata, "error": question},
-    )
+    return result if question is None or not result.passed else _reject(result, question)
+
+
+def _reject(result: EvaluationResult, question: str) -> EvaluationResult:
+    return replace(result, passed=False, score=0.0, metadata={**result.metadata, "error": question})
 
 
 def _score(answer: str) -> float | None:

@@ -24,6 +24,7 @@ _AMOUNT = re.compile(
     )
 )
 """An amount with a sign or a word of its unit: "$1,000.00", "60.50 AUD", "5%". Groups are written with commas."""
+_OWNING = re.compile(r"(.*\w)['\u2019]s")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -60,6 +61,13 @@ def _upper(text: str) -> str:
 @register_form("title")
 def _title(text: str) -> str:
     return text[:1].upper() + text[1:].lower()
+
+
+@register_form("owner")
+def _owner(text: str) -> str | None:
+    """Return "Ada" for "Ada's"."""
+    owner = _OWNING.fullmatch(text)
+    return None if owner is None else owner[1]
 
 
 @register_form("number")

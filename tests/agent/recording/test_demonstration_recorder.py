@@ -166,6 +166,53 @@ async def test_an_icon_without_words_is_recorded_as_the_control_around_it_unless
     assert clicked == ["div.more", "div.button", "i.green", "svg.cover"]
 
 
+MASKED = """<!doctype html><title>Mask</title><label>Date <input id=date value="____-__-__"></label>
+<div contenteditable id=note style="height: 20px"></div><label>Name <input id=name></label>
+<script>
+const write = (el, text) => { el.localName === "input" ? el.value = text : el.textContent = text }
+for (const el of document.querySelectorAll("#date, #note")) el.addEventListener("keydown", event => {
+  if (event.key.length > 1) return;
+  event.preventDefault();
+  el.typed = (el.typed ?? "") + event.key;
+  write(el, el.id === "date" ? el.typed + "____-__-__".slice(el.typed.length) : el.typed);
+});
+const name = document.querySelector("#name");
+name.addEventListener("input", () => { name.value = name.value.toUpperCase() });
+</script>"""
+
+
+async def test_what_a_script_types_for_a_person_is_recorded_as_typed(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", MASKED) as person:
+        for field, text in (("#date", "2027-03-01"), ("#note", "Bring tea"), ("#name", "ada")):
+            await person.page.locator(field).click()
+            await person.page.keyboard.type(text)
+        _, trace = await person.done()
+    assert _told(trace)[1:] == [
+        ("fill", "2027-03-01", "textbox 'Date'"),
+        ("fill", "Bring tea", "div"),
+        ("fill", "ADa", "textbox 'Name'"),
+    ]
+
+
+QUIET = """<!doctype html><title>Tabs</title><div class=tab>Mine</div><div class=kept style="cursor: pointer">Keep</div>
+<div class=sent>Send</div><div class=empty>Nothing</div>
+<script>
+document.querySelector(".tab").onclick = () => { location.hash = "#/mine" }
+document.querySelector(".kept").onclick = () => { window.kept = 1 }
+document.querySelector(".sent").onclick = () => { fetch("/sent", { method: "POST" }) }
+</script>"""
+
+
+async def test_a_click_that_changes_the_address_alone_or_sends_something_is_a_step(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", QUIET) as person:
+        for each in (".tab", ".kept", ".empty", ".sent"):
+            await person.page.locator(each).click()
+            await person.page.wait_for_timeout(400)
+        recording, trace = await person.done()
+    assert _told(trace)[1:] == [("click", None, f"div '{each}'") for each in ("Mine", "Keep", "Send")]
+    assert recording.ignored == 1
+
+
 async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_again(
     browser, tmp_path, upload
 ):
