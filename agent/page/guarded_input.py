@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from playwright.async_api import ElementHandle, Page
 from playwright.async_api import Error as DriverError
-from playwright.async_api import Page
 
 from agent.page import in_page_library
 from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
+from agent.page.typed_texts import ShownText
 from kb_schema.selectors import Selector
 
 UNHEARD_S = 1.0
@@ -40,6 +41,8 @@ class InputOutcome:
     """False where the document was replaced: the input arrived, and the old document cannot answer."""
     took: bool | None = None
     """Whether a checkbox reached the wanted state; None where none was wanted."""
+    shows: ShownText | None = None
+    """What the field shows that was typed into."""
 
 
 async def act_pointing(page: Page, selector: Selector, act: Coroutine[Any, Any, _T]) -> _T:
@@ -96,15 +99,47 @@ async def point_at_element(page: Page, action: str, judged: JudgedElement) -> No
 async def type_over(page: Page, action: str, judged: JudgedElement, text: str) -> None:
     """Replace the text that the gate selected in the field; the page gets its input events.
 
-    Raises `ElementVanished`.
+    A field that then shows something else gets the keys one by one, as masks want them. Raises `ElementVanished`, and
+    `ActionFailed` where it does not take them either.
     """
-    await _run_guarded(page, action, judged, partial(page.keyboard.insert_text, text), None, 0.0)
+    insert = partial(page.keyboard.insert_text, text)
+    first = (await _run_guarded(page, action, judged, insert, None, 0.0, text)).shows
+    if first is None or "\n" in text or first.has(text):
+        return
+    if await in_page_library.call(page, "selectTyped"):
+        await type_again(page, action, judged, text, first)
+
+
+async def type_again(
+    page: Page, action: str, judged: JudgedElement, text: str, first: ShownText, field: ElementHandle | None = None
+) -> None:
+    """Type key by key into the focused field, whose text is selected, after it showed something else at `first`.
+
+    `field`: None for the one of the guard. Raises `ActionFailed` if it does not take the keys either.
+    """
+    await page.keyboard.type(text)
+    said = (
+        await in_page_library.call(page, "commitTyped", text)
+        if field is None
+        else await in_page_library.call_on(page, "commit", field, text)
+    )
+    now = ShownText.read(said)
+    if now is not None and now.is_refused(text, first):
+        raise ActionFailed(
+            action, f"the field shows {now.shown!r} after {text!r} was typed into it", target=judged.description
+        )
 
 
 async def _run_guarded(
-    page: Page, action: str, judged: JudgedElement, act: Act, state: str | None, within_ms: float
+    page: Page,
+    action: str,
+    judged: JudgedElement,
+    act: Act,
+    state: str | None,
+    within_ms: float,
+    text: str = "",
 ) -> InputOutcome:
-    asked = (judged.guard, state, within_ms)
+    asked = (judged.guard, state, within_ms, text)
     if judged.spot is not None and action == "hover":
         await act()
         return _read_outcome(await in_page_library.call(page, "outcome", *asked), action, judged)
@@ -131,7 +166,7 @@ def _read_outcome(said: dict[str, Any], action: str, judged: JudgedElement) -> I
         return InputOutcome(known=False)
     missed = said["missed"]
     if missed is None and said["reached"]:
-        return InputOutcome(known=True, took=said["took"])
+        return InputOutcome(known=True, took=said["took"], shows=ShownText.read(said["shows"]))
     if missed is None:
         if action in {"click", "double_click", "check", "uncheck"}:
             raise ActionFailed(action, "the press did not arrive at it", target=judged.description)

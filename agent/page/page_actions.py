@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import ElementHandle, Page, Route
 from playwright.async_api import Error as DriverError
@@ -51,10 +52,11 @@ from agent.page.errors import (
     PageError,
     PageGone,
 )
-from agent.page.guarded_input import point_at_element, press_element, type_over
+from agent.page.guarded_input import point_at_element, press_element, type_again, type_over
 from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
 from agent.page.secret_typing import type_secret
+from agent.page.typed_texts import ShownText
 from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
 from kb_schema.selectors import Selector
 
@@ -353,16 +355,21 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
     if paced:
         await element.focus()
         await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
-    await _commit(order, element)
+    first = ShownText.read(await _commit(order, element, text))
+    if first is None or first.has(text) or not await _takes_keys(order, element, text):
+        return
+    if (await in_page_library.call_on(order.page, "secretField", element, True))["focused"]:
+        await type_again(order.page, order.action, order.judged, text, first, element)
 
 
-async def _commit(order: ActionOrder, element: ElementHandle) -> None:
-    """Dispatch the change event; a page that navigates because of it has received it."""
+async def _commit(order: ActionOrder, element: ElementHandle, text: str = "") -> Any:
+    """Dispatch the change event; return what the field shows. A page that navigates because of it has received it."""
     try:
-        await in_page_library.call_on(order.page, "commit", element)
+        return await in_page_library.call_on(order.page, "commit", element, text)
     except DriverError as error:
         if not in_page_library.document_replaced(error):
             raise
+    return None
 
 
 async def _takes_keys(order: ActionOrder, element: ElementHandle, text: str) -> bool:

@@ -12,11 +12,12 @@ const RELEASE_SHOWS_MS = 30; // after a release without a click (it was pulled a
 const BEGINNINGS = new Set(["pointerdown", "beforeinput"]);
 const GUARD_LASTS_MS = 10_000;
 const heard = new WeakSet(); // events that were judged: a frame's window may hear for itself and for us
-let guarded = null; // {token, el, via, kind, reached, missed, until}
+let guarded = null; // {token, el, via, kind, reached, missed, until}, for text also what was there before
 
 function setGuard(el, via, kind) {
   if (guarded) guarded.end();
   guarded = { token: newToken(), el, via, kind, name: nameOf(el, newLook()), reached: 0, missed: null, until: nativeNow() + GUARD_LASTS_MS, clicks: 0 };
+  if (kind === "text") guarded.before = fieldText(el, "")?.shown ?? null;
   const entry = guarded;
   entry.ended = new Promise((done) => {
     entry.end = done;
@@ -71,8 +72,8 @@ function ghostly(event, { el, via }) {
   return !path.includes(via) && !path.includes(el) && path[0] !== via.control;
 }
 
-/** The outcome, once the action has ended; lowers the guard. `wanted`: the state a checkbox must reach. */
-async function outcome(token, wanted, timeoutMs) {
+/** The outcome, once the action has ended; lowers the guard. `wanted`: the state a checkbox must reach; `text`: what was typed. */
+async function outcome(token, wanted, timeoutMs, text) {
   const entry = guarded;
   if (!entry || entry.token !== token) return { known: false };
   const { el, via } = entry;
@@ -84,9 +85,15 @@ async function outcome(token, wanted, timeoutMs) {
   if (entry.kind !== "hover") await entry.ended;
   if (guarded === entry) guarded = null;
   let took = null;
-  if (entry.kind === "text" && entry.reached && !entry.missed) commit(el);
+  let shows = null;
+  if (entry.kind === "text" && entry.reached && !entry.missed) {
+    commit(el);
+    const seen = fieldText(el, text);
+    shows = seen && { ...seen, before: entry.before };
+    typedLast = el;
+  }
   if (wanted !== null && entry.reached) took = await ticked(toggleOf(el), wanted, nativeNow() + timeoutMs);
-  return { known: true, reached: entry.reached, missed: entry.missed, took };
+  return { known: true, reached: entry.reached, missed: entry.missed, took, shows };
 }
 
 function lowerGuard(token) {
@@ -102,6 +109,32 @@ function takesText(el, text) {
   if (tag === "textarea") return true;
   if (tag === "input") return TEXT_INPUTS.has(el.type) && el.type !== "number" && !text.includes("\n");
   return editingHost(el);
+}
+
+let typedLast = null; // the field that was typed into under the guard
+
+/** Select the text of the field that was typed into, so that keys replace it; whether it has the focus. */
+function selectTyped() {
+  if (!typedLast?.isConnected) return false;
+  selectAll(typedLast);
+  return typedLast.getRootNode().activeElement === typedLast;
+}
+
+/** Say that the typing into that field is over, and what it shows. */
+function commitTyped(text) {
+  if (!typedLast?.isConnected) return null;
+  commit(typedLast);
+  return fieldText(typedLast, text);
+}
+
+/** What a field shows; null for one that is gone. `beside`: an empty field whose form shows the text elsewhere. */
+function fieldText(el, text) {
+  if (!el.isConnected) return null;
+  const plain = tagOf(el) === "input" || tagOf(el) === "textarea";
+  if (!plain && !editingHost(el)) return null;
+  const shown = plain ? el.value : el.innerText;
+  const around = shown || !text ? null : el.closest("form, dialog, [role='dialog'], main") || el.ownerDocument.body;
+  return { shown, beside: around !== null && around.innerText.includes(text), most: plain ? el.maxLength : -1 };
 }
 
 /** Prepare a judged field for typing over its text; null if it is gone. */

@@ -14,7 +14,9 @@ const library = Object.freeze({
   },
   prepareTyping: (token) => json(prepareTyping(token)),
   choose: async (token, wantedJson, timeoutMs) => json(await choose(take(token), JSON.parse(wantedJson), timeoutMs)),
-  outcome: async (token, wanted, timeoutMs) => json(await outcome(token, wanted, timeoutMs)),
+  outcome: async (token, wanted, timeoutMs, text = "") => json(await outcome(token, wanted, timeoutMs, text)),
+  selectTyped: () => json(selectTyped()),
+  commitTyped: (text) => json(commitTyped(text)),
   lowerGuard(token) {
     lowerGuard(token);
     return json(true);
@@ -73,7 +75,10 @@ const library = Object.freeze({
   caretToEnd,
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
-  commit,
+  commit(el, text = "") {
+    commit(el);
+    return json(fieldText(el, text));
+  },
   ticked: async (el, wanted, timeoutMs) => json(await ticked(el, wanted, nativeNow() + timeoutMs)),
   scroll,
   kind: (el) => json({ tag: tagOf(el), type: tagOf(el) === "input" ? el.type : null, editable: editingHost(el) }),
@@ -107,7 +112,7 @@ function caretToEnd(el) {
  */
 function commit(el) {
   const tag = tagOf(el);
-  if (tag !== "textarea" && !(tag === "input" && TEXT_INPUTS.has(el.type))) return json(false);
+  if (tag !== "textarea" && !(tag === "input" && TEXT_INPUTS.has(el.type))) return;
   const text = el.value;
   const view = el.ownerDocument.defaultView;
   const keepBack = (event) => {
@@ -117,7 +122,6 @@ function commit(el) {
   };
   el.dispatchEvent(new Event("change", { bubbles: true }));
   view.addEventListener("change", keepBack, true);
-  return json(true);
 }
 
 /** Whether a checkbox reached the wanted state; also true if the page has replaced it. */

@@ -98,6 +98,7 @@ def find_row_template(
         return None
     known = {row: frozenset(each[row] for each in told.values()) for row in seen} if told else {}
     every = list(seen.values())
+    named: TargetTemplate | None = None
     for word in (False, True) if told else (False,):
         tried = _templates(every, one_of_many, marked_only, word=word)
         for template, naming, level in islice(tried, MOST_TEMPLATES):
@@ -113,13 +114,16 @@ def find_row_template(
             if len(words) != len(seen) or len(set(words.values())) < 2:
                 continue
             found = _with_others(TargetTemplate(template, words), naming, level, seen, told)
-            if all(
+            if not all(
                 each.page.stored.resolve_template(found.template, _values(found, row, told))
                 == (each.element,)
                 for row, each in seen.items()
             ):
+                continue
+            if found.also or not told:
                 return found
-    return _find_by_words(seen, told, one_of_many=one_of_many) if told else None
+            named = named or found  # a part around it may have the words of further inputs
+    return named or (_find_by_words(seen, told, one_of_many=one_of_many) if told else None)
 
 
 def _find_by_words(

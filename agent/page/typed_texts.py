@@ -1,0 +1,64 @@
+"""Whether a field shows what was typed into it: masks, pickers and formatters write something else, or nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kb_schema.transforms import ungroup_number
+
+_SIGN = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """What a field shows after it was typed into."""
+
+    shown: str
+    before: str | None
+    """What it showed before; None if that is not known."""
+    beside: bool
+    """Whether it is empty and its form shows the text elsewhere: as a tag, for instance."""
+    most: int
+    """Maximum length in characters; -1: none."""
+
+    @classmethod
+    def read(cls, said: dict[str, Any] | None) -> ShownText | None:
+        """Return the page's answer (`fieldText` in js/7_guard.js) as a value; None if the field is gone."""
+        return (
+            None
+            if said is None
+            else cls(said["shown"], said.get("before"), said["beside"], said["most"])
+        )
+
+    def has(self, text: str) -> bool:
+        """Whether it shows a text: also in another notation, cut off, completed, or beside the field."""
+        if self.beside or not text:
+            return True
+        shown, wanted = _plain(self.shown), _plain(text)
+        if shown == wanted or (wanted and shown.startswith(wanted)):
+            return True
+        if self.most > 0 and len(self.shown) <= self.most < len(text):
+            return bool(shown) and wanted.startswith(shown)
+        return _number(self.shown) is not None and _number(self.shown) == _number(text)
+
+    def is_refused(self, text: str, first: ShownText) -> bool:
+        """Whether the text was not taken, after it was typed again by keys; `first` is what the field showed at first.
+
+        A field that twice shows the same other text writes it in a notation of its own.
+        """
+        if self.has(text):
+            return False
+        return self.shown in ("", self.before, first.before) or self.shown != first.shown
+
+
+def _plain(text: str) -> str:
+    return _SIGN.sub("", text).casefold() or text.strip()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(ungroup_number(text.strip()))
+    except ValueError:
+        return None

@@ -1,0 +1,78 @@
+"""A field that does not show what was typed gets the keys one by one; one that does not take them is a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.page.action_requests import ActionPace
+from agent.page.errors import ActionFailed
+from agent.page.page_actions import perform_action
+from agent.page.typed_texts import ShownText
+from kb_schema.selectors import css
+from tests.support.pages import show
+
+PAGE = """<!doctype html><title>Fields</title><form>
+<input id=mask value="2026-01-01"><input id=fixed value=old><input id=upper><input id=short maxlength=4>
+<input id=tags><span id=taken></span><input id=number value=1></form>
+<script>
+const mask = document.querySelector("#mask");
+let kept = mask.value;
+mask.addEventListener("keydown", event => {
+  if (event.key.length > 1) return;
+  event.preventDefault();
+  kept = (mask.selectionEnd - mask.selectionStart === kept.length ? "" : kept) + event.key;
+  mask.value = kept;
+});
+mask.addEventListener("input", () => { mask.value = kept });
+document.querySelector("#fixed").addEventListener("input", event => { event.target.value = "old" });
+document.querySelector("#upper").addEventListener("input", event => { event.target.value = event.target.value.toUpperCase() + " " });
+document.querySelector("#number").addEventListener("change", event => { event.target.value = "1,200.00" });
+document.querySelector("#tags").addEventListener("change", event => {
+  document.querySelector("#taken").append(event.target.value);
+  event.target.value = "";
+});
+</script>"""
+
+
+@pytest.mark.parametrize("pace", [ActionPace(), ActionPace(key_delay_s=0.001)])
+async def test_a_mask_that_takes_keys_only_gets_them(page, pace):
+    await show(page, PAGE)
+    await perform_action(page, "fill", selector=css("#mask"), value="2027-03-01", pace=pace)
+    assert await page.input_value("#mask") == "2027-03-01"
+
+
+async def test_a_field_that_keeps_another_text_is_a_failure_that_quotes_it(page):
+    await show(page, PAGE)
+    with pytest.raises(ActionFailed, match=r"the field shows 'old' after 'new' was typed into it"):
+        await perform_action(page, "fill", selector=css("#fixed"), value="new")
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "shown"),
+    [
+        ("#upper", "ada", "ADA "),
+        ("#short", "abcdef", "abcd"),
+        ("#tags", "red", ""),
+        ("#number", "1200", "1,200.00"),
+    ],
+)
+async def test_a_field_that_writes_it_in_its_own_way_is_typed_into_once(page, field, text, shown):
+    await show(page, PAGE)
+    await perform_action(page, "fill", selector=css(field), value=text)
+    assert await page.input_value(field) == shown
+    assert await page.inner_text("#taken") == ("red" if field == "#tags" else "")
+
+
+@pytest.mark.parametrize(
+    ("shown", "first", "text", "refused"),
+    [
+        ("5 May 2027", "5 May 2027", "2027-05-05", False),
+        ("old", "old", "new", True),
+        ("", "", "new", True),
+        ("15", "1", "150", True),
+        ("555-0100", "", "5550100", False),
+    ],
+)
+def test_another_notation_is_shown_twice_and_is_not_what_was_there(shown, first, text, refused):
+    seen = ShownText(shown, "old", beside=False, most=-1)
+    assert seen.is_refused(text, ShownText(first, "old", beside=False, most=-1)) is refused
