@@ -24,13 +24,12 @@ MOST_WORDS = 12
 """Words of a value by which an element is found, at most."""
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
-_APOSTROPHES = "'\u2019"
 _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_MARKS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u2022\u00b7\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb'
+_MARKS = '\u2019!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u2022\u00b7\u2013\u2014\u2026\u201c\u201d\u00ab\u00bb'
 _UNTELLING = SMALL_WORDS | {"by", "from", "as", "his", "her", "its", "their", "our"}
 _WORDS_OF_TEXT = (
     f"concat(' ', translate(translate(normalize-space(.), '{_CAPITALS}{_MARKS}', "
-    f"'{_CAPITALS.lower()}{' ' * len(_MARKS)}'), \"{_APOSTROPHES}\", ''), ' ')"
+    f"'{_CAPITALS.lower()}{' ' * len(_MARKS)}'), \"'\", ' '), ' ')"
 )
 """XPath: the text of a node in small letters, each word between spaces."""
 
@@ -234,8 +233,7 @@ def list_telling_words(text: str) -> tuple[str, ...]:
     >>> list_telling_words("the Visa card of Ruth's, ending in 4829")
     ('visa', 'card', 'ruth', 'ending', '4829')
     """
-    plain = _POSSESSIVE.sub("", text).translate({ord(each): None for each in _APOSTROPHES})
-    small = plain.translate({ord(each): each.lower() for each in _CAPITALS})
+    small = _POSSESSIVE.sub("", text).translate({ord(each): each.lower() for each in _CAPITALS})
     return tuple(dict.fromkeys(each for each in _WORD.findall(small) if each not in _UNTELLING))
 
 

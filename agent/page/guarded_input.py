@@ -111,7 +111,12 @@ async def type_over(page: Page, action: str, judged: JudgedElement, text: str) -
 
 
 async def type_again(
-    page: Page, action: str, judged: JudgedElement, text: str, first: ShownText, field: ElementHandle | None = None
+    page: Page,
+    action: str,
+    judged: JudgedElement,
+    text: str,
+    first: ShownText,
+    field: ElementHandle | None = None,
 ) -> None:
     """Type key by key into the focused field, whose text is selected, after it showed something else at `first`.
 
@@ -126,7 +131,9 @@ async def type_again(
     now = ShownText.read(said)
     if now is not None and now.is_refused(text, first):
         raise ActionFailed(
-            action, f"the field shows {now.shown!r} after {text!r} was typed into it", target=judged.description
+            action,
+            f"the field shows {now.shown!r} after {text!r} was typed into it",
+            target=judged.description,
         )
 
 

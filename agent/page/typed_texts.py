@@ -26,11 +26,7 @@ class ShownText:
     @classmethod
     def read(cls, said: dict[str, Any] | None) -> ShownText | None:
         """Return the page's answer (`fieldText` in js/7_guard.js) as a value; None if the field is gone."""
-        return (
-            None
-            if said is None
-            else cls(said["shown"], said.get("before"), said["beside"], said["most"])
-        )
+        return None if said is None else cls(said["shown"], said.get("before"), said["beside"], said["most"])
 
     def has(self, text: str) -> bool:
         """Whether it shows a text: also in another notation, cut off, completed, or beside the field."""

@@ -28,6 +28,7 @@ from agent.synthesis.utterances.utterance_templates import UtteranceMismatch, ex
 from kb_schema import SourcedDocument, assemble
 from kb_schema.io_specs import InputSpec
 from kb_schema.run_records import RunResult
+from kb_schema.templates import list_telling_words
 from kb_schema.transforms import ungroup_number
 from kb_schema.websites import Website
 from kb_store import Stores, load_knowledge, open_stores, read_knowledge
@@ -271,9 +272,12 @@ class LearnedJob:
 
     def _as_shown(self, name: str, key: str, value: str) -> str:
         """Return a given value with what the page has around it in every demonstration: `photos/`."""
-        shown = str(self._shown(0).get(name, ""))
-        before, found, behind = shown.partition(self.demonstrations[0].given[key])
-        return f"{before}{value}{behind}" if found else value
+        around = {
+            tuple(str(shown[name]).split(each.given[key], 1))
+            for number, each in enumerate(self.demonstrations)
+            if name in (shown := self._shown(number)) and each.given.get(key)
+        }
+        return value.join(parts) if len(around) == 1 and len(parts := around.pop()) == 2 else value
 
     def _find_untold(self, instance: Instance, taken: Sequence[str | None]) -> str:
         """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
@@ -307,6 +311,10 @@ class LearnedJob:
         for key in self.demonstrations[0].given:
             if shown and all(_alike(value, each.given.get(key)) for value, each in shown):
                 return key
+        for key in self.demonstrations[0].given:  # "Choir", where all rows chosen have "Choir rehearsal" in common
+            told = [(_list_words(str(value)), _list_words(each.given.get(key) or "")) for value, each in shown]
+            if told and all(given and given <= value for value, given in told):
+                return key
         for key in self.demonstrations[0].given:
             around = {tuple(str(value).split(each.given.get(key) or "\0", 1)) for value, each in shown}
             if len(around) == 1 and len(around.pop()) == 2:
@@ -321,6 +329,10 @@ class LearnedJob:
 
 def _alike(value: Any, given: str | None) -> bool:
     return given is not None and _words(str(value)) == _words(given)
+
+
+def _list_words(value: str) -> set[str]:
+    return {*list_telling_words(value)}
 
 
 def _words(value: str) -> str:

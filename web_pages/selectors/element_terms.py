@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -37,6 +38,7 @@ _REGION_ROLES = frozenset({"dialog", "alertdialog", "main", "navigation", "searc
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "legend", "caption", "summary"})
 _MOST_SAID = 4
 """The most texts of a row that are tried."""
+_RECORD = re.compile(r"#?\d{4,}")
 _LOOKED_AT = 60
 """The most elements of a row or section that are searched for texts."""
 _SILENT = UNINDEXED_TAGS | {"select", "svg", "html", "body"}
@@ -183,12 +185,18 @@ def build_row_step(row: Element, held: SelectorTerm) -> SelectorStep:
 def list_row_texts(page: ElementIndex, row: Element, inner: Element | None = None) -> Iterator[InnerTextTerm]:
     """Yield terms for the first texts of a row, except those of the given inner element.
 
-    Texts that were made up, such as the id of a record, come last: nobody names a row by them.
+    Texts that were made up, such as the id of a record, come last: people name a row by them if it has no other name.
     """
     first = islice(_row_words(page, row, inner), 2 * _MOST_SAID)
-    return islice(
-        sorted(first, key=lambda term: " " not in term.text and looks_generated(term.text)), _MOST_SAID
-    )
+    return islice(sorted(first, key=_is_made_up), _MOST_SAID)
+
+
+def _is_made_up(term: InnerTextTerm) -> bool:
+    return " " not in term.text and (looks_generated(term.text) or _is_number_of_record(term.text))
+
+
+def _is_number_of_record(text: str) -> bool:
+    return _RECORD.fullmatch(text) is not None
 
 
 def _row_words(page: ElementIndex, row: Element, inner: Element | None) -> Iterator[InnerTextTerm]:
@@ -200,7 +208,8 @@ def _row_words(page: ElementIndex, row: Element, inner: Element | None) -> Itera
         if inner is not None and any(up is inner for up in node.ancestors()):
             continue
         text = None if _is_ornament(node, row) else page.text(node)
-        if text and text not in spoken and find_text_flaw(text) is None and sum(map(str.isalpha, text)) > 1:
+        telling = text and (sum(map(str.isalpha, text)) > 1 or _is_number_of_record(text))
+        if text and telling and text not in spoken and find_text_flaw(text) is None:
             spoken.add(text)
             yield InnerTextTerm(node.tag, text)
 

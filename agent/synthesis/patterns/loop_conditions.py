@@ -216,7 +216,10 @@ class LoopConditionFinder:
         row = None if element is None else find_list_row(element)
         if page is None or row is None or row.parent is None:
             return None
-        named = next((node for node in (*row.descendants(), row) if squeeze(text_of(node)) == said), None)
+        texts = {node: squeeze(text_of(node)) for node in (*row.descendants(), row)}
+        named = next((node for node, text in texts.items() if text == said), None) or next(
+            (node for node, text in texts.items() if text.endswith(f" {said}")), None
+        )  # "12. Headset hums" is called "Headset hums"
         return None if named is None else (page, row, named)
 
     def _collection(self, gone: LoopPass) -> str | None:

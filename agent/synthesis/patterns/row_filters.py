@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from agent.synthesis.alignment.aligned_traces import RowKey
 from kb_schema.selectors import css
+from kb_schema.templates import list_telling_words
 from web_pages.accessible_names import is_control
 from web_pages.css_queries import SelectorError
 from web_pages.element_tree import Element
@@ -139,7 +140,7 @@ def _find_told_columns(
         known = {key: word for key, word in words.items() if word}
         if len(known) < len(passes) or len(set(known.values())) < 2:
             continue
-        said = "[normalize-space()='{{row}}']" if whole else "[contains(normalize-space(), '{{row}}')]"
+        said = "[normalize-space()='{{row}}']" if whole else "[{{row|words}}]"
         template = f"//{row.tag}[{path}{said}]"
         if not all(_fits_word(each, template, known[key], shrinking) for key, each in passes.items()):
             continue
@@ -181,13 +182,12 @@ def _find_told_word(
     left = [_read_column(row, path) or "" for row in others]
     if whole:
         return texts[0] if set(texts) == {texts[0]} and texts[0] not in left else None
-    shared = [
-        word
-        for word in dict.fromkeys(_WORD.findall(texts[0]))
-        if all(word in _WORD.findall(each) for each in texts) and not any(word in each for each in left)
-    ]
-    phrase = " ".join(shared)
-    return phrase if shared and all(phrase in each for each in texts) else None
+    told, others_told = [{*list_telling_words(each)} for each in texts], [{*list_telling_words(each)} for each in left]
+    shared = set.intersection(*told)
+    if not shared or any(shared <= each for each in others_told):
+        return None
+    telling = {word for word in shared if not any(word in each for each in others_told)} or shared
+    return " ".join(each for each in _WORD.findall(texts[0]) if telling.issuperset(list_telling_words(each) or "-"))
 
 
 def _read_column(row: Element, path: str) -> str | None:

@@ -88,7 +88,10 @@ def _agree(union: Selector, seen: Sequence[_SeenTarget]) -> AgreedTarget:
         return AgreedTarget(_selector([*sure, *repeated], union))
     if _finds_all(telling, seen, union.frame):
         return AgreedTarget(_selector([*words, *agreed], union))
-    for chosen in ([*words, *telling], [*words, *telling, *(each for each in repeated if each not in telling)]):
+    for chosen in (
+        [*words, *telling],
+        [*words, *telling, *(each for each in repeated if each not in telling)],
+    ):
         if _finds_all(chosen, seen, union.frame):
             return AgreedTarget(_selector(chosen, union))
     return AgreedTarget(None, _contradiction(union, seen))

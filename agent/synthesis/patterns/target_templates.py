@@ -138,7 +138,8 @@ def _without_numbers(
         return None
     shorter = template.replace(
         f"//a[normalize-space()='{{{{{PARAMETER}}}}}']",
-        f"//a[substring-after(normalize-space(), '{marks.pop()}')='{{{{{PARAMETER}}}}}']",
+        f"//a[substring-after(normalize-space(), '{marks.pop()}')='{{{{{PARAMETER}}}}}'"
+        f" or normalize-space()='{{{{{PARAMETER}}}}}']",  # as a loop over the rows reads it
     )
     names = {row: found["name"] for row, found in parts.items()}
     if shorter == template or not all(_finds(shorter, names[row], each) for row, each in seen.items()):
