@@ -29,7 +29,7 @@
   const passwords = new WeakSet(); // fields that were password fields once stay secret
 
   let typing = null; // { el, id, seen }: the field that is being typed into
-  let latest = null; // { el, seen }: the page before the press or key that is under way
+  let latest = null; // { el, seen, clicked }: the page before the press or key that is under way
   let lastKey = null; // { key, el }: until its click, if it makes one
   let keyed = null; // { el, value }: the field that gets a key, until it says that its text changed
   let ticking = null; // { el, seen }: the box that was clicked, until it changes
@@ -145,7 +145,7 @@
     const under = latest;
     if (under.el.isConnected) {
       // Menus take their options away at `mouseup`, which comes after this and before a click.
-      setTimeout(() => latest === under && !under.el.isConnected && takeForClicked(), 0);
+      setTimeout(() => latest === under && !under.clicked && !under.el.isConnected && takeForClicked(), 0);
     } else {
       takeForClicked();
       clicked = under;
@@ -168,6 +168,7 @@
       takeForClicked();
       return;
     }
+    if (latest) latest.clicked = true;
     const el = meant(origin(event));
     if (!el || tag(el) === "select" || tag(el) === "option" || inputType(el) === "file") return;
     if (isToggle(el)) {

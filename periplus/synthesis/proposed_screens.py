@@ -70,6 +70,8 @@ class ScreensFound:
     """Maps the ids of known screens to their names."""
     proposed: tuple[ProposedScreen, ...] = ()
     refused: tuple[RefusedScreen, ...] = ()
+    in_loops: frozenset[int] = frozenset()
+    """Positions that were seen in several rounds."""
 
     @property
     def new(self) -> tuple[Screen, ...]:
@@ -78,8 +80,16 @@ class ScreensFound:
 
     @property
     def by_step(self) -> dict[int, str]:
-        """Maps positions to the ids of known and new screens."""
-        return dict(self.known) | {at: each.screen.screen_id for each in self.proposed for at in each.steps}
+        """Maps positions to the ids of known and new screens.
+
+        The step of a loop that was on one screen in its first round and on another in the next is on none: a bar that
+        appears with the first chosen row makes another screen of a page.
+        """
+        seen: dict[int, set[str]] = {at: {screen_id} for at, screen_id in self.known.items()}
+        for each in self.proposed:
+            for at in each.steps:
+                seen.setdefault(at, set()).add(each.screen.screen_id)
+        return {at: min(ids) for at, ids in seen.items() if len(ids) == 1 or at not in self.in_loops}
 
     @property
     def told(self) -> dict[int, str]:
@@ -115,7 +125,8 @@ async def find_screens(
         names = {screen.screen_id: screen.name for screen in (await knowledge.site_map()).screens}
         proposed = await survey.propose(knowledge, names, refused)
     proposed = await _select_consistent_screens(stores, website_id, survey, proposed, refused)
-    return ScreensFound(_find_known_positions(looks), names, tuple(proposed), tuple(refused))
+    in_loops = frozenset(look.step for look in looks if look.round)
+    return ScreensFound(_find_known_positions(looks), names, tuple(proposed), tuple(refused), in_loops)
 
 
 # -- pages of the traces ---------------------------------------------------------------------------------------
@@ -131,6 +142,8 @@ class _StepPage:
     seen: ObservedPage
     opened: bool
     """Whether the previous step opened the page by its address."""
+    round: bool
+    """Whether it is the page of a later round of a loop."""
     answer: Identification | None = None
 
     @property
@@ -139,7 +152,7 @@ class _StepPage:
 
 
 def _list_step_pages(result: PipelineResult) -> list[_StepPage]:
-    """Return one page per step and trace, in loops that of the first round. Copies of traces are ignored."""
+    """Return one page per step and trace, in loops those of the first two rounds. Copies of traces are ignored."""
     if result.aligned is None:
         return []
     runs = set(result.aligned.distinct_ids[:MOST_RUNS])
@@ -148,7 +161,7 @@ def _list_step_pages(result: PipelineResult) -> list[_StepPage]:
     for position in result.aligned.positions:
         for (run, rounds), cell in sorted(position.cells.items()):
             step = cell.step
-            if run not in runs or any(rounds) or not step.html_before or not step.source_url:
+            if run not in runs or any(number > 1 for number in rounds) or not step.html_before or not step.source_url:
                 continue
             page, profile = (
                 pages.get(step.html_before, step.source_url),
@@ -164,7 +177,7 @@ def _list_step_pages(result: PipelineResult) -> list[_StepPage]:
                 and (before.args or {}).get("url") == step.source_url
             )
             seen = ObservedPage(profile, step.source_url, run, step=position.index)
-            found.append(_StepPage(position.index, run, page.stored.snapshot, seen, opened))
+            found.append(_StepPage(position.index, run, page.stored.snapshot, seen, opened, any(rounds)))
     return found
 
 

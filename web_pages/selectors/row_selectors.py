@@ -19,7 +19,7 @@ from web_pages.selectors.element_terms import (
     list_row_texts,
 )
 from web_pages.selectors.selector_generator import PageSelectors
-from web_pages.selectors.selector_terms import InnerTextTerm, SelectorPath, SelectorStep, step_of
+from web_pages.selectors.selector_terms import InnerTextTerm, NthTerm, SelectorPath, SelectorStep, step_of
 from web_pages.selectors.term_index import TermIndex
 
 PARAMETER = "row"
@@ -71,6 +71,8 @@ def _inner_steps(terms: TermIndex, element: Element) -> Iterator[SelectorStep]:
         if term.telling:
             yield step_of(element, term)
     yield step_of(element)
+    if element.parent is not None and is_row(element.parent):
+        yield step_of(element, NthTerm(terms.number(element)))  # a cell by its column
 
 
 def _works_for(

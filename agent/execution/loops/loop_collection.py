@@ -136,17 +136,24 @@ class LoopCollection:
     async def still_there(self, done: int) -> None:
         """Check that the page is the one the loop began on: another page is not an empty collection.
 
-        Raises `IteratorStopped`. Of a loop that began on an unknown page nothing can be said.
+        A bar that appears with the first chosen row makes another screen of it: it is the same page if its address is
+        and all members are there. Raises `IteratorStopped`. Of a loop that began on an unknown page nothing can be said.
         """
         if self._screen is None:
             return
         found = await self._engine.session.look_for([self._screen])
-        if found.screen_id != self._screen:
+        if found.screen_id != self._screen and not await self._shows_all():
             raise IteratorStopped(
                 f"on {found.screen_id or 'an unknown screen'} instead of {self._screen} after {done} items",
                 error="lost_the_collection",
                 done=done,
             )
+
+    async def _shows_all(self) -> bool:
+        """Whether the address is that of the beginning, and every member of a collection that keeps them is there."""
+        if self._first is None or self._engine.session.page.url != self._url:
+            return False
+        return (await self.look()).count == self._first
 
     async def has_gone(self, mark: str, times: int) -> ReadBackStatus:
         """Return whether one of `times` equal members with that mark is gone, after loading the page again."""

@@ -147,6 +147,24 @@ async def test_an_option_that_is_taken_away_at_mouseup_is_recorded(browser, tmp_
     assert _told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
 
 
+REDRAWN = """<!doctype html><title>Rows</title><div id=rows></div>
+<script>
+let chosen = false;
+const draw = () => { rows.innerHTML = `<input type=checkbox class=pick ${chosen ? "checked" : ""}><p class=name>Ada</p>` };
+rows.addEventListener("click", event => { chosen = event.target.checked ?? chosen; draw() });
+draw();
+</script>"""
+
+
+async def test_a_box_that_the_page_draws_anew_at_its_click_is_recorded_once(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", REDRAWN) as person:
+        for each in (".pick", ".name", ".pick"):
+            await person.page.locator(each).click()
+            await person.page.wait_for_timeout(100)
+        _, trace = await person.done()
+    assert [step.metadata["said"] for step in trace.steps[1:]] == ["checkbox", "checkbox"]
+
+
 ICONS = """<!doctype html><title>Icons</title><style>.pointing { cursor: pointer } i, svg { display: inline-block;
 width: 20px; height: 20px; background: #ccc }</style><div class="more pointing"><svg class=icon><path d="M0 0h20v20H0z"/></svg></div>
 <div class="button pointing"><i class=pen></i> <span>Rename</span></div>
