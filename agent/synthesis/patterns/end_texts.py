@@ -62,6 +62,10 @@ _CLOSING = frozenset({"dismiss", "close", "hide", "x", "\u00d7", "\u2715"})
 """Words with which a message is closed, if they are no buttons in the markup."""
 _ENDS = " .!\u2026"
 """What a sentence ends with: it differs between releases, and says nothing."""
+_AGREEING = frozenset({"has", "have", "is", "are", "was", "were"})
+"""Words that differ after "1 page" and "2 pages"."""
+_COUNT = "000"
+"""Stands for numbers that vary."""
 _Words = list[str | None]
 """Words; None is a gap."""
 
@@ -226,17 +230,24 @@ def _shared(words: _Words, others: Sequence[str]) -> _Words:
     made: _Words = []
     at = other_at = 0
     for block in blocks:
-        if (block.a > at or block.b > other_at) and (made == [] or made[-1] is not None):
-            made.append(None)
+        gap = [*words[at : block.a], *others[other_at : block.b]]
+        if gap and (made == [] or made[-1] is not None):
+            made.append(_COUNT if all(each is not None and each.isdecimal() for each in gap) else None)
         made += words[block.a : block.a + block.size]
         at, other_at = block.a + block.size, block.b + block.size
     return made
 
 
 def _split(words: _Words) -> Iterator[list[str]]:
-    """Yield the pieces between gaps, without numbers and the words beside them."""
+    """Yield the pieces between gaps, without numbers and the words beside them, and those that agree with a number."""
     numbers = {at for at, word in enumerate(words) if word is not None and _has_digit(word)}
-    beside = {at + step for at in numbers for step in (-1, 0, 1)}
+    beside = {at + step for at in numbers for step in ((0,) if words[at] == _COUNT else (-1, 0, 1))}
+    beside |= {
+        at + step
+        for at in numbers
+        for step in (1, 2)
+        if at + 2 < len(words) and words[at + 2] in _AGREEING
+    }
     piece: list[str] = []
     for at, word in enumerate([*words, None]):
         if word is not None and at not in beside:
