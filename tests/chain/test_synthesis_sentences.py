@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -152,3 +153,78 @@ async def test_what_a_search_left_is_told_by_what_was_searched_for(browser, tmp_
                 done = await ran(session, result, {asked.name: subject})
                 ends.append((done.complete, mails.archived.copy()))
     assert ends == [(True, ["New sails"]), (False, [])], "two rows have the word, and none is called so"
+
+
+PATIENTS = (
+    "Rodriguez, James",
+    "Chen, Olivia",
+    "O'Brien, Patricia",
+    "Liu, Jason",
+    "Thompson, Emily",
+    "Liu, Ann",
+)
+
+
+@dataclass
+class Patients:
+    """A list that a script draws anew, without those that do not have all words of the search field."""
+
+    invited: list[str] = field(default_factory=list)
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.invited += [PATIENTS[int(name)] for name in asked.form if name.isdecimal()]
+            return Answered(location="/done")
+        if asked.path == "/done":
+            return Answered("<body><p role=status>Invitation sent</p></body>")
+        return Answered(
+            "<body><h1>Patients</h1><form method=post><input id=find placeholder='Search patients...'>"
+            "<table><tbody></tbody></table><button>Invite</button></form><script>"
+            f"const all = {json.dumps(PATIENTS)}; const find = document.querySelector('#find');"
+            "const draw = () => { document.querySelector('tbody').innerHTML = all.map((name, at) => [name, at])"
+            ".filter(([name]) => find.value.toLowerCase().split(' ').every(word => name.toLowerCase().includes(word)))"
+            ".map(([name, at]) => `<tr><td><input type=checkbox class=pick data-patient=${at} name=${at}></td>"
+            "<td><a href='#'>${name}</a></td></tr>`).join('') };"
+            "find.addEventListener('input', () => setTimeout(draw, 150)); draw()</script></body>"
+        )
+
+
+async def invites_a_patient(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    last, first = given["name"].split(", ")
+    await page.locator("#find").click()
+    await page.keyboard.type(f"{first} {last}", delay=20)
+    await page.wait_for_function("document.querySelectorAll('.pick').length === 1")
+    await page.locator(".pick").check()
+    await page.get_by_role("button", name="Invite").click()
+    await page.wait_for_url("**/done")
+
+
+async def test_who_was_chosen_in_a_demonstration_is_no_alternative_for_who_is_asked_for(browser, tmp_path):
+    patients = Patients()
+    sentences = [
+        f"Invite the patient {first} {last}" for last, first in (each.split(", ") for each in PATIENTS)
+    ]
+    with running_site(patients.answer) as site:
+        result = await induced(
+            browser,
+            site,
+            tmp_path / "traces",
+            invites_a_patient,
+            [{"name": each} for each in PATIENTS[:3]],
+            sentences=sentences[:3],
+            prepare=lambda _: patients.invited.clear(),
+        )
+        assert find_gap(result) is None
+        assert result.lowered is not None
+        targets = [str(step.action.target) for task in result.lowered.tasks for step in task.steps]
+        assert not any("Rodriguez" in each or "data-patient" in each for each in targets)
+        template = result.understanding.template if result.understanding else None
+        assert template is not None
+        ends = []
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            for sentence in (sentences[3], sentences[4], "Invite the patient Ida Moor"):
+                patients.invited.clear()
+                await session.page.goto(f"{site.base}/")
+                done = await ran(session, result, expand_value_forms(template.parse(sentence)))
+                ends.append((done.complete, patients.invited.copy()))
+    assert ends == [(True, ["Liu, Jason"]), (True, ["Thompson, Emily"]), (False, [])]
