@@ -311,8 +311,12 @@ class LearnedJob:
         for key in self.demonstrations[0].given:
             if shown and all(_alike(value, each.given.get(key)) for value, each in shown):
                 return key
-        for key in self.demonstrations[0].given:  # "Choir", where all rows chosen have "Choir rehearsal" in common
-            told = [(_list_words(str(value)), _list_words(each.given.get(key) or "")) for value, each in shown]
+        for key in self.demonstrations[
+            0
+        ].given:  # "Choir", where all rows chosen have "Choir rehearsal" in common
+            told = [
+                (_list_words(str(value)), _list_words(each.given.get(key) or "")) for value, each in shown
+            ]
             if told and all(given and given <= value for value, given in told):
                 return key
         for key in self.demonstrations[0].given:

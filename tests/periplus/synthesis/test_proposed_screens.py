@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,10 @@ async def test_pages_of_another_website_are_no_screens_of_this_one(tmp_path):
     assert sample_pages.BASE not in "".join(
         pattern for screen in found.new for pattern in screen.url_patterns
     )
+
+
+async def test_a_step_of_a_loop_that_was_on_two_screens_is_on_none(tmp_path):
+    found = await _found(tmp_path, [], [_adds(number).does("click", 'id="edit"') for number in range(3)])
+    form, agent = found.proposed
+    both = (replace(form, steps=(1, 2)), replace(agent, steps=(2, 3)))
+    assert replace(found, proposed=both, in_loops=frozenset({2})).by_step == {1: "new_agent", 3: "calls"}

@@ -92,6 +92,11 @@ def test_values_are_known_in_the_forms_in_which_people_type_and_click_them():
     assert expand_value_forms({"when": "12/05/2016", "who": ["A"]})["when_iso"] == "2016-12-05"
 
 
+def test_an_owner_is_known_by_the_name():
+    assert list_forms("Brian Murphy's")["owner"] == "Brian Murphy"
+    assert "owner" not in list_forms("the users'")
+
+
 def test_amounts_are_known_in_the_notation_of_fields():
     told = {said: list_forms(said) for said in ("$1,000.00", "60.50 AUD", "5%", "2 of 3", "1,5")}
     assert told["$1,000.00"] == {"amount": "1000.00", "amount_without_zeros": "1000"}
