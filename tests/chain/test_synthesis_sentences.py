@@ -228,3 +228,75 @@ async def test_who_was_chosen_in_a_demonstration_is_no_alternative_for_who_is_as
                 done = await ran(session, result, expand_value_forms(template.parse(sentence)))
                 ends.append((done.complete, patients.invited.copy()))
     assert ends == [(True, ["Liu, Jason"]), (True, ["Thompson, Emily"]), (False, [])]
+
+
+TAGS = {
+    "Ada": ["Chronic"],
+    "Ben": ["New patient"],
+    "Cid": ["Mental"],
+    "Dan": ["VIP", "Chronic"],
+    "Eve": ["VIP"],
+}
+
+
+@dataclass
+class Tagged:
+    """People with tags. The button that removes one says so in an attribute only."""
+
+    removed: list[tuple[str, str]] = field(default_factory=list)
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.removed.append((asked.form["who"], asked.form["tag"]))
+            return Answered(location="/done")
+        if asked.path == "/done":
+            return Answered("<body><p role=status>Tag removed</p></body>")
+        who = asked.query.get("who", "")
+        if who:
+            tags = "".join(
+                f"<span class=tag>{each} <span class=x data-tag='{each}' style='cursor: pointer'>x</span></span>"
+                for each in TAGS[who]
+            )
+            return Answered(
+                f"<body><h1>{who}</h1><div>{tags}</div><form method=post><input type=hidden name=who value={who}>"
+                "<input type=hidden name=tag></form><script>for (const x of document.querySelectorAll('.x'))"
+                " x.onclick = () => { const form = document.forms[0]; form.tag.value = x.dataset.tag; form.submit() }"
+                "</script></body>"
+            )
+        rows = "".join(
+            f"<tr><td><a href='/?who={name}'>{name}</a></td><td>{', '.join(tags)}</td></tr>"
+            for name, tags in TAGS.items()
+        )
+        return Answered(f"<body><h1>People</h1><table><tbody>{rows}</tbody></table></body>")
+
+
+async def removes_a_tag(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_role("link", name=given["who"], exact=True).click()
+    await page.locator(f".x[data-tag='{given['tag']}']").click()
+    await page.wait_for_url("**/done")
+
+
+async def test_a_value_in_an_attribute_is_no_branch_of_its_own(browser, tmp_path):
+    tagged = Tagged()
+    shown = [{"who": who, "tag": TAGS[who][0]} for who in ("Ada", "Ben", "Cid")]
+    with running_site(tagged.answer) as site:
+        result = await induced(
+            browser,
+            site,
+            tmp_path / "traces",
+            removes_a_tag,
+            shown,
+            sentences=[f"Remove the '{each['tag']}' tag of {each['who']}" for each in shown],
+        )
+        assert find_gap(result) is None
+        template = result.understanding.template if result.understanding else None
+        assert template is not None
+        ends = []
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            for tag, who in (("VIP", "Dan"), ("Chronic", "Dan"), ("Late", "Eve")):
+                tagged.removed.clear()
+                await session.page.goto(f"{site.base}/")
+                told = template.parse(f"Remove the '{tag}' tag of {who}")
+                done = await ran(session, result, expand_value_forms(told))
+                ends.append((done.complete, tagged.removed.copy()))
+    assert ends == [(True, [("Dan", "VIP")]), (True, [("Dan", "Chronic")]), (False, [])]

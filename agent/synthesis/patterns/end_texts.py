@@ -243,10 +243,7 @@ def _split(words: _Words) -> Iterator[list[str]]:
     numbers = {at for at, word in enumerate(words) if word is not None and _has_digit(word)}
     beside = {at + step for at in numbers for step in ((0,) if words[at] == _COUNT else (-1, 0, 1))}
     beside |= {
-        at + step
-        for at in numbers
-        for step in (1, 2)
-        if at + 2 < len(words) and words[at + 2] in _AGREEING
+        at + step for at in numbers for step in (1, 2) if at + 2 < len(words) and words[at + 2] in _AGREEING
     }
     piece: list[str] = []
     for at, word in enumerate([*words, None]):

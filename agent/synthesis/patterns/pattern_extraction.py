@@ -6,6 +6,7 @@ branch with the rows that take it. Every position is in exactly one result field
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -58,6 +59,7 @@ from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import ElementHidden
 from kb_schema.selectors import Selector
+from kb_schema.templates import xpath_literal
 
 FEW = 1 / 3
 """Maximum share of traces for a step to be omitted, if all traces could have performed it."""
@@ -351,6 +353,8 @@ class _Stretch:
         here = [sights[row] for row in sorted(taken) if row in sights]
         there = [sights[row] for row in sorted(other) if row in sights]
         first = self._first_target(part, taken)
+        if first is not None and self._is_about_values(first, taken, other):
+            return None
         complete = len(here) == len(taken) and len(there) == len(other) and bool(here) and bool(there)
         found = None
         if complete and first is not None:
@@ -367,6 +371,25 @@ class _Stretch:
             [inputs[row[0]].input_data or {} for row in sorted(taken) if row[0] in inputs],
             [inputs[row[0]].input_data or {} for row in sorted(other) if row[0] in inputs],
         )
+
+    def _is_about_values(self, target: Selector, taken: frozenset[RowKey], other: frozenset[RowKey]) -> bool:
+        """Whether a selector has the value of an input that differs in the other traces: it is no branch of its own.
+
+        With a further value, one of the ways would be gone that belongs to another value.
+        """
+        traces = self._aligned.traces
+        own, others = (
+            {
+                each
+                for row in rows
+                if row[0] in traces
+                for each in (traces[row[0]].input_data or {}).values()
+                if isinstance(each, str) and any(map(str.isalpha, each))
+            }
+            for rows in (taken, other)
+        )
+        told = target.model_dump_json()
+        return any(json.dumps(xpath_literal(each))[1:-1] in told for each in own - others)
 
     def _first_target(self, part: list[AlignedUnit], taken: frozenset[RowKey]) -> Selector | None:
         """Return the target of the first step that all rows of this branch have."""

@@ -28,6 +28,7 @@ from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_
 from agent.synthesis.patterns.target_templates import (
     TargetTemplate,
     find_constant_target,
+    find_data_template,
     find_target_template,
 )
 from agent.synthesis.patterns.value_bindings import ValueBinder
@@ -253,6 +254,11 @@ class PositionClassifier:
 
         A menu that opens in a row, for instance: in a run it must not be that of another row.
         """
+        rows = [cell.row for cell in cells]
+        told = self._binder.list_asked(rows) | self._binder.list_texts(rows)
+        about = find_data_template(cells, self._pages, told) if told else None
+        if about is not None:
+            return about
         near = None if _have_common_id(cells) else find_target_template(cells, self._pages)
         if near is not None and self._binder.known(near.words) is not None:
             return near

@@ -182,12 +182,17 @@ def _find_told_word(
     left = [_read_column(row, path) or "" for row in others]
     if whole:
         return texts[0] if set(texts) == {texts[0]} and texts[0] not in left else None
-    told, others_told = [{*list_telling_words(each)} for each in texts], [{*list_telling_words(each)} for each in left]
+    told, others_told = (
+        [{*list_telling_words(each)} for each in texts],
+        [{*list_telling_words(each)} for each in left],
+    )
     shared = set.intersection(*told)
     if not shared or any(shared <= each for each in others_told):
         return None
     telling = {word for word in shared if not any(word in each for each in others_told)} or shared
-    return " ".join(each for each in _WORD.findall(texts[0]) if telling.issuperset(list_telling_words(each) or "-"))
+    return " ".join(
+        each for each in _WORD.findall(texts[0]) if telling.issuperset(list_telling_words(each) or "-")
+    )
 
 
 def _read_column(row: Element, path: str) -> str | None:

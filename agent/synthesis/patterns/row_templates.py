@@ -206,7 +206,9 @@ def _with_others(
             continue
         if not exact and (key not in by_words or len(set(texts.values())) < 2):
             continue
-        more = f"[.//text()[normalize-space()='{{{{{key}}}}}']]" if exact else f"[{{{{{key}|words}}}}]"
+        more = (
+            f"[{{{{{key}|words}}}}]" if key in by_words else f"[.//text()[normalize-space()='{{{{{key}}}}}']]"
+        )
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(

@@ -88,6 +88,33 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
     return None if told is None else TargetTemplate(*told)
 
 
+def find_data_template(
+    cells: Sequence[AlignedCell], pages: TracePages, told: Mapping[str, Mapping[RowKey, str]]
+) -> TargetTemplate | None:
+    """Return the template by an attribute for data that has an input's value in every trace; None if there is none.
+
+    The button that removes a tag has `data-tag`, for instance, and says no more than "x".
+    """
+    seen = {cell.row: found for cell in cells if (found := pages.find_target(cell.step)) is not None}
+    if len(seen) != len(cells) or len({element.tag for _, element in seen.values()}) != 1:
+        return None
+    for words in told.values():
+        if len(set(words.values())) < 2:
+            continue
+        first = next(iter(seen.values()))[1]
+        for name in first.attributes:
+            if not name.startswith("data-") or name.startswith("data-pp-"):
+                continue
+            found = TargetTemplate(f"//{first.tag}[@{name}='{{{{{PARAMETER}}}}}']", dict(words))
+            if all(
+                element.get(name) == words[row]
+                and page.stored.resolve_template(found.template, {PARAMETER: words[row]}) == (element,)
+                for row, (page, element) in seen.items()
+            ):
+                return found
+    return None
+
+
 def find_constant_target(cells: Sequence[AlignedCell], pages: TracePages) -> Selector | None:
     """Return the selector of the first or last list row if all steps acted on it, else None."""
     seen = {cell.row: _look(cell, pages) for cell in cells}
