@@ -37,7 +37,7 @@ def find_write_conditions(traces: Sequence[ExecutionTrace]) -> Iterator[WriteAcc
     """Yield the conditions that the application accepted what the last sending press of every trace sent."""
     last = [list(_list_last(trace)) for trace in traces]
     for first in last[0] if last else ():
-        alike = [[each for each in sent if each.kind == first.kind] for sent in last]
+        alike = [_alike(first, sent) for sent in last]
         if any(len(each) != 1 for each in alike):
             continue
         pattern = build_address_pattern([each[0].url for each in alike])
@@ -49,6 +49,12 @@ def find_write_conditions(traces: Sequence[ExecutionTrace]) -> Iterator[WriteAcc
                 redirect=first.redirect,
                 count=first.count,
             )
+
+
+def _alike(first: _Sent, sent: Sequence[_Sent]) -> list[_Sent]:
+    """Return what another trace sent that is the same: to the same address, else of the same kind."""
+    kind = [each for each in sent if each.kind == first.kind]
+    return [each for each in kind if each.url == first.url] or kind
 
 
 def _list_last(trace: ExecutionTrace) -> Iterator[_Sent]:

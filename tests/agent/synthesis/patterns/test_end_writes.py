@@ -57,3 +57,9 @@ def test_two_writes_of_one_run_are_asked_for_both():
         ("PUT", "/api/state/?(?:[?#]|$)", False, 2)
     ]
     assert _found((opened, saved, opened, saved), (opened, opened, saved)) == []
+
+
+def test_two_writes_of_one_press_are_told_apart_by_their_addresses():
+    created = _press(("POST", "/api/create", 200), ("POST", "/api/search", 200))
+    found = _found((_press(), created), (_press(), created))
+    assert [pattern for _, pattern, _, _ in found] == ["/api/create/?(?:[?#]|$)", "/api/search/?(?:[?#]|$)"]
