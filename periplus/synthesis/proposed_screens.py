@@ -161,7 +161,12 @@ def _list_step_pages(result: PipelineResult) -> list[_StepPage]:
     for position in result.aligned.positions:
         for (run, rounds), cell in sorted(position.cells.items()):
             step = cell.step
-            if run not in runs or any(number > 1 for number in rounds) or not step.html_before or not step.source_url:
+            if (
+                run not in runs
+                or any(number > 1 for number in rounds)
+                or not step.html_before
+                or not step.source_url
+            ):
                 continue
             page, profile = (
                 pages.get(step.html_before, step.source_url),
