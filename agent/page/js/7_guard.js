@@ -132,9 +132,9 @@ function fieldText(el, text) {
   if (!el.isConnected) return null;
   const plain = tagOf(el) === "input" || tagOf(el) === "textarea";
   if (!plain && !editingHost(el)) return null;
-  const shown = plain ? el.value : el.innerText;
+  const shown = plain ? el.value : el.textContent;
   const around = shown || !text ? null : el.closest("form, dialog, [role='dialog'], main") || el.ownerDocument.body;
-  return { shown, beside: around !== null && around.innerText.includes(text), most: plain ? el.maxLength : -1 };
+  return { shown, beside: around !== null && textOf(around, newLook()).includes(text), most: plain ? el.maxLength : -1 };
 }
 
 /** Prepare a judged field for typing over its text; null if it is gone. */

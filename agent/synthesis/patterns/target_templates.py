@@ -95,7 +95,8 @@ def find_data_template(
 
     The button that removes a tag has `data-tag`, for instance, and says no more than "x".
     """
-    seen = {cell.row: found for cell in cells if (found := pages.find_target(cell.step)) is not None}
+    targets = {cell.row: pages.find_target(cell.step) for cell in cells}
+    seen = {row: target for row, target in targets.items() if target is not None}
     if len(seen) != len(cells) or len({element.tag for _, element in seen.values()}) != 1:
         return None
     for words in told.values():
