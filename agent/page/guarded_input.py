@@ -104,10 +104,12 @@ async def type_over(page: Page, action: str, judged: JudgedElement, text: str) -
     """
     insert = partial(page.keyboard.insert_text, text)
     first = (await _run_guarded(page, action, judged, insert, None, 0.0, text)).shows
-    if first is None or "\n" in text or first.has(text):
+    if first is None or first.has(text):
         return
-    if await in_page_library.call(page, "selectTyped"):
+    if "\n" not in text and await in_page_library.call(page, "selectTyped"):
         await type_again(page, action, judged, text, first)
+    else:
+        check_taken(action, judged, text, first, first)
 
 
 async def type_again(
@@ -129,7 +131,13 @@ async def type_again(
         else await in_page_library.call_on(page, "commit", field, text)
     )
     now = ShownText.read(said)
-    if now is not None and now.is_refused(text, first):
+    if now is not None:
+        check_taken(action, judged, text, first, now)
+
+
+def check_taken(action: str, judged: JudgedElement, text: str, first: ShownText, now: ShownText) -> None:
+    """Raise `ActionFailed` with what the field shows `now` if it did not take the text; `first`: what it showed at first."""
+    if now.is_refused(text, first):
         raise ActionFailed(
             action,
             f"the field shows {now.shown!r} after {text!r} was typed into it",

@@ -52,7 +52,7 @@ from agent.page.errors import (
     PageError,
     PageGone,
 )
-from agent.page.guarded_input import point_at_element, press_element, type_again, type_over
+from agent.page.guarded_input import check_taken, point_at_element, press_element, type_again, type_over
 from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
 from agent.page.secret_typing import type_secret
@@ -356,10 +356,13 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
         await element.focus()
         await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
     first = ShownText.read(await _commit(order, element, text))
-    if first is None or first.has(text) or not await _takes_keys(order, element, text):
+    if first is None or first.has(text):
         return
-    if (await in_page_library.call_on(order.page, "secretField", element, True))["focused"]:
+    keys = "\n" not in text and await _takes_keys(order, element, text)
+    if keys and (await in_page_library.call_on(order.page, "secretField", element, True))["focused"]:
         await type_again(order.page, order.action, order.judged, text, first, element)
+    else:
+        check_taken(order.action, order.judged, text, first, first)
 
 
 async def _commit(order: ActionOrder, element: ElementHandle, text: str = "") -> Any:

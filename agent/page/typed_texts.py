@@ -33,7 +33,8 @@ class ShownText:
         if self.beside or not text:
             return True
         shown, wanted = _plain(self.shown), _plain(text)
-        if shown == wanted or (wanted and shown.startswith(wanted)):
+        completed = wanted and not wanted.isdecimal() and shown.startswith(wanted)  # 1 is not 10
+        if shown == wanted or completed:
             return True
         if self.most > 0 and len(self.shown) <= self.most < len(text):
             return bool(shown) and wanted.startswith(shown)

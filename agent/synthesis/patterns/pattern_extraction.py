@@ -6,7 +6,6 @@ branch with the rows that take it. Every position is in exactly one result field
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -58,7 +57,7 @@ from agent.synthesis.patterns.target_templates import TargetTemplate, find_targe
 from agent.synthesis.patterns.value_bindings import ValueBinder
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import ElementHidden
-from kb_schema.selectors import Selector
+from kb_schema.selectors import Selector, ValueStrategy
 from kb_schema.templates import xpath_literal
 
 FEW = 1 / 3
@@ -388,8 +387,8 @@ class _Stretch:
             }
             for rows in (taken, other)
         )
-        told = target.model_dump_json()
-        return any(json.dumps(xpath_literal(each))[1:-1] in told for each in own - others)
+        told = [each.value for each in target.strategies if isinstance(each, ValueStrategy)]
+        return any(xpath_literal(value) in each for value in own - others for each in told)
 
     def _first_target(self, part: list[AlignedUnit], taken: frozenset[RowKey]) -> Selector | None:
         """Return the target of the first step that all rows of this branch have."""

@@ -13,7 +13,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
 from agent.synthesis.patterns.quoted_texts import find_list_end_selector, find_quoted_template
 from agent.synthesis.traces.list_rows import find_list_row
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
-from agent.synthesis.utterances.utterance_mentions import NAME
+from agent.synthesis.utterances.utterance_mentions import NAME, list_data_attributes
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import fill_selector, rename_selector_parameter, xpath_literal
 from web_pages.element_tree import Element
@@ -103,9 +103,7 @@ def find_data_template(
         if len(set(words.values())) < 2:
             continue
         first = next(iter(seen.values()))[1]
-        for name in first.attributes:
-            if not name.startswith("data-") or name.startswith("data-pp-"):
-                continue
+        for name in list_data_attributes(first):
             found = TargetTemplate(f"//{first.tag}[@{name}='{{{{{PARAMETER}}}}}']", dict(words))
             if all(
                 element.get(name) == words[row]

@@ -119,17 +119,22 @@ def list_element_names(element: Element | None) -> list[str]:
     """Return the texts with which a person may name an element."""
     if element is None:
         return []
-    told = (text_of(element, everything=True), label_text(element), name_of(element), *_list_data(element))
+    told = (
+        text_of(element, everything=True),
+        label_text(element),
+        name_of(element),
+        *list_data_attributes(element).values(),
+    )
     return [name for each in told if (name := squeeze(each)) and len(name) <= LONGEST_NAME]
 
 
-def _list_data(element: Element) -> list[str]:
-    """Return what its own attributes say it is about: the button that removes a tag, for instance, has `data-tag`."""
-    return [
-        value
+def list_data_attributes(element: Element) -> dict[str, str]:
+    """Return the attributes that say what an element is about: the button that removes a tag has `data-tag`."""
+    return {
+        name: value
         for name, value in element.attributes.items()
         if name.startswith("data-") and not name.startswith("data-pp-") and any(map(str.isalpha, value))
-    ]
+    }
 
 
 def _element(step: TraceStep, pages: TracePages) -> Element | None:

@@ -13,7 +13,7 @@ from tests.support.pages import show
 
 PAGE = """<!doctype html><title>Fields</title><form>
 <input id=mask value="2026-01-01"><input id=fixed value=old><input id=upper><input id=short maxlength=4>
-<input id=tags><span id=taken></span><input id=number value=1></form>
+<input id=tags><span id=taken></span><input id=number value=1><textarea id=lines>old</textarea></form>
 <script>
 const mask = document.querySelector("#mask");
 let kept = mask.value;
@@ -25,6 +25,7 @@ mask.addEventListener("keydown", event => {
 });
 mask.addEventListener("input", () => { mask.value = kept });
 document.querySelector("#fixed").addEventListener("input", event => { event.target.value = "old" });
+document.querySelector("#lines").addEventListener("input", event => { event.target.value = "old" });
 document.querySelector("#upper").addEventListener("input", event => { event.target.value = event.target.value.toUpperCase() + " " });
 document.querySelector("#number").addEventListener("change", event => { event.target.value = "1,200.00" });
 document.querySelector("#tags").addEventListener("change", event => {
@@ -45,6 +46,12 @@ async def test_a_field_that_keeps_another_text_is_a_failure_that_quotes_it(page)
     await show(page, PAGE)
     with pytest.raises(ActionFailed, match=r"the field shows 'old' after 'new' was typed into it"):
         await perform_action(page, "fill", selector=css("#fixed"), value="new")
+
+
+async def test_lines_that_a_field_does_not_take_are_a_failure_and_are_not_typed_again(page):
+    await show(page, PAGE)
+    with pytest.raises(ActionFailed, match="the field shows 'old' after"):
+        await perform_action(page, "fill", selector=css("#lines"), value="one\ntwo")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +77,7 @@ async def test_a_field_that_writes_it_in_its_own_way_is_typed_into_once(page, fi
         ("old", "old", "new", True),
         ("", "", "new", True),
         ("15", "1", "150", True),
+        ("150", "", "15", True),
         ("555-0100", "", "5550100", False),
     ],
 )
