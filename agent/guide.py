@@ -166,6 +166,7 @@ class Guide:
     async def _try_recovery(self, option: RecoveryOption) -> Identification:
         """Perform the edge's action, then its fallbacks, until the page is a known screen."""
         session = self._session
+        session.entries.check_may_leave()
         call = ActionCall.model_validate(option.action)
         stays = option.to_screen == CURRENT_SCREEN
         found = session.current
@@ -194,6 +195,7 @@ class Guide:
 
     async def _follow(self, path: Path) -> str | None:
         """Perform a path; return the id of the transition that failed, or None on arrival."""
+        self._session.entries.check_may_leave()
         for step in path.steps:
             if not await self._take(step) and not await self._recover_transition(step):
                 return step.transition_id
@@ -261,8 +263,9 @@ class Guide:
         return resolve(url, authored_base=self._session.website.base_url, base=self._session.base_url)
 
     async def open(self, url: str) -> None:
-        """Load an address. Raises `OriginRefused`, `SiteUnreachable`."""
+        """Load an address. Raises `OriginRefused`, `SiteUnreachable`, `StepFailed`."""
         session = self._session
+        session.entries.check_may_leave()
         target = self.resolved(url)
         if origin_of(target) not in session.allowed_origins:
             raise OriginRefused(target, origin_of(target), session.allowed_origins)

@@ -31,6 +31,7 @@ from agent.page.page_writes import PressAnswers
 from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_with_revision
 from agent.ports import FailureMemory
 from agent.run_context import RunContext
+from agent.unsaved_entries import UnsavedEntries
 from kb_schema.conditions import Authenticated, BaseCondition
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.probes import ProbeFacts, Verdict, VerdictStatus
@@ -120,6 +121,8 @@ class Session:
     """The only folder from which files are uploaded; None: any folder."""
     presses: PressAnswers = field(default_factory=PressAnswers)
     """What presses of this run sent."""
+    entries: UnsavedEntries = field(default_factory=UnsavedEntries)
+    """What was entered on the page and sent nowhere."""
     criteria: Callable[[], Awaitable[bool]] | None = None
     """Whether the success criteria of the run hold now; None: it has none."""
     last_known: str | None = None
@@ -151,6 +154,7 @@ class Session:
             self,
             page=page,
             veil=None,
+            entries=UnsavedEntries(),
             last_known=None,
             current=None,
             _stale=True,

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 MUST_HAPPEN = frozenset({"element_visible", "element_hidden", "url_change"})
 """Events whose absence is a failure. The absence of the other events is not: the postconditions decide."""
 
+_LEAVING = frozenset({"navigate", "navigate_back", "refresh"})
+_ENTERING_NOTHING = _LEAVING | {"hover", "focus", "scroll", "scroll_to_element", "get_screen_content"}
+
 
 class ActionRunner:
     """Performs calls on the session's page for one task runner."""
@@ -326,8 +329,14 @@ class ActionRunner:
         selector = await self._selector(call, values)
         await self._observer.before_action(call, selector)
         await self._cover_secret(call, selector)
+        entries = self._session.entries
+        if name in _LEAVING:
+            entries.check_may_leave()
+        enters = name not in _ENTERING_NOTHING and not self._engine.dismissing
         async with self._reported(name, call, selector):
             request = self._request(name, call)
+            if enters:
+                entries.note(self._session.page)
             for attempt in range(1, retry_limits.OVERLAY_ATTEMPTS + 1):
                 try:
                     if selector is None:

@@ -307,7 +307,8 @@ class ResilientStepRunner:
         try:
             if plan.prepare is not None:
                 async with self._engine.without_checkpoints():
-                    index = await plan.prepare()
+                    with self._engine.session.entries.guarded():
+                        index = await plan.prepare()
         except UnknownToKnowledge as exc:
             failed: Exception = exc
         except FINAL:

@@ -96,13 +96,14 @@ class RunResumption:
         run.again[step_id] = run.again.get(step_id, 0) + 1
         if not self._engine.resilience.may_go_back(run, run.steps[index]):
             raise StepFailed(f"step {step_id!r}: {reason}; tried {run.again[step_id]} times", acted=True)
-        return await self._return_to(run, index)
+        return await self.back_at(run, index)
 
     async def back_at(self, run: TaskRun, index: int) -> int:
         """Open the page where that step, or a harmless one before it, can begin; return its index. Raises
         `StepFailed` if there is none.
         """
-        return await self._return_to(run, index)
+        with self._engine.session.entries.guarded():
+            return await self._return_to(run, index)
 
     async def settle(self, run: TaskRun, step: TaskStep, effect: ReadBackResult) -> None:
         """Record that a step happened although its page did not show it, and go where it leads."""

@@ -363,13 +363,14 @@ class StepRunner:
         """
         session, engine = self._session, self._engine
         await engine.dismiss_overlays()
-        found = await session.look_for(timeout_s=1.0)
-        if found.screen_id is None:
-            await engine.guide.recover()
-        wanted = next(iter(_list_stated_screens(step)), None)
-        if wanted is None or session.screen_id == wanted:
-            return False
-        await engine.guide.go_to(wanted)
+        with session.entries.guarded():
+            found = await session.look_for(timeout_s=1.0)
+            if found.screen_id is None:
+                await engine.guide.recover()
+            wanted = next(iter(_list_stated_screens(step)), None)
+            if wanted is None or session.screen_id == wanted:
+                return False
+            await engine.guide.go_to(wanted)
         return True
 
     async def _attempt(

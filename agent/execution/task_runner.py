@@ -137,7 +137,8 @@ class TaskRunner:
         attributes = {"website_id": self.session.website.website_id, "run_id": self.session.context.run_id}
         with span("task", task_id=task_id, depth=depth, **attributes):
             async with self.spare_tab.kept():
-                return await self._run_task(task_id, given or {}, depth)
+                with self.session.entries.keeping():
+                    return await self._run_task(task_id, given or {}, depth)
 
     async def _run_task(self, task_id: str, given: Mapping[str, Any], depth: int) -> RunResult:
         session = self.session
@@ -205,6 +206,11 @@ class TaskRunner:
                 website_id=self.session.website.website_id, task_id=name, given=known
             )
             return
+        if kept.entered:
+            raise PersonNeeded(
+                "the run was interrupted while the page held what earlier steps had entered and not sent: that is lost",
+                hint="look on the website what is done already, then start a new run",
+            )
         context.session.update(kept.session)
         context.outputs.update({task_id: dict(outputs) for task_id, outputs in kept.outputs.items()})
         kept.ledger.carried_on()
@@ -321,6 +327,7 @@ class TaskRunner:
     async def keep_state(self) -> None:
         """Write a checkpoint of the values that belong to no single task."""
         context, state = self.session.context, self.checkpoints.state
+        state.entered = self.session.entries.are_of_ended_tasks
         state.session = remove_secret_values(context.session, context.redact(context.session))
         state.outputs = {
             name: remove_secret_values(outputs, context.redact(outputs))

@@ -16,6 +16,7 @@ from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from kb_schema import SourcedDocument, assemble
+from kb_schema.documents import Document
 from kb_schema.run_records import RunResult
 from kb_schema.websites import Website
 from kb_store import Stores, load_knowledge, open_stores
@@ -121,20 +122,22 @@ async def induced(
 
 
 @asynccontextmanager
-async def opened_stores(site: RunningSite, folder: Path) -> AsyncIterator[Stores]:
-    """Stores that know only the address of a site."""
+async def opened_stores(site: RunningSite, folder: Path, *known: Document) -> AsyncIterator[Stores]:
+    """Stores that know only the address of a site, and `known`."""
     website = Website(type="website", website_id=WEBSITE, name="Small", base_url=site.base)
-    knowledge, _ = assemble([SourcedDocument(website)])
+    knowledge, _ = assemble([SourcedDocument(each) for each in (website, *known)])
     async with open_stores(folder) as stores:
         await load_knowledge(stores.documents, stores.graph, knowledge)
         yield stores
 
 
 @asynccontextmanager
-async def visiting(browser: Browser, site: RunningSite, folder: Path) -> AsyncIterator[Session]:
-    """A session on a site of which only the address is known."""
+async def visiting(
+    browser: Browser, site: RunningSite, folder: Path, *known: Document
+) -> AsyncIterator[Session]:
+    """A session on a site of which only the address is known, and `known`."""
     async with (
-        opened_stores(site, folder) as stores,
+        opened_stores(site, folder, *known) as stores,
         open_fresh_context(browser) as context,
         open_session(stores, context, WEBSITE, base_url=site.base) as session,
     ):

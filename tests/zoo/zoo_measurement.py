@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -217,6 +217,27 @@ async def record_demonstration(
         await context.close()
 
 
+class NotedValues(dict[str, str]):
+    """The values of an instance, with the names of those that were used."""
+
+    def __init__(self, given: Given) -> None:
+        super().__init__(given)
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.used.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value and note its name."""
+        self.used.add(name)
+        return super().get(name, default)
+
+    def __or__(self, other: Any) -> Any:
+        self.used.update(self)
+        return super().__or__(other)
+
+
 @dataclass(frozen=True, slots=True)
 class LearnedJob:
     """A published workflow, and what its inputs are called."""
@@ -227,8 +248,13 @@ class LearnedJob:
     folders: Sequence[Path]
     secrets: Mapping[str, str]
 
-    def bind(self, instance: Instance, naming: Naming) -> dict[str, Any] | str:
-        """Return the workflow's inputs for an instance, or why there are none."""
+    def bind(
+        self, instance: Instance, naming: Naming, needed: Collection[str] | None = None
+    ) -> dict[str, Any] | str:
+        """Return the workflow's inputs for an instance, or why there are none.
+
+        `needed`: the values that must be told; None: all.
+        """
         lowered = self.result.lowered
         assert lowered is not None
         specs = lowered.workflow.io_spec.inputs
@@ -240,7 +266,7 @@ class LearnedJob:
             if spec.secret
         }
         plain = [spec for spec in specs if not spec.secret]
-        found = self._read(instance, plain) if naming == "sentence" else self._take(instance, plain)
+        found = self._read(instance, plain) if naming == "sentence" else self._take(instance, plain, needed)
         return found if isinstance(found, str) else bound | found
 
     def _read(self, instance: Instance, specs: Sequence[InputSpec]) -> dict[str, Any] | str:
@@ -257,10 +283,12 @@ class LearnedJob:
             return f"the sentence has no value for {', '.join(missing)}"
         return {spec.name: told[spec.name] for spec in specs if spec.name in told}
 
-    def _take(self, instance: Instance, specs: Sequence[InputSpec]) -> dict[str, Any] | str:
+    def _take(
+        self, instance: Instance, specs: Sequence[InputSpec], needed: Collection[str] | None
+    ) -> dict[str, Any] | str:
         """Take the inputs from the given values."""
         keys = {spec.name: self._key_of(spec.name) for spec in specs}
-        untold = self._find_untold(instance, [*keys.values()])
+        untold = self._find_untold(instance, [*keys.values()], needed)
         missing = next((spec.name for spec in specs if spec.required and keys[spec.name] is None), None)
         if untold or missing:
             return untold or f"the input {missing} is none of the given values"
@@ -279,12 +307,16 @@ class LearnedJob:
         }
         return value.join(parts) if len(around) == 1 and len(parts := around.pop()) == 2 else value
 
-    def _find_untold(self, instance: Instance, taken: Sequence[str | None]) -> str:
+    def _find_untold(
+        self, instance: Instance, taken: Sequence[str | None], needed: Collection[str] | None
+    ) -> str:
         """Return which given value nobody can tell the workflow, because it has no such input; empty if none.
 
         A value that all demonstrations share must be the same here. One that is always another input's value is told.
         """
         for key, value in instance.given.items():
+            if needed is not None and key not in needed:
+                continue
             shown = {each.given.get(key) for each in self.demonstrations}
             if shown == {value} or key in taken or self._is_told_by_another(instance, key, taken):
                 continue
@@ -355,6 +387,8 @@ class JobMeasurement:
         self._folder, self._seed, self._setting = folder, seed, setting
         self._shown_in = shown_in or running
         self._wanted: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._needed: dict[str, set[str]] = {}
+        """Job -> the values that the person has used so far. The others only describe a thing in sentences."""
         """The states before and after the scripted person's work, by job and instance."""
 
     async def measure(self, job: Job, naming: Naming) -> JobFigures:
@@ -431,7 +465,7 @@ class JobMeasurement:
             self._wanted[job.name, instance.name] = await self._states_by_hand(job, instance)
         before, wanted = self._wanted[job.name, instance.name]
         feasible = instance.kind != "missing" and wanted != before
-        inputs = learned.bind(instance, naming)
+        inputs = learned.bind(instance, naming, self._needed.get(job.name))
         if isinstance(inputs, str):
             outcome: Outcome = "unbound" if feasible else "right"
             return Ending(instance.name, instance.kind, outcome, feasible, said=inputs)
@@ -459,7 +493,9 @@ class JobMeasurement:
         before = await read_seed_state(self._browser, self._running, job)
         if instance.kind == "missing":
             return before, before
-        await do_by_hand(self._browser, self._running, job, instance.given, NoNoise())
+        given = NotedValues(instance.given)
+        await do_by_hand(self._browser, self._running, job, given, NoNoise())
+        self._needed.setdefault(job.name, set()).update(given.used)
         return before, await self._running.state()
 
     async def _run(

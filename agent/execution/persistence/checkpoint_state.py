@@ -84,6 +84,8 @@ class CheckpointState(_CheckpointModel):
     """Task id -> its last outputs, without secrets."""
     ledger: FailureRecord = Field(default_factory=FailureRecord)
     """Approaches that failed, replans, and values read (WR)."""
+    entered: bool = False
+    """Whether the page held entries of ended tasks that were sent nowhere."""
     storage: JsonValue = None
     """Cookies and local storage of the browser, which keep the session signed in."""
 

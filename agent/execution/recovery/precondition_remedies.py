@@ -30,27 +30,32 @@ class PreconditionRemedies:
         A task that is running is never its own remedy, directly or through another task. Raises `StepFailed`
         in that case, and if one remedy was used too often; errors of the remedy itself pass through.
         """
-        task_id, name = condition.remediation_task_id, condition.remediation_action
-        patience: float | None = None
-        async with self._engine.without_checkpoints():
-            if task_id is not None:
-                self._count(condition, task_id)
-                if task_id in self._engine.steps.under_way:
-                    chain = " -> ".join([*self._engine.steps.under_way, task_id])
-                    raise StepFailed(
-                        f"task {task_id!r} cannot remedy {condition.type} because it requires it itself: {chain}",
-                        error=condition.type,
-                    )
-                await self._engine.sub_task(task_id, {}, depth)
-            elif name is not None:
-                self._count(condition, name)
-                patience = await self._act(name, dict(condition.remediation_params), values)
         session = self._engine.session
+        async with self._engine.without_checkpoints():
+            with session.entries.guarded():
+                patience = await self._apply(condition, values, depth)
         if patience is None:
             (verdict,) = await session.judge_until_held([condition], values)
         else:
             (verdict,) = await session.judge_until_held([condition], values, timeout_s=patience)
         return verdict
+
+    async def _apply(self, condition: BaseCondition, values: Mapping[str, Any], depth: int) -> float | None:
+        """Apply the remedy; return how long the condition may take after it, if the remedy says so."""
+        task_id, name = condition.remediation_task_id, condition.remediation_action
+        if task_id is not None:
+            self._count(condition, task_id)
+            if task_id in self._engine.steps.under_way:
+                chain = " -> ".join([*self._engine.steps.under_way, task_id])
+                raise StepFailed(
+                    f"task {task_id!r} cannot remedy {condition.type} because it requires it itself: {chain}",
+                    error=condition.type,
+                )
+            await self._engine.sub_task(task_id, {}, depth)
+        elif name is not None:
+            self._count(condition, name)
+            return await self._act(name, dict(condition.remediation_params), values)
+        return None
 
     async def _act(self, name: str, parameters: dict[str, Any], values: Mapping[str, Any]) -> float | None:
         """Perform the action. For a `wait`, return how long the condition may take instead: the wait ends as

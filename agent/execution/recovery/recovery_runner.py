@@ -131,7 +131,8 @@ class StepRecoveries:
     async def _try(self, remedy: Remedy, case: RecoveryCase) -> RecoveryOutcome:
         self._engine.session.bus.tell(Struggling("recovering", case.names[0]))
         async with self._engine.without_checkpoints():
-            outcome = await apply_remedy(remedy, case)
+            with self._engine.session.entries.guarded():
+                outcome = await apply_remedy(remedy, case)
         step = self._run.steps[self._index]
         name = remedy.recovery or (remedy.action.action_type if remedy.action else "")
         self._engine.session.bus.tell(

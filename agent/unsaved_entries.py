@@ -1,0 +1,121 @@
+"""What was entered on a page and sent nowhere: loading the page again would lose it without a trace.
+
+An entry is any action that may change the page's state: a text, a tick, a click. It is no longer there, or no longer
+only there, once the page is at another address or document, or a write that began with the entry was accepted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from playwright.async_api import Frame, Page, Response
+
+from agent.errors import StepFailed
+from agent.page.page_writes import WRITES
+
+_SAVED_S = 1.0
+"""Seconds after an entry in which a write begins that saves it."""
+_REFUSED = 400
+
+
+@dataclass
+class _PageChanges:
+    """How often a page came to another address or document, and when writes began that were accepted."""
+
+    moves: int = 0
+    saved_at: float = 0.0
+    _began: WeakKeyDictionary[object, float] = field(default_factory=WeakKeyDictionary)
+
+    def on_move(self, frame: Frame) -> None:
+        if frame.parent_frame is None:
+            self.moves += 1
+
+    def on_request(self, request: object) -> None:
+        self._began[request] = time.monotonic()
+
+    def on_response(self, response: Response) -> None:
+        began = self._began.get(response.request)
+        if began is not None and response.request.method in WRITES and response.status < _REFUSED:
+            self.saved_at = max(self.saved_at, began)
+
+
+_WATCHED: WeakKeyDictionary[Page, _PageChanges] = WeakKeyDictionary()
+
+
+def _watch(page: Page) -> _PageChanges:
+    found = _WATCHED.get(page)
+    if found is None:
+        found = _WATCHED[page] = _PageChanges()
+        page.on("framenavigated", found.on_move)
+        page.on("request", found.on_request)
+        page.on("response", found.on_response)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    page: Page
+    moves: int
+    """The page's moves when it began."""
+    at: float
+
+    def is_unsaved(self) -> bool:
+        changes = _watch(self.page)
+        saved = self.at <= changes.saved_at <= self.at + _SAVED_S
+        return changes.moves == self.moves and not saved
+
+
+class UnsavedEntries:
+    """The entries of one run. Entries of earlier tasks are kept: a task that fails cannot make them again."""
+
+    def __init__(self) -> None:
+        self._last: _Entry | None = None
+        self._kept: _Entry | None = None
+        self._ended: _Entry | None = None
+        self._recovering = 0
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether the page holds entries that were made before the present task began."""
+        return self._kept is not None and self._kept.is_unsaved()
+
+    @property
+    def are_of_ended_tasks(self) -> bool:
+        """Whether the page holds entries of a task that has ended: nothing makes them again."""
+        return self._ended is not None and self._ended.is_unsaved()
+
+    def note(self, page: Page) -> None:
+        """Note that an entry begins."""
+        self._last = _Entry(page, _watch(page).moves, time.monotonic())
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Run a task in the body: what is on the page now is kept meanwhile."""
+        kept = self._kept
+        if self._last is not None and self._last.is_unsaved():
+            self._kept = self._last
+        try:
+            yield
+        finally:
+            self._kept, self._ended = kept, self._last
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Recover in the body: what is kept must not be lost by it."""
+        self._recovering += 1
+        try:
+            yield
+        finally:
+            self._recovering -= 1
+
+    def check_may_leave(self) -> None:
+        """Raises `StepFailed` if a recovery is about to load or leave a page on which earlier tasks entered something."""
+        if self._recovering and self.are_kept:
+            raise StepFailed(
+                "the page is not opened again: what was entered on it before would be lost",
+                error="entries_would_be_lost",
+            )
