@@ -44,6 +44,8 @@ from kb_schema.websites import Website
 
 SETTLE_S = 5.0
 """Seconds a page may take to become the expected screen (KS 4.7 `validation_timeout`)."""
+ELSEWHERE_S = 1.5
+"""Seconds another known screen may stay where an opened address leads on to the expected one by script."""
 
 
 LOOKS = 3
@@ -229,22 +231,33 @@ class Session:
         return found
 
     async def look_for(
-        self, screens: Iterable[str] | None = None, timeout_s: float = SETTLE_S
+        self,
+        screens: Iterable[str] | None = None,
+        timeout_s: float = SETTLE_S,
+        *,
+        elsewhere_s: float | None = None,
     ) -> Identification:
         """Identify the page until it is one of `screens` (None: any known screen), at most `timeout_s`.
 
-        Returns the last identification, whatever it is.
+        `elsewhere_s`: at most so long while it stays the same known screen that is none of them. Returns the last
+        identification, whatever it is.
         """
         wanted = frozenset(screens) if screens is not None else None
-        deadline = time.monotonic() + timeout_s
+        deadline, other, until = time.monotonic() + timeout_s, None, 0.0
         while True:
             found = await self.see()
             if found.screen_id is not None and (wanted is None or found.screen_id in wanted):
                 return found
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
+            now, ends = time.monotonic(), deadline
+            if elsewhere_s is not None and found.screen_id is not None:
+                if found.screen_id != other:
+                    other, until = found.screen_id, now + elsewhere_s
+                ends = min(deadline, until)
+            else:
+                other = None
+            if ends <= now:
                 return found
-            await wait_for_change(self.page, remaining, self._seen)
+            await wait_for_change(self.page, ends - now, self._seen)
 
     async def elements(self) -> dict[str, UIElement]:
         """Return the elements of the present screen by id; empty if the screen is unknown."""

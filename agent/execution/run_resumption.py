@@ -15,7 +15,7 @@ from agent.execution.call_templates import COMPOSITE_ACTIONS, can_start_anywhere
 from agent.execution.effects.uncertain_effects import build_uncertain_step_error
 from agent.execution.task_run import TaskRun
 from agent.page.errors import PageError
-from agent.session import SETTLE_S
+from agent.session import ELSEWHERE_S, SETTLE_S
 from kb_schema.conditions import OnScreen
 from kb_schema.read_backs import ReadBackResult, ReadBackStatus
 from kb_schema.run_records import StepRecord, StepStatus
@@ -179,7 +179,8 @@ class RunResumption:
             return False
         for _ in range(2):
             await engine.guide.open(url)
-            found = await session.look_for(None if screen_id is None else [screen_id])
+            wanted = None if screen_id is None else [screen_id]
+            found = await session.look_for(wanted, elsewhere_s=ELSEWHERE_S)
             if screen_id is None or found.screen_id == screen_id:
                 return True
             try:

@@ -93,3 +93,9 @@ async def test_a_condition_has_the_time_it_says_and_no_more(session, asked):
     async with asyncio.timeout(30):
         (verdict,) = await session.judge_until_held([hasty], timeout_s=120)
     assert not verdict.held
+
+
+async def test_another_known_screen_that_stays_is_not_waited_for_to_the_end(session, asked):
+    async with asyncio.timeout(30):
+        found = await session.look_for(["fog"], timeout_s=120, elsewhere_s=0.1)
+    assert found.screen_id == "quay"
