@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.zoo.registry.calibreweb import CALIBREWEB
 from tests.zoo.registry.copyparty import COPYPARTY
 from tests.zoo.registry.django_helpdesk import DJANGO_HELPDESK
 from tests.zoo.registry.django_oscar import DJANGO_OSCAR
@@ -33,6 +34,7 @@ APPLICATIONS: dict[str, Application] = {
         LINEAR,
         PAYPAL,
         XERO,
+        CALIBREWEB,
         COPYPARTY,
         DJANGO_HELPDESK,
         DJANGO_OSCAR,
