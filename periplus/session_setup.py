@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, StorageState, async_playwright
@@ -59,7 +59,7 @@ async def start_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]
         try:
             yield browser
         finally:
-            if browser.is_connected():
+            with suppress(PlaywrightError):  # it may be gone
                 await browser.close()
 
 
@@ -77,7 +77,7 @@ async def open_fresh_context(
         await PageOverlay.install(context)
         yield context
     finally:
-        if browser.is_connected():
+        with suppress(PlaywrightError):  # the browser may be gone
             await context.close()
 
 
