@@ -1,7 +1,8 @@
 """What was entered on a page and sent nowhere: loading the page again would lose it without a trace.
 
 An entry is any action that may change the page's state: a text, a tick, a click. It is no longer there, or no longer
-only there, once the page is at another address or document, or a write that began with the entry was accepted.
+only there, once the page is at another address or document, or a write to the page's website that began with the entry
+was accepted. The last entry stands for those before it.
 """
 
 from __future__ import annotations
@@ -9,51 +10,37 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from playwright.async_api import Frame, Page, Response
+from playwright.async_api import Frame, Page
 
 from agent.errors import StepFailed
-from agent.page.page_writes import WRITES
+from agent.page.page_writes import watch_writes
 
 _SAVED_S = 1.0
 """Seconds after an entry in which a write begins that saves it."""
-_REFUSED = 400
 
 
-@dataclass
-class _PageChanges:
-    """How often a page came to another address or document, and when writes began that were accepted."""
+class _PageMoves:
+    """How often a page came to another address or document."""
 
-    moves: int = 0
-    saved_at: float = 0.0
-    _began: WeakKeyDictionary[object, float] = field(default_factory=WeakKeyDictionary)
+    def __init__(self, page: Page) -> None:
+        self.count = 0
+        page.on("framenavigated", self._note)
 
-    def on_move(self, frame: Frame) -> None:
+    def _note(self, frame: Frame) -> None:
         if frame.parent_frame is None:
-            self.moves += 1
-
-    def on_request(self, request: object) -> None:
-        self._began[request] = time.monotonic()
-
-    def on_response(self, response: Response) -> None:
-        began = self._began.get(response.request)
-        if began is not None and response.request.method in WRITES and response.status < _REFUSED:
-            self.saved_at = max(self.saved_at, began)
+            self.count += 1
 
 
-_WATCHED: WeakKeyDictionary[Page, _PageChanges] = WeakKeyDictionary()
+_MOVES: WeakKeyDictionary[Page, _PageMoves] = WeakKeyDictionary()
 
 
-def _watch(page: Page) -> _PageChanges:
-    found = _WATCHED.get(page)
-    if found is None:
-        found = _WATCHED[page] = _PageChanges()
-        page.on("framenavigated", found.on_move)
-        page.on("request", found.on_request)
-        page.on("response", found.on_response)
-    return found
+def _count_moves(page: Page) -> int:
+    if page not in _MOVES:
+        _MOVES[page] = _PageMoves(page)
+    return _MOVES[page].count
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +51,8 @@ class _Entry:
     at: float
 
     def is_unsaved(self) -> bool:
-        changes = _watch(self.page)
-        saved = self.at <= changes.saved_at <= self.at + _SAVED_S
-        return changes.moves == self.moves and not saved
+        saved = self.at <= watch_writes(self.page).accepted_at <= self.at + _SAVED_S
+        return _count_moves(self.page) == self.moves and not saved
 
 
 class UnsavedEntries:
@@ -90,7 +76,7 @@ class UnsavedEntries:
 
     def note(self, page: Page) -> None:
         """Note that an entry begins."""
-        self._last = _Entry(page, _watch(page).moves, time.monotonic())
+        self._last = _Entry(page, _count_moves(page), time.monotonic())
 
     @contextmanager
     def keeping(self) -> Iterator[None]:

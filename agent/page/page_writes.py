@@ -56,6 +56,7 @@ class PageWrite:
     """Without values in its query."""
     document: bool
     """Whether its answer becomes the page."""
+    began_at: float = field(default_factory=time.monotonic)
     status: int | None = None
     """None: not answered yet; 0: it failed without an answer."""
     message: str | None = None
@@ -96,6 +97,8 @@ class PageWrites:
 
     writes: list[PageWrite] = field(default_factory=list)
     """The writes since the press began."""
+    accepted_at: float = 0.0
+    """When the last write began that was accepted, of a press or not; 0: there was none."""
     pressing: bool = False
     presses: PressAnswers | None = None
     """Where it is noted what belongs to a press; None: nowhere."""
@@ -170,6 +173,8 @@ class PageWrites:
         if write is None:
             return
         write.status = response.status
+        if not write.refused:
+            self.accepted_at = max(self.accepted_at, write.began_at)
         own = self._is_of_press(response.request, write)
         if own and not write.refused and self.presses is not None:
             self.presses.accepted.append(AcceptedWrite(write.method, write.url, write.status))

@@ -58,11 +58,20 @@ def _task(task_id: str, action: dict[str, Any], **more: Any) -> Task:
 
 
 TICK = _task("tick", {"action_type": "check", "target": "input[name=a]"})
-MOVE = _task(
-    "move",
-    {"action_type": "click", "target": "form button"},
-    error_handling=[{"condition": "element_not_found", "recovery": "refresh_and_retry", "retry": True}],
-)
+PRESS = {"action_type": "click", "target": "form button"}
+SEES_BUTTON = {
+    "type": "element_visible", "element": "form button", "hard_dependency": False, "auto_remediate": True,
+    "remediation_action": "refresh",
+}  # fmt: skip
+MOVES = {
+    "by a rule": _task(
+        "move",
+        PRESS,
+        error_handling=[{"condition": "element_not_found", "recovery": "refresh_and_retry", "retry": True}],
+    ),
+    "by a remedy": _task("move", PRESS, preconditions=[SEES_BUTTON]),
+}
+"""Ways to load the page again."""
 SCREENS = [
     parse_document({"type": "screen", "screen_id": name, "name": name, "url_patterns": [f"^/{address}$"]})
     for name, address in (("files", ""), ("done", "done"))
@@ -77,18 +86,19 @@ def _workflow() -> Workflow:
     return parsed
 
 
-MOVES = _workflow()
+WORKFLOW = _workflow()
 
 
+@pytest.mark.parametrize("way", MOVES)
 @pytest.mark.parametrize("saves", [False, True])
-async def test_a_page_is_opened_again_only_if_what_was_entered_on_it_is_saved(browser, tmp_path, saves):
+async def test_a_page_is_opened_again_only_if_what_was_entered_on_it_is_saved(browser, tmp_path, saves, way):
     files = Files(saves)
     with running_site(files.answer) as site:
         async with visiting(browser, site, tmp_path, *SCREENS) as session:
-            for task in (TICK, MOVE):
+            for task in (TICK, MOVES[way]):
                 session.knowledge.know(task)
             await session.page.goto(f"{site.base}/")
-            done = await run_workflow(TaskRunner(session), MOVES, {})
+            done = await run_workflow(TaskRunner(session), WORKFLOW, {})
     assert (done.complete, files.moved) == ((True, [["a"]]) if saves else (False, []))
 
 
@@ -100,14 +110,14 @@ async def test_a_run_that_was_interrupted_with_unsaved_entries_is_not_carried_on
             open_runs(tmp_path / "runs", None) as runs,
         ):
             keeping = RunStoreKeeping(runs)
-            for task in (TICK, MOVE):
+            for task in (TICK, MOVES["by a rule"]):
                 session.knowledge.know(task)
             await session.page.goto(f"{site.base}/")
-            running = run_workflow(TaskRunner(session, keeping=keeping), MOVES, {})
+            running = run_workflow(TaskRunner(session, keeping=keeping), WORKFLOW, {})
             assert await ended_at(session, running, at=3)  # the second node's step has begun
             assert files.moved == []
             state = await kept_state(keeping, session)
             async with another_life(session, browser, state) as later:
-                done = await run_workflow(TaskRunner(later, keeping=keeping, resume=state), MOVES, {})
+                done = await run_workflow(TaskRunner(later, keeping=keeping, resume=state), WORKFLOW, {})
     assert (done.status, files.moved) == (RunStatus.NEEDS_PERSON, [])
     assert "not sent" in str(done.error)

@@ -48,7 +48,7 @@ def format_job(figures: Figures) -> str:
 
 COLUMNS = (
     "application", "naming", "setting", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
-    "false success", "hung", "unbound", "infeasible", "refused rightly", "slow refusals", "asked",
+    "false success", "hung", "unbound", "infeasible", "refused rightly", "not run", "slow refusals", "asked",
 )  # fmt: skip
 
 
@@ -69,7 +69,8 @@ def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
             *(str(counts[name]) for name in ("right", "unclaimed", "refused", "part")),
             *(str(all_counts[name]) for name in ("beside", "false_success", "hung")),
             str(counts["unbound"]), str(len(cannot)),
-            str(sum(each["outcome"] == "right" for each in cannot)),
+            str(sum(each["outcome"] == "right" and bool(each["claim"]) for each in cannot)),
+            str(sum(not each["claim"] for each in cannot)),
             str(sum(each["outcome"] == "right" and each["seconds"] > 20 for each in cannot)),
             str(sum(bool(job["question"]) for job in jobs)) if setting == "invalid" else "",
         ])  # fmt: skip
