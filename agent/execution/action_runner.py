@@ -21,11 +21,13 @@ from agent.execution.call_templates import COMPOSITE_ACTIONS, bind_call, fill_ca
 from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
 from agent.execution.run_observer import RunObserver
+from agent.execution.values.page_spellings import find_page_spellings
 from agent.healing.element_memory import build_selector_key
 from agent.healing.element_wait import GLANCE_S
 from agent.healing.healed_conditions import find_stored_element, list_css_references
 from agent.healing.healer import Healer, IntendedElement
 from agent.healing.identity_check import take_sighting
+from agent.healing.row_search import select_row_template
 from agent.page.action_requests import ActionRequest
 from agent.page.actionability_gate import ElementVanished, PassedElement, judge_element
 from agent.page.armed_triggers import ArmedTrigger, arm_trigger
@@ -345,10 +347,11 @@ class ActionRunner:
                     use = await find_element_use(self._session, name, call, selector, values, self._expecting)
                     done = await self._healer().act(use.meant, request)
                 except GateFailed as exc:
-                    last = attempt == retry_limits.OVERLAY_ATTEMPTS
-                    if last or exc.point is not GatePoint.NOT_SCOPED:
+                    if attempt == retry_limits.OVERLAY_ATTEMPTS:
                         raise
-                    if not await self._engine.dismiss_overlays():
+                    if exc.point is GatePoint.NOT_FOUND and (spelled := await self._respelled(call, values)):
+                        call, selector = spelled, await self._selector(spelled, values)
+                    elif exc.point is not GatePoint.NOT_SCOPED or not await self._engine.dismiss_overlays():
                         raise
                 else:
                     if use.key is not None:
@@ -444,6 +447,17 @@ class ActionRunner:
         if not selector.parameterized and not any(s.type == "dom_index" for s in selector.strategies):
             return selector
         return fill_selector_parameters(selector, {**values, **call.parameters})
+
+    async def _respelled(self, call: ActionCall, values: Mapping[str, Any]) -> ActionCall | None:
+        """Return the call with its target's values as the page writes them; None if it writes none of them otherwise.
+
+        The name of a row has to be told as it is: records may differ by capital letters alone.
+        """
+        if not isinstance(call.target, Selector) or select_row_template(call.target) is not None:
+            return None
+        told = {**values, **call.parameters}
+        spellings = find_page_spellings(await self._session.snapshot(), call.target, told)
+        return call.model_copy(update={"parameters": {**call.parameters, **spellings}}) if spellings else None
 
     async def _element(self, target: str) -> Selector:
         session = self._session

@@ -151,7 +151,7 @@ class PageWrites:
 
     def on_request(self, request: Request) -> None:
         """Note a write."""
-        if request.method not in WRITES or request.resource_type not in _KINDS or not _is_own(request):
+        if request.method not in WRITES or request.resource_type not in _KINDS or not is_own_request(request):
             return
         write = PageWrite(request.method, remove_query_values(request.url), request.is_navigation_request())
         self._open[request] = write
@@ -251,7 +251,7 @@ def find_message(data: Any, deep: int = 0) -> str | None:
     return "; ".join(f"{key}: {said}" for key, said in by_field if said)[:_LONGEST] or None
 
 
-def _is_own(request: Request) -> bool:
+def is_own_request(request: Request) -> bool:
     """Whether it goes to the website of the page that sends it."""
     try:
         sender = request.frame.url

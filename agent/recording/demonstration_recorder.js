@@ -110,10 +110,15 @@
     const what = {
       kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: Date.now(),
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false,
-      pointer: el ? getComputedStyle(el).cursor === "pointer" : false,
+      pointer: el ? getComputedStyle(el).cursor === "pointer" : false, fading: el ? isFading(el) : false,
       signs: seen ? seen.signs : null, ...more,
     };
     send([JSON.stringify(what), seen ? seen.page : "", seen ? seen.index : ""]);
+  }
+
+  /** Whether it has no words and is being drawn in or out, such as the backdrop of a dialog: the page changes on its own. */
+  function isFading(el) {
+    return !el.textContent.trim() && el.getAnimations().some((each) => each.playState === "running" && each.effect.getComputedTiming().endTime !== Infinity);
   }
 
   /** The page before what is under way on this element. */

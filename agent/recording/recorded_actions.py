@@ -144,9 +144,12 @@ def _is_caret_click(click: RecordedAction, fill: RecordedAction) -> bool:
 def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str | None) -> bool:
     """Whether an action had no target and no effect, such as a click on an empty area.
 
-    What changes the address alone, and what a script keeps where no snapshot shows it, are effects too.
+    What changes the address alone, and what a script keeps where no snapshot shows it, are effects too. A
+    surface that is being drawn in or out changes without the action.
     """
-    if action.beside or action.what is None or action.seen is None or action.seen.html != html_after:
+    if action.beside or action.what is None or action.seen is None:
+        return False
+    if action.seen.html != html_after and not action.what.fading:
         return False
     if action.url != url_after or action.what.pointer:
         return False

@@ -40,6 +40,8 @@ class RecordedEvent(BaseModel):
     """Whether it is a text field."""
     pointer: bool = False
     """Whether the page shows a control's pointer over it."""
+    fading: bool = False
+    """Whether it has no words and was being drawn in or out, such as the backdrop of a dialog that closes."""
     secret: bool
     id: str | None = None
     """A number that is constant while the person types into one field."""

@@ -81,6 +81,7 @@ class _IteratorRun:
         collection = LoopCollection(self._engine, self._run, spec.collection_selector, self._values, screen)
         if await items.carry_on(collection):
             await items.deal_with("", position=1, collection=collection)
+        await collection.wait_until_loaded(PROGRESS_S)
         told = isinstance(spec.collection_selector, Selector) and spec.collection_selector.parameterized
         if told and items.done == 0:
             await self._require_members(collection)

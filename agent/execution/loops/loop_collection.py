@@ -20,12 +20,16 @@ from agent.page.live_selectors import (
     summarize_selector,
 )
 from agent.page.page_changes import wait_for_change
+from agent.page.page_loading import watch_loading
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.selectors import Selector
 
 if TYPE_CHECKING:
     from agent.execution.execution_ports import TaskExecution
     from agent.execution.task_run import TaskRun
+
+REST_S = 0.5
+"""Seconds without a request or another member after which a collection is complete: a search may wait for more keys."""
 
 
 class LoopCollection:
@@ -64,6 +68,18 @@ class LoopCollection:
         if found.error:
             raise StepFailed(f"{self.name}: {found.error}", error="bad_selector")
         return found
+
+    async def wait_until_loaded(self, patience_s: float) -> None:
+        """Wait until the page loads nothing and the members stay the same: those of before a search are others."""
+        page = self._engine.session.page
+        deadline, rested_since, keys = time.monotonic() + patience_s, time.monotonic(), None
+        while (now := time.monotonic()) < deadline:
+            found = [member.key for member in (await self.look()).items]
+            if found != keys or watch_loading(page).is_loading:
+                keys, rested_since = found, now
+            elif now - rested_since >= REST_S:
+                return
+            await wait_for_change(page, REST_S)
 
     def not_failed(self, found: CollectionMembers) -> list[tuple[int, CollectionMember]]:
         """Return the members that did not fail before, with their positions on the page."""

@@ -22,12 +22,15 @@ async function choose(el, wanted, timeoutMs) {
   }
 }
 
+/** Options by value, by label, and by the label in other capital letters where one alone has it. */
 function wantedOptions(list, wanted) {
   const all = [...list.options];
+  const lower = (text) => squeeze(text).toLowerCase();
   const options = [];
   for (const text of wanted) {
     const fits = [
       (option) => option.value === text, (option) => squeeze(option.label) === squeeze(text),
+      (option) => lower(option.label) === lower(text) && all.filter((each) => lower(each.label) === lower(text)).length === 1,
     ].map((test) => all.find((option) => test(option) && !options.includes(option))).find(Boolean);
     if (!fits) return { options, problem: `it has no option ${JSON.stringify(text)}, only ${optionsSaid(all)}` };
     if (disabledBy(fits)) return { options, problem: `its option ${JSON.stringify(text)} is disabled` };

@@ -231,6 +231,34 @@ async def test_a_click_that_changes_the_address_alone_or_sends_something_is_a_st
     assert recording.ignored == 1
 
 
+DIALOG = """<!doctype html><title>Dialog</title>
+<style>.shade { position: fixed; inset: 0; background: #ccc; transition: opacity .6s } .closing { opacity: 0 }</style>
+<p class=said>Open</p><div class=shade></div>
+<script>
+const shade = document.querySelector(".shade"), close = () => {
+  shade.classList.add("closing");
+  shade.ontransitionend = () => { shade.remove(); document.querySelector(".said").textContent = "Closed" };
+};
+shade.onclick = close;
+addEventListener("keydown", event => { if (event.key === "Escape") close() });
+</script>"""
+
+
+@pytest.mark.parametrize(("closes", "steps"), [("Escape", ["press"]), (None, ["click"])])
+async def test_a_click_on_what_is_fading_away_is_no_step_and_one_that_closes_a_dialog_is(
+    browser, tmp_path, closes, steps
+):
+    async with _watched(browser, tmp_path / "trace", DIALOG) as person:
+        if closes is not None:
+            await person.page.keyboard.press(closes)
+        await person.page.mouse.click(300, 300)
+        await person.page.get_by_text("Closed").wait_for()
+        await person.page.wait_for_timeout(600)
+        recording, trace = await person.done()
+    assert [step.action_type for step in trace.steps[1:]] == steps
+    assert recording.ignored == (1 if closes else 0)
+
+
 async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_again(
     browser, tmp_path, upload
 ):

@@ -1,0 +1,57 @@
+"""Notes what a page is loading from its own website by `fetch` or XHR.
+
+A list that was searched shows its former rows until the answer is there. It is watched all the time, for what waits for
+the answer does not know which action asked; `PageIdleWait` of the exploration watches one action.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from playwright.async_api import Page, Request
+
+from agent.page.page_writes import is_own_request
+
+_KINDS = frozenset({"xhr", "fetch"})
+_LONGEST_S = 3.0
+"""Seconds after which a request is taken for one that is held open, such as a long poll."""
+
+
+@dataclass
+class PageLoading:
+    """The open requests of one page. Created by `watch_loading`."""
+
+    _began_at: dict[Request, float] = field(default_factory=dict)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether an answer is waited for."""
+        since = time.monotonic() - _LONGEST_S
+        return any(at > since for at in self._began_at.values())
+
+    # -- listeners: called by the driver, which does not wait for them
+
+    def on_request(self, request: Request) -> None:
+        """Note a request."""
+        if request.resource_type in _KINDS and is_own_request(request):
+            self._began_at[request] = time.monotonic()
+
+    def on_end(self, request: Request) -> None:
+        """Forget a request that is over."""
+        self._began_at.pop(request, None)
+
+
+_WATCHED: WeakKeyDictionary[Page, PageLoading] = WeakKeyDictionary()
+
+
+def watch_loading(page: Page) -> PageLoading:
+    """Return the open requests of a page; always the same ones for the same page."""
+    found = _WATCHED.get(page)
+    if found is None:
+        found = _WATCHED[page] = PageLoading()
+        page.on("request", found.on_request)
+        page.on("requestfinished", found.on_end)
+        page.on("requestfailed", found.on_end)
+    return found

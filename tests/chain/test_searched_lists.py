@@ -1,0 +1,99 @@
+"""A loop over a list that is still being searched: its former rows are not those that are meant."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
+from kb_schema import parse_document
+from kb_schema.tasks import Task
+from kb_schema.workflows import Workflow
+from tests.support.small_sites import Answered, Asked, running_site, visiting
+
+if TYPE_CHECKING:
+    from agent.session import Session
+
+NAMES = ("Beans", "Lentils", "Rye one", "Rye two", "Roses")
+PAGE = """<body><h1>Books</h1><input type=search aria-label=Search><table><tbody></tbody></table><script>
+let typed;
+const draw = async (words) => {
+  const names = await (await fetch(`/names?${new URLSearchParams({ words })}`)).json();
+  document.querySelector("tbody").innerHTML =
+    names.map((name) => `<tr><td>${name}</td><td><button>Keep</button></td></tr>`).join("");
+};
+document.querySelector("input").oninput = (event) => {
+  clearTimeout(typed);
+  typed = setTimeout(draw, WAITS, event.target.value);
+};
+onclick = (event) => {
+  if (event.target.localName !== "button") return;
+  fetch(`/keep?${new URLSearchParams({ name: event.target.closest("tr").cells[0].textContent })}`, { method: "POST" });
+};
+draw("");
+</script></body>"""
+TEMPLATE = "//tr[td[normalize-space()='{{item}}']]//button"
+KEEP = {
+    "strategies": [{"type": "parameterized_xpath", "template": TEMPLATE, "parameters": ["item"]}],
+    "parameterized": True,
+}
+STEPS = {
+    "search": {"action_type": "fill", "target": "input[type=search]", "value": "{words}"},
+    "keep": {"action_type": "click", "target": KEEP},
+}
+INPUTS = {"search": "words", "keep": "item"}
+LOOP = {
+    "type": "collection_processing",
+    "collection_selector": "tbody > tr > td:first-child",
+    "item_action": {"task_id": "keep", "inputs": {"item": "{item}"}},
+}
+TOLD = {
+    "type": "workflow", "workflow_id": "keeps", "name": "Keeps", "unverified": True,
+    "io_spec": {"inputs": [{"name": "words", "source": "task_context"}]},
+    "nodes": [
+        {"type": "task", "node_id": "n1", "task_id": "search",
+         "inputs": {"words": {"source": ["task_context"], "key": "words"}}},
+        {"type": "task", "node_id": "n2", "task_id": "keep", "iterator_spec": LOOP},
+    ],
+}  # fmt: skip
+
+
+def _know(session: Session) -> Workflow:
+    for name, action in STEPS.items():
+        io_spec = {"inputs": [{"name": INPUTS[name], "source": "task_context"}]}
+        steps = [{"step_id": name, "order": 1, "action": action}]
+        task = parse_document(
+            {"type": "task", "task_id": name, "name": name, "io_spec": io_spec, "steps": steps}
+        )
+        assert isinstance(task, Task)
+        session.knowledge.know(task)
+    workflow = parse_document(TOLD)
+    assert isinstance(workflow, Workflow)
+    return workflow
+
+
+@pytest.mark.parametrize(("waits_ms", "answers_in_s"), [(0, 1.0), (300, 0.0), (300, 1.0)])
+async def test_a_loop_begins_with_the_rows_that_were_searched_for(browser, tmp_path, waits_ms, answers_in_s):
+    kept: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.path == "/keep":
+            kept.append(asked.query["name"])
+        if asked.path != "/names":
+            return Answered(PAGE.replace("WAITS", str(waits_ms)))
+        if words := asked.query.get("words", ""):
+            time.sleep(answers_in_s)
+        return Answered(json.dumps([each for each in NAMES if words in each]))
+
+    with running_site(answer) as site:
+        async with visiting(browser, site, tmp_path) as session:
+            workflow = _know(session)
+            await session.page.goto(f"{site.base}/")
+            await session.page.get_by_text("Beans").wait_for()
+            done = await run_workflow(TaskRunner(session), workflow, {"words": "Rye"})
+            await session.page.wait_for_load_state("networkidle")
+    assert (done.complete, kept) == (True, ["Rye one", "Rye two"]), done.error
