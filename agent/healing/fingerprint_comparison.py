@@ -175,9 +175,10 @@ def _anchors(known: Fingerprint, seen: Fingerprint, alike: Similarity, called: f
 
 
 def read_link_target(known: Fingerprint) -> str | None:
-    """Return a link's address; None for none, a fragment, or a script."""
+    """Return a link's address; None for none, a place on the page, or a script. `#/` and `#!` begin a route."""
     href = known.attributes.get("href", "").strip()
-    return None if not href or href.startswith(("#", "javascript:")) else href
+    place = href.startswith("#") and not href.startswith(("#/", "#!"))
+    return None if not href or place or href.startswith("javascript:") else href
 
 
 def _context(alike: Similarity) -> float | None:

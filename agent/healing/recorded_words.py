@@ -19,6 +19,7 @@ from agent.healing.fingerprint_comparison import (
     describe_verb_conflict,
     is_same_kind,
     kind_of,
+    read_link_target,
 )
 from agent.locators.page_index import PageIndex
 from kb_schema.explorations import Danger
@@ -55,16 +56,20 @@ class RecordedElement:
         return f"recorded was {_describe(recorded, ours)}, there is {_describe(seen, theirs)} now; {why}"
 
     def is_here(self, seen: Fingerprint) -> bool:
-        """Whether an element is the recorded one beyond doubt: same role, same words, like surroundings.
+        """Whether an element is the recorded one beyond doubt: same role, same words, and the same address or like
+        surroundings.
 
-        False for an element without words, and where too little is known of the surroundings.
+        False for an element without words, and for one without an address where too little is known of the surroundings.
         """
         recorded = self.fingerprint
         ours, theirs = read_words(recorded), read_same_words(recorded, seen)
         if ours is None or theirs is None or not _are_equal(ours, theirs):
             return False
-        context = compare_fingerprints(recorded, seen).context
-        return recorded.role == seen.role and context is not None and context >= SAME_CONTEXT
+        if recorded.role != seen.role:
+            return False
+        target, context = read_link_target(recorded), compare_fingerprints(recorded, seen).context
+        leads_there = target is not None and target == read_link_target(seen)
+        return leads_there or (context is not None and context >= SAME_CONTEXT)
 
     def keep_bearers(self, candidates: Sequence[tuple[int, Fingerprint]]) -> list[tuple[int, Fingerprint]]:
         """Return the candidates with the recorded words, if any has them: the others contradict. Else all."""

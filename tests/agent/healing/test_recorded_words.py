@@ -130,3 +130,23 @@ async def test_words_identify_an_element_only_among_its_neighbours(blank_page, n
     recorded = PageFingerprints(index).of(at)
     await show(blank_page, now)
     assert find_among_fellows(await scan_page(blank_page), recorded).outcome is outcome
+
+
+NAV = "<div><a id=it href='{}'>repairs</a></div><footer>2.1.1</footer>"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        ("#/repairs", "#/repairs", True),
+        ("/repairs", "/repairs", True),
+        ("#/repairs", "#/repairs/archived", False),
+        ("#more", "#more", False),
+    ],
+)
+async def test_a_link_of_the_same_name_and_address_is_the_recorded_one(blank_page, before, now, same):
+    """The same name alone is not enough: little is known of what stands around it."""
+    index, at = await _seen(blank_page, NAV.format(before))
+    recorded = RecordedElement(PageFingerprints(index).of(at))
+    index, at = await _seen(blank_page, f"<nav><ul><li>{NAV.format(now)}</ul></nav>")
+    assert recorded.is_here(PageFingerprints(index).of(at)) is same
