@@ -13,9 +13,14 @@ from agent.execution.workflow_runner import run_workflow
 from kb_schema import parse_document
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
-from tests.support.small_sites import Answered, Asked, running_site, visiting
+from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
 
 if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping
+
+    from playwright.async_api import Page
+
     from agent.session import Session
 
 NAMES = ("Beans", "Lentils", "Rye one", "Rye two", "Roses")
@@ -97,3 +102,50 @@ async def test_a_loop_begins_with_the_rows_that_were_searched_for(browser, tmp_p
             done = await run_workflow(TaskRunner(session), workflow, {"words": "Rye"})
             await session.page.wait_for_load_state("networkidle")
     assert (done.complete, kept) == (True, ["Rye one", "Rye two"]), done.error
+
+
+SERIES = {
+    "Dawn": "Night Boats", "Dusk": "Night Boats", "Fog": "Harbour", "Keel": "Harbour", "Oar": "Sea Letters",
+    "Sail": "Sea Letters", "Tide": "Field Notes", "Wind": "Field Notes",
+}  # fmt: skip
+
+
+async def marks(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_label("Search").fill(given["series"])
+    await page.get_by_role("button", name="Find").click()
+    await page.wait_for_url("**words=**")
+    for box in await page.locator("tbody").get_by_role("checkbox").all():
+        await box.check()
+    await page.get_by_role("button", name="Mark").click()
+    await page.wait_for_url("**/done")
+
+
+@pytest.mark.parametrize(("series", "expected"), [("Field Notes", ["Tide", "Wind"]), ("Field", [])])
+async def test_rows_that_have_what_is_searched_for_in_part_are_others(browser, tmp_path, series, expected):
+    marked: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "POST":
+            marked[:] = sorted(asked.form)
+            return Answered(location="/done")
+        if asked.path == "/done":
+            return Answered(f"<body><p role=status>{len(marked)} books have been marked.</p></body>")
+        rows = "".join(
+            f"<tr><td><input type=checkbox name={title}><td>{title}<td>{its}</tr>"
+            for title, its in SERIES.items()
+            if asked.query.get("words", "") in its
+        )
+        return Answered(
+            "<body><h1>Books</h1><form><label>Search <input name=words></label><button>Find</button></form>"
+            f"<form method=post><table><thead><tr><th><th>Title<th>Series</thead><tbody>{rows}</table>"
+            "<button>Mark</button></form></body>"
+        )
+
+    with running_site(answer) as site:
+        given = [{"series": each} for each in ("Night Boats", "Harbour", "Sea Letters")]
+        result = await induced(browser, site, tmp_path / "traces", marks, given)
+        marked.clear()
+        async with visiting(browser, site, tmp_path / "run") as session:
+            (name,) = [each.name for each in result.lowered.workflow.io_spec.inputs]
+            done = await ran(session, result, {name: series})
+    assert (done.complete, marked) == (bool(expected), expected), done.error

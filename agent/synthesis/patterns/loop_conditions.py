@@ -19,7 +19,7 @@ from agent.synthesis.patterns.value_bindings import find_list_inputs
 from agent.synthesis.traces.list_rows import find_list_row, list_sibling_rows
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.conditions import Combined, Condition, ElementEnabled, ElementHidden
-from kb_schema.execution_traces import TraceStep
+from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, ValueStrategy, css
 from web_pages.css_queries import SelectorError
 from web_pages.element_tree import Element
@@ -44,6 +44,8 @@ class LoopPass:
     words: tuple[str, ...] = ()
     """The text of each round's list row, if its target is in a list."""
     inputs: Mapping[str, Any] | None = None
+    typed: frozenset[str] = frozenset()
+    """The texts that were typed before the first round."""
 
     @property
     def before(self) -> list[DecisionPage]:
@@ -51,6 +53,15 @@ class LoopPass:
         return [
             DecisionPage(step.html_before, step.source_url) for step in self.first_steps if step.html_before
         ]
+
+
+def list_typed_texts(trace: ExecutionTrace | None, first_steps: Sequence[TraceStep]) -> frozenset[str]:
+    """Return the texts that a trace types before the first round of a loop."""
+    if trace is None or not first_steps or first_steps[0] not in trace.steps:
+        return frozenset()
+    before = trace.steps[: trace.steps.index(first_steps[0])]
+    values = ((step.args or {}).get("value") for step in before if step.action_type == "fill")
+    return frozenset(squeeze(each) for each in values if isinstance(each, str) and each.strip())
 
 
 class LoopConditionFinder:
@@ -136,7 +147,9 @@ class LoopConditionFinder:
             and not _shrinks(listed)
         ):
             told = f"each row of {collection} once, in order, in {len(gone)} of {len(gone)} passes"
-            return LoopRule("collection", told, collection=collection)
+            return self._over_told_rows(passes, searched=True) or LoopRule(
+                "collection", told, collection=collection
+            )
         firsts = all(
             rows[:1] == [said]
             for each, pages in zip(gone, listed, strict=True)
@@ -162,14 +175,20 @@ class LoopConditionFinder:
         evidence = f"the rows of {rows} that match {chosen.told}"
         return LoopRule("collection", evidence, over, collection, shrinking=chosen.shrinking)
 
-    def _over_told_rows(self, passes: Mapping[RowKey, LoopPass]) -> LoopRule | None:
-        """Return the rule of a loop over the rows that have a text in one column which an input tells."""
+    def _over_told_rows(
+        self, passes: Mapping[RowKey, LoopPass], *, searched: bool = False
+    ) -> LoopRule | None:
+        """Return the rule of a loop over the rows that have a text in one column which an input tells.
+
+        `searched`: a text that was typed before, as a whole. A search may also find rows that have it in part, or elsewhere.
+        """
         model = next((each for each in passes.values() if each.words and each.before), None)
         found = None if model is None else self._lists_of(passes, model)
         if found is None:
             return None
         _, (row, named), seen = found
-        chosen = find_told_row_filter(seen)
+        typed = {key: passes[key].typed for key in seen} if searched else None
+        chosen = find_told_row_filter(seen, typed)
         if chosen is None:
             return None
         template = "/".join(filter(None, (chosen.template, write_row_path(named, row))))

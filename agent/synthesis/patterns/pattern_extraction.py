@@ -45,7 +45,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     PatternRefusal,
 )
 from agent.synthesis.patterns.input_list_loops import infer_input_list_loop
-from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPass
+from agent.synthesis.patterns.loop_conditions import LoopConditionFinder, LoopPass, list_typed_texts
 from agent.synthesis.patterns.optional_fields import infer_given_condition, is_optional_field
 from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
 from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
@@ -518,7 +518,8 @@ class _Stretch:
             said = tuple(words[key] for key in keys if key in words)
             trace = self._aligned.traces.get(row[0])
             after = self._after(row, loop, units)
-            passes[row] = LoopPass(firsts, after, said, None if trace is None else trace.input_data)
+            inputs = None if trace is None else trace.input_data
+            passes[row] = LoopPass(firsts, after, said, inputs, list_typed_texts(trace, firsts))
         return passes
 
     def _words(self, body: list[AlignedPosition]) -> dict[RowKey, str]:

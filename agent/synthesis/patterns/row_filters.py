@@ -103,21 +103,29 @@ def find_row_filter(
 
 def find_told_row_filter(
     passes: Mapping[RowKey, tuple[Sequence[ListSnapshot], ListSnapshot | None]],
+    typed: Mapping[RowKey, frozenset[str]] | None = None,
 ) -> ToldRowFilter | None:
     """Return the column whose text, or a word of it, all rows acted on in a pass have, and no other row; None if none.
 
     The text differs between passes, and several rows were acted on in at least two of them, for a whole text in one:
-    else the name of a row would be such a text. Returns None if two columns explain it.
+    else the name of a row would be such a text. Returns None if two columns explain it. With `typed`, only a whole text
+    counts that is one of those of its pass.
     """
     told = {key: each for key, each in passes.items() if each[0]}
     if len(told) < 2:
         return None
-    for whole in (True, False):
+    for whole in (True, False) if typed is None else (True,):
         several = {key: each for key, each in told.items() if len(each[0]) >= EACH_SIDE}
         if len(several) < (1 if whole else 2):
             return None
         for shrinking in (True, False):
             found = _find_told_columns(told if whole else several, whole=whole, shrinking=shrinking)
+            if typed is not None:
+                found = {
+                    words: each
+                    for words, each in found.items()
+                    if all(word in typed[key] for key, word in each.words.items())
+                }
             if len(found) == 1:
                 return next(iter(found.values()))
     return None
