@@ -14,6 +14,7 @@ from tests.zoo.registry.pocketbase import POCKETBASE
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.registry.shiori import SHIORI
 from tests.zoo.registry.tiddlywiki import TIDDLYWIKI
+from tests.zoo.registry.trac import TRAC
 from tests.zoo.registry.wagtail import WAGTAIL
 from tests.zoo.single_page.elation import ELATION
 from tests.zoo.single_page.gitlab import GITLAB
@@ -46,6 +47,7 @@ APPLICATIONS: dict[str, Application] = {
         ROUNDUP,
         SHIORI,
         TIDDLYWIKI,
+        TRAC,
         WAGTAIL,
     )
 }

@@ -211,7 +211,8 @@ async def choose(page: Page, field: str, label: str) -> None:
     here = await page.locator(field).evaluate("select => select.selectedIndex")
     if here == labels.index(label):
         return
-    await page.keyboard.type(label)
+    if label.isascii():  # other letters go to the text field that had the focus last
+        await page.keyboard.type(label)
     here = await page.locator(field).evaluate("select => select.selectedIndex")
     away = labels.index(label) - here
     for _ in range(abs(away)):
