@@ -7,6 +7,7 @@ from tests.zoo.registry.copyparty import COPYPARTY
 from tests.zoo.registry.django_helpdesk import DJANGO_HELPDESK
 from tests.zoo.registry.django_oscar import DJANGO_OSCAR
 from tests.zoo.registry.django_unfold import DJANGO_UNFOLD
+from tests.zoo.registry.doccano import DOCCANO
 from tests.zoo.registry.kinto import KINTO
 from tests.zoo.registry.mlflow import MLFLOW
 from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
@@ -40,6 +41,7 @@ APPLICATIONS: dict[str, Application] = {
         DJANGO_HELPDESK,
         DJANGO_OSCAR,
         DJANGO_UNFOLD,
+        DOCCANO,
         KINTO,
         MLFLOW,
         PICCOLO_ADMIN,
