@@ -149,15 +149,21 @@ def _read_state(database: Path) -> Any:
         "projects": read_rows(
             database,
             "select name, description, guideline, project_type as type, random_order, collaborative_annotation,"
-            " single_class_classification, allow_member_to_create_label_type,"
+            " single_class_classification, allow_member_to_create_label_type, allow_overlapping, grapheme_mode,"
+            " use_relation,"
             " (select group_concat(text) from projects_tag tag where tag.project_id = projects_project.id) as tags"
-            " from projects_project order by id",
+            " from projects_project"
+            " left join projects_sequencelabelingproject spans on spans.project_ptr_id = projects_project.id order by id",
         ),
-        "labels": read_rows(
-            database,
-            "select project.name as project, text, prefix_key, suffix_key"
-            f" from label_types_categorytype label {named.format('label')} order by label.id",
-        ),
+        "labels": [
+            row
+            for kind in ("category", "span", "relation")
+            for row in read_rows(
+                database,
+                f"select '{kind}' as kind, project.name as project, text, prefix_key, suffix_key"
+                f" from label_types_{kind}type label {named.format('label')} order by label.id",
+            )
+        ],
         "texts": read_rows(
             database,
             "select project.name as project, text, (select group_concat(label.text, ' | ') from labels_category chosen"
@@ -165,7 +171,10 @@ def _read_state(database: Path) -> Any:
             " where chosen.example_id = example.id) as labels,"
             " (select count(*) from examples_examplestate done where done.example_id = example.id) as done,"
             " (select group_concat(said.text, ' | ') from examples_comment said where said.example_id = example.id)"
-            f" as comments from examples_example example {named.format('example')} order by example.id",
+            " as comments,"
+            " (select count(*) from labels_span span where span.example_id = example.id) as spans,"
+            " (select group_concat(said.text, ' | ') from labels_textlabel said where said.example_id = example.id)"
+            f" as answers from examples_example example {named.format('example')} order by example.id",
         ),
         "members": read_rows(
             database,
@@ -173,6 +182,9 @@ def _read_state(database: Path) -> Any:
             f" from projects_member member {named.format('member')}"
             " join auth_user on auth_user.id = member.user_id join roles_role role on role.id = member.role_id"
             " order by member.id",
+        ),
+        "people": read_rows(
+            database, "select username, email, is_active, is_staff, is_superuser from auth_user order by id"
         ),
     }
 
@@ -217,10 +229,15 @@ def _dialog(page: Page) -> Locator:
 async def create_project(page: Page, given: Given, noise: Noise) -> None:
     await _sign_in(page, noise)
     await page.get_by_role("button", name="Create").click()
-    await page.get_by_text(given["kind"], exact=True).click()
+    kind = page.locator("main .v-card .v-card").filter(has=page.get_by_text(given["kind"], exact=True))
+    await kind.locator(".v-image").click()  # its words take no click
+    await kind.locator(".v-icon").wait_for()
+    await page.click(_field("Project name"))  # it takes the keys as soon as it comes into sight
     if given["name"]:
         await noise.type(_field("Project name"), given["name"])
-    await noise.type(_field("Description"), given["description"])
+    await page.click(_field("Description"))
+    if given["description"]:
+        await noise.type(_field("Description"), given["description"])
     await noise.wander()
     create = page.get_by_role("button", name="Create")
     await page.wait_for_timeout(300)
@@ -232,6 +249,8 @@ async def create_project(page: Page, given: Given, noise: Noise) -> None:
 async def edit_project(page: Page, given: Given, noise: Noise) -> None:
     await _sign_in(page, noise)
     await _open_project(page, noise, given["project"], "Settings")
+    read = "name => [...document.querySelectorAll('main input')].some(each => each.value === name)"
+    await page.wait_for_function(read, arg=given["project"])  # before that, it forgets that one edits
     await page.get_by_role("button", name="Edit", exact=True).click()
     await noise.retype(_field("Project name"), given["name"])
     await noise.retype(_field("Description"), given["description"])
@@ -322,6 +341,7 @@ JOBS = [
         ("long", _created("Text Classification", "A long story", LONG)),
         ("refused", _created("Sequence Labeling", "", "There is no name")),
         ("refused", _created("Text Classification", LONG[:130].strip(), "The name is too long")),
+        ("refused", _created("Sequence to sequence", "Nobody knows", "")),
         ("existing", _created("Text Classification", "Hotel reviews", "What guests wrote in winter")),
     ), "/auth", "create"),
     Job("edit_project", edit_project, instances(
@@ -337,6 +357,7 @@ JOBS = [
         ("unicode", _edited("Žofie: česká píseň", "Žofie: píseň 東", "Größe und прошу ✓")),
         ("long", _edited("Letters of 1890", "Letters of ten years", LONG)),
         ("refused", _edited("Bird diaries", "", "The name is gone")),
+        ("refused", _edited("Hotel reviews", LONG[:120].strip(), "The name is too long")),
         ("existing", _edited("Song titles", "Ship names", "There are two of them now")),
         ("missing", _edited("Train timetables", "Timetables", "Nobody made it")),
         ("missing", _edited("Letters", "Letters of nobody", "Only the beginning of a name")),
