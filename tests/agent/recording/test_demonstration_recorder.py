@@ -233,11 +233,12 @@ async def test_a_click_that_changes_the_address_alone_or_sends_something_is_a_st
 
 DIALOG = """<!doctype html><title>Dialog</title>
 <style>.shade { position: fixed; inset: 0; background: #ccc; transition: opacity 2s } .closing { opacity: 0 }</style>
-<button>Next</button><div class=shade></div>
+<button>Next</button><p class=said>Closing</p><div class=shade></div>
 <script>
 const shade = document.querySelector(".shade"), close = () => {
   shade.classList.add("closing");
-  shade.ontransitionend = () => shade.remove();
+  const changes = setInterval(() => { document.querySelector(".said").textContent += "." }, 100);
+  shade.ontransitionend = () => { shade.remove(); clearInterval(changes) };
 };
 shade.onclick = close;
 addEventListener("keydown", event => { if (event.key === "Escape") close() });
