@@ -210,6 +210,7 @@ async def _find_project(page: Page, noise: Noise, name: str) -> Locator:
 
 async def _open_project(page: Page, noise: Noise, name: str, part: str) -> None:
     await (await _find_project(page, noise, name)).get_by_role("link").click()
+    await page.get_by_role("banner").get_by_text(name, exact=True).wait_for()  # until then, the menu grows
     await page.get_by_role("navigation").get_by_text(part, exact=True).click()
 
 
