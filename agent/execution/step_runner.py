@@ -35,7 +35,6 @@ from agent.execution.recovery.recovery_runner import StepRecoveries
 from agent.execution.task_run import TaskRun
 from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
 from agent.page.errors import PageError, PageGone
-from agent.page.page_loading import watch_loading
 from agent.page.page_writes import watch_writes
 from agent.telemetry import span
 from kb_schema import action_types
@@ -89,7 +88,6 @@ class StepRunner:
         self._session = engine.session
         self._uncertain = UncertainEffects(engine)
         watch_writes(self._session.page)  # what the page sends on its own is known before the first press
-        watch_loading(self._session.page)
         self.under_way: list[str] = []
         """Tasks that run now, outermost first: none of them is used as a remedy within itself."""
         self.refused: ValueRefused | None = None
