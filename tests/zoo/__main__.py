@@ -43,7 +43,7 @@ from tests.zoo.zoo_measurement import (
 OUT = Path("out/zoo")
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 TABLE = "<!-- written by `python -m tests.zoo report --write docs/zoo.md` -->"
-"""What follows in a page is replaced."""
+"""The table follows in a page."""
 
 
 async def check(application: Application, jobs: Sequence[str], console: Console) -> int:
@@ -120,8 +120,9 @@ async def measure(
                         f"{job.name}: the person could not do it, measure it again: {said}", highlight=False
                     )
                     continue
+                kept = asdict(figures) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
                 with file.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(asdict(figures), ensure_ascii=False) + "\n")
+                    lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
                 console.print(format_job(asdict(figures)), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -133,13 +134,13 @@ def _settings_of(application: Application, wanted: Sequence[Setting]) -> list[Se
 
 
 def _report(applications: Iterable[str], page: Path | None, console: Console) -> None:
-    """Print the figures, and replace the table in a page."""
+    """Print the figures, and renew the rows of a page's table that were measured."""
     files = [OUT / f"{each}.jsonl" for each in applications]
     figures = [figure for file in files for figure in read_figures(file)]
     console.print(summarize(figures))
     if page is not None:
-        head, _, _ = page.read_text(encoding="utf-8").partition(TABLE)
-        table = write_markdown(figures, datetime.now(UTC).date())
+        head, _, former = page.read_text(encoding="utf-8").partition(TABLE)
+        table = write_markdown(figures, former)
         page.write_text(f"{head}{TABLE}\n\n{table}", encoding="utf-8")
 
 
@@ -203,7 +204,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
     sub = commands.add_parser("report")
     sub.add_argument("applications", nargs="*")
-    sub.add_argument("--write", type=Path, metavar="FILE", help="replace the table in this page, too")
+    sub.add_argument(
+        "--write", type=Path, metavar="FILE", help="renew the measured rows of the table in this page, too"
+    )
     options, more = parser.parse_known_args(arguments)
     if any(each.startswith("-") for each in more) or (more and not hasattr(options, "jobs")):
         parser.error(f"unknown: {' '.join(more)}")

@@ -14,6 +14,7 @@ from tests.support.rotation import SEED, dice
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
+from tests.zoo.zoo_figures import write_markdown
 from tests.zoo.zoo_jobs import SHOWN, Application, Job
 from tests.zoo.zoo_measurement import JobFigures, find_differences, open_measurement
 
@@ -62,6 +63,27 @@ def test_differences_name_the_place():
     assert find_differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}) == [".a[1].b: 2 | 3"]
     assert find_differences([1, 2], [1]) == ["+: 2 | "]
     assert find_differences({"a": 1}, {"a": 1}) == []
+
+
+def test_a_table_keeps_the_rows_that_were_not_measured_again():
+    def measure(application: str, jobs: int, day: str) -> list[dict[str, object]]:
+        common = {
+            "application": application,
+            "naming": "values",
+            "setting": "same",
+            "whole": True,
+            "question": "",
+        }
+        ending = {"feasible": True, "outcome": "right", "claim": "success", "seconds": 2.0}
+        return [common | {"job": str(each), "endings": [ending], "measured": day} for each in range(jobs)]
+
+    former = write_markdown(measure("wiki", 2, "2026-01-01") + measure("shop", 3, "2026-01-01"), "")
+    renewed = write_markdown(measure("wiki", 2, "2026-02-02") + measure("shop", 1, "2026-02-02"), former)
+    rows = [[cell.strip() for cell in line.split("|")] for line in renewed.splitlines()[2:]]
+    assert [(row[1], row[4], row[-2]) for row in rows] == [
+        ("wiki", "2", "2026-02-02"),
+        ("shop", "3", "2026-01-01"),
+    ]
 
 
 @pytest.mark.timeout(600)

@@ -1,18 +1,17 @@
-"""Reads the figures of measured jobs and summarizes them."""
+"""Reads the figures of measured jobs and summarizes them; a page keeps the rows that were measured before."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 Figures = Mapping[str, Any]
-"""`JobFigures` as JSON."""
+"""`JobFigures` as JSON, with `measured`: the day as `2026-11-27`."""
 
 
 def read_figures(file: Path) -> list[Figures]:
@@ -48,8 +47,10 @@ def format_job(figures: Figures) -> str:
 
 COLUMNS = (
     "application", "naming", "setting", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
-    "false success", "hung", "unbound", "infeasible", "refused rightly", "not run", "slow refusals", "asked",
+    "false success", "hung", "unbound", "infeasible", "refused rightly", "not run", "slow refusals", "asked", "measured",
 )  # fmt: skip
+NAMES = 3
+"""So many first columns say which row it is."""
 
 
 def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
@@ -73,6 +74,7 @@ def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
             str(sum(not each["claim"] for each in cannot)),
             str(sum(each["outcome"] == "right" and each["seconds"] > 20 for each in cannot)),
             str(sum(bool(job["question"]) for job in jobs)) if setting == "invalid" else "",
+            max(job["measured"] for job in jobs),
         ])  # fmt: skip
     return rows
 
@@ -85,9 +87,19 @@ def summarize(figures: Sequence[Figures]) -> Table:
     return table
 
 
-def write_markdown(figures: Sequence[Figures], on: date) -> str:
-    """Return the rows as a table in Markdown, dated."""
-    lines = [f"Measured on {on:%Y-%m-%d}.", ""]
-    lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [f"| {' | '.join(row)} |" for row in list_rows(figures)]
+def write_markdown(figures: Sequence[Figures], former: str) -> str:
+    """Return the rows as a table in Markdown, with the rows of a `former` table that were not measured again.
+
+    A row of the former table stays, too, where fewer of its jobs were measured now.
+    """
+    before = [
+        row for line in former.splitlines() if (row := [cell.strip() for cell in line.split("|")[1:-1]])
+    ]
+    rows = {tuple(row[:NAMES]): row for row in before if len(row) == len(COLUMNS) and row[NAMES].isdigit()}
+    for row in list_rows(figures):
+        last = rows.get(tuple(row[:NAMES]))
+        if last is None or int(row[NAMES]) >= int(last[NAMES]):
+            rows[tuple(row[:NAMES])] = row
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += [f"| {' | '.join(row)} |" for row in rows.values()]
     return "\n".join(lines) + "\n"
