@@ -149,3 +149,63 @@ async def test_rows_that_have_what_is_searched_for_in_part_are_others(browser, t
             (name,) = [each.name for each in result.lowered.workflow.io_spec.inputs]
             done = await ran(session, result, {name: series})
     assert (done.complete, marked) == (bool(expected), expected), done.error
+
+
+TICKETS = {"1": "Swans block the gate", "2": "Gate squeaks", "3": "Path is wet", "4": "Clean the pond"}
+HELP = {"Clean the pond": "Upgrading: clean the pond first", "Music": "About the music room"}
+
+
+async def closes(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_label("Search").fill(given["ticket"])
+    await page.get_by_role("button", name="Find").click()
+    await page.locator("a.found").click()
+    await page.get_by_label("Note").fill(given["note"])
+    await page.get_by_role("button", name="Close").click()
+    await page.wait_for_url("**/ticket/*?closed=1")
+
+
+@pytest.mark.parametrize(
+    ("ticket", "note", "expected"),
+    [("Clean the pond", "Done", ["4"]), ("Music", "Done", []), ("Clean the pond", "", ["4"])],
+)
+async def test_the_result_of_a_search_is_the_one_that_says_what_was_searched_for(
+    browser, tmp_path, ticket, note, expected
+):
+    closed: dict[str, str] = {}
+
+    def answer(asked: Asked) -> Answered:
+        number = asked.path.removeprefix("/ticket/")
+        if number != asked.path:
+            if asked.method == "POST":
+                closed[number] = asked.form["note"]
+                return Answered(location=f"{asked.path}?closed=1")
+            state = f"<p class=note>{closed[number]}</p>" if number in closed else "<form method=post>"
+            return Answered(
+                f"<body><h1>{TICKETS.get(number, 'Help')}</h1><p class=state>{'closed' if number in closed else 'new'}"
+                f"</p>{state}<label>Note <input name=note></label><button>Close</button></form></body>"
+            )
+        words = asked.query.get("words", "")
+        found = [
+            f'<dt><a class=found href="/ticket/{each}"><span>#{each}</span>: task: <b>{name}</b> (new)</a></dt>'
+            for each, name in TICKETS.items()
+            if name == words
+        ]
+        helps = [f"<dt><a class=found href=/ticket/9>{HELP[words]}</a></dt>"] if words in HELP else []
+        return Answered(
+            "<body><h1>Tickets</h1><form><label>Search <input name=words></label><button>Find</button></form>"
+            f"<dl>{''.join([*helps, *found])}</dl></body>"
+        )
+
+    with running_site(answer) as site:
+        given = [{"ticket": TICKETS[str(each)], "note": f"It is done, {each} times"} for each in (1, 2, 3)]
+        result = await induced(browser, site, tmp_path / "traces", closes, given)
+        closed.clear()
+        async with visiting(browser, site, tmp_path / "run") as session:
+            asked_for = {"search": ticket, "note": note}
+            inputs = {each.name: asked_for[each.name] for each in result.lowered.workflow.io_spec.inputs}
+            done = await ran(session, result, inputs)
+    assert ([*closed], done.complete, done.evidence) == (
+        expected,
+        bool(expected),
+        "verified" if expected else "unverified",
+    )

@@ -36,6 +36,7 @@ from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.utterance_mentions import MENTION, NAME, ONLY_FOR
 from kb_schema.conditions import Condition, ContextEquals
 from kb_schema.selectors import Selector, ValueStrategy
+from web_pages.page_texts import squeeze, text_of
 
 _IDS = frozenset({"id", "data-testid"})
 """Strategies by which an element is known wherever it stands."""
@@ -219,7 +220,7 @@ class PositionClassifier:
         steady = have_common_strategy(cells) and not named
         if steady and not self._binder.may_be_known(cells):
             return None
-        many = steady and self._was_one_of_many(cells)
+        many = steady and (self._was_one_of_many(cells) or self._says_an_input(cells))
         alone = steady and not many
         found = self._find_around(cells) if alone else self._find_varying(cells, many=many)
         if found is None or (len(set(found.words.values())) < 2 and not named):
@@ -248,6 +249,24 @@ class PositionClassifier:
         first, *others = targets
         common = [each for each in first.strategies if all(each in one.strategies for one in others)]
         return bool(common) and all(self._binder.was_ambiguous(cell.row, common) for cell in cells)
+
+    def _says_an_input(self, cells: list[AlignedCell]) -> bool:
+        """Whether the words of the target have the value of one input in every trace: the only result of a search.
+
+        In a run there may be more results, or one that is about something else.
+        """
+        seen = {cell.row: self._pages.find_target(cell.step) for cell in cells}
+        words = {row: squeeze(text_of(each[1], everything=True)) for row, each in seen.items() if each}
+        if len(words) != len(cells):
+            return False
+        told = self._binder.list_asked(words) | self._binder.list_texts(words)
+        return any(
+            len(set(each.values())) > 1
+            and all(
+                any(map(str.isalpha, each[row])) and f" {each[row]} " in f" {words[row]} " for row in words
+            )
+            for each in told.values()
+        )
 
     def _find_around(self, cells: list[AlignedCell]) -> TargetTemplate | None:
         """Return the template of a target that is alone on its pages, if it stands in a row that an input names.

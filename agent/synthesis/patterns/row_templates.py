@@ -52,12 +52,14 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """Where the name of a part is: a text node of its own (without a tag), or an element inside."""
+    """Where the name of a part is: a text node of its own (without a tag), an element inside, or all of it."""
 
     tag: str = ""
     css_class: str = ""
     word: bool = False
     """Whether only words of the text name the part: `Firefox` of "Firefox on Linux"."""
+    whole: bool = False
+    """Whether the text is all of the part's: of a link in which a search marks the words that were searched for."""
 
     @property
     def predicate(self) -> str:
@@ -65,10 +67,14 @@ class _Naming:
         said = f"[normalize-space()='{{{{{PARAMETER}}}}}']"
         if self.word:
             said = f"[contains(concat(' ', normalize-space(), ' '), concat(' ', '{{{{{PARAMETER}}}}}', ' '))]"
+        if self.whole:
+            return said
         return f"[.//{self.tag}{_has_class(self.css_class)}{said}]" if self.tag else f"[text(){said}]"
 
     def texts(self, part: Element) -> list[str]:
         """Return the texts at this place of a part."""
+        if self.whole:
+            return [squeeze(text_of(part, everything=True))]
         if not self.tag:
             return _own_texts(part)
         return [
@@ -257,7 +263,8 @@ def _templates(
         if marked_only and not all(map(is_marked_row, parts)):
             continue
         part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
-        for naming in _namings(parts[0], word=word):
+        of_all = [_Naming(word=True, whole=True)] if word and level == 0 else []
+        for naming in (*of_all, *_namings(parts[0], word=word)):
             for step in inner if level else [""]:
                 yield f"{part}{naming.predicate}{step}", naming, level
 

@@ -1,9 +1,9 @@
 """Infers the success criteria of a workflow: they hold at the end of every run, and on no page before its last
 effective step.
 
-Several independent ones are preferred: messages and headings, the address, a row with an input's value. What
-varies is a gap or an input. Where no page shows what was done, the application's answer to what was sent counts. If runs end with a loop, the criteria must not hold before any round, and they
-include the loop's end condition, such as an empty list.
+Several independent ones are preferred: messages and headings, the address, a row with an input's value. What varies is a gap or an input. Where no page shows what was done, the application's answer to what was sent
+counts, and also where the only criterion is about an input: that may be empty in a run. If runs end with a loop, the
+criteria must not hold before any round, and they include the loop's end condition, such as an empty list.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
+from kb_schema.templates import strings, variables
 from web_pages.selectors.selector_terms import ClassTerm
 from web_pages.selectors.stable_attributes import list_stable_classes
 from web_pages.visibility import visible
@@ -53,7 +54,11 @@ def infer_success_condition(
 ) -> Condition | None:
     """Return the success condition; None if nothing distinguishes the last pages."""
     loops = list(_at_the_end(patterns))
-    found = [] if loops else _criteria(collect_trace_ends(aligned, patterns, pages))
+    ends = [] if loops else collect_trace_ends(aligned, patterns, pages)
+    found = [] if loops else _criteria(ends)
+    if len(found) == 1 and (about := _list_inputs(found[0])):
+        found += islice(_beside_input(ends, about), 1) if len(ends) > 1 else ()
+        found += [] if len(found) > 1 else _accepted_writes(aligned)
     if not found:
         found = _distinguishing(aligned, loops, pages)
     if not found and not loops:
@@ -83,6 +88,17 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
     if not found:
         found += find_plain_texts(ends)[:1]
     return found or _gone_row(ends) or list(islice(_changed_places(ends), 1))
+
+
+def _list_inputs(condition: Condition) -> frozenset[str]:
+    """Return the inputs of which a condition has the value. With an empty one it is not asked."""
+    return frozenset[str]().union(*(variables(text) for _, text in strings(condition.model_dump())))
+
+
+def _beside_input(ends: Sequence[TraceEnd], about: frozenset[str]) -> Iterator[Condition]:
+    """Yield the conditions that prove the same as one about these inputs, if these are empty in a run."""
+    yield from (each for each in find_place_values(ends) if not about & _list_inputs(each))
+    yield from _changed_places(ends)
 
 
 def _accepted_writes(aligned: AlignedTraceSet) -> list[Condition]:
