@@ -114,6 +114,8 @@ ANSWERS = "answers"
 """The key in a step's metadata for the writes that it began: method, address and HTTP status of each."""
 REFUSAL = "refusal"
 """The key in a step's metadata for what the application said when it refused the step."""
+WARNING = "warning"
+"""The key in a step's metadata for what the application warned of when it accepted what the step sent."""
 
 
 def element_id_of(metadata: Mapping[str, Any] | None) -> str | None:

@@ -23,6 +23,8 @@ _NO_SUCH_ENDPOINT = frozenset({404, 405, 501})
 _UNDECIDED = frozenset({408})
 """The application may still have done it."""
 _SERVER_ERROR = 500
+_SHOWN_AT_ONCE = 200
+"""Answer to a form that was sent: without a redirect. Forms that are stored are mostly answered with one."""
 _TELEMETRY = re.compile(
     r"(?:^|[/._-])(?:analytics|telemetry|beacons?|collect|rum|sentry|metrics|pixel|csp-report)(?:[/._-]|$)"
 )
@@ -67,6 +69,8 @@ class MessageSigns(Model):
     """Whether it is announced (`role=alert`, `aria-live=assertive`)."""
     wrong: bool
     """Whether its markup calls it an error."""
+    warning: bool = False
+    """Whether its markup calls it a warning."""
 
 
 class RefusalSigns(Model):
@@ -158,7 +162,15 @@ def find_refusal(
     wrong = [
         each for each in messages if each.wrong and _is_answer(was, seen, each, writes, same_form=same_form)
     ]
+    if same_form and any(write.document and write.status == _SHOWN_AT_ONCE for write in writes):
+        wrong = wrong or [each for each in messages if each.warning]
     return PageRefusal(RefusalSign.MESSAGE, _quote([each.text for each in wrong])) if wrong else None
+
+
+def find_warning(before: RefusalSigns | None, after: RefusalSigns | None) -> str:
+    """Return what the page warns of after a press and did not before; empty if nothing. None: it could not be read."""
+    seen = after or RefusalSigns()
+    return _quote([each.text for each in _find_new_messages(before or seen, seen) if each.warning])
 
 
 def _find_refused_write(writes: Sequence[PageWrite], *, shown: bool) -> PageWrite | None:

@@ -9,10 +9,10 @@ from typing import Any
 from playwright.async_api import Page
 from pydantic import ValidationError
 
-from agent.page.page_refusals import RefusalSigns, find_refusal
+from agent.page.page_refusals import RefusalSigns, find_refusal, find_warning
 from agent.page.page_writes import BEGINS_S, PageWrite, PageWrites, watch_writes
 from agent.recording.recorded_actions import RecordedAction
-from kb_schema.execution_traces import ANSWERS, REFUSAL
+from kb_schema.execution_traces import ANSWERS, REFUSAL, WARNING
 
 ANSWER_S = 3.0
 """Seconds that the last writes of a recording may take to be answered."""
@@ -50,7 +50,7 @@ class RecordedWrites:
             await notes.wait_until(self._all_answered, ANSWER_S)
 
     def describe(self, action: RecordedAction, following: RecordedAction | None) -> dict[str, Any]:
-        """Return the metadata of an action's own writes: their answers, and the refusal if there is one."""
+        """Return the metadata of an action's own writes: their answers, and the refusal or the warning."""
         if action.action_type not in _SENDING:
             return {}
         writes = self._take(action, following)
@@ -58,8 +58,12 @@ class RecordedWrites:
         after = action.signs_after
         if after is None and following is not None and following.tab == action.tab:
             after = _read_signs(following)
-        refusal = find_refusal(_read_signs(action), after, writes)
-        return told if refusal is None else {**told, REFUSAL: str(refusal)}
+        before = _read_signs(action)
+        refusal = find_refusal(before, after, writes)
+        if refusal is not None:
+            return {**told, REFUSAL: str(refusal)}
+        warning = find_warning(before, after) if writes else ""
+        return {**told, WARNING: warning} if warning else told
 
     def _all_answered(self) -> bool:
         return all(each.write.status is not None for each in self._open)

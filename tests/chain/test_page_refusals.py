@@ -181,6 +181,34 @@ async def test_a_form_that_a_script_shows_again_a_moment_later_quotes_the_text_b
     assert "Title: Enter a title that is free." in (result.error or "")
 
 
+WARNING = "<div class='warning notice'><a href='#'>close</a> <b>Warning:</b> A title needs two words.</div>"
+
+
+async def test_a_form_shown_again_below_a_warning_ends_the_run_in_doubt(browser, tmp_path):
+    def answer(asked: Asked) -> Answered:
+        return Answered(_form(around=WARNING if asked.path == "/add" else "", value="taken"))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.status is RunStatus.NEEDS_PERSON
+    assert result.error is not None
+    assert result.error.startswith("the application refused step 's3' (Warning: A title needs two words.)")
+    assert _paths(site) == ["/add"]
+
+
+async def test_a_warning_after_a_redirect_is_no_refusal(browser, tmp_path):
+    stored: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.path == "/add":
+            stored.append("taken")
+            return Answered(location="/")
+        return Answered(_form(around=WARNING if stored else ""))
+
+    result, site = await _run(browser, tmp_path, answer)
+    assert result.error is None
+    assert _paths(site) == ["/add", "/next"]
+
+
 async def test_a_message_of_success_is_no_refusal(browser, tmp_path):
     def answer(asked: Asked) -> Answered:
         return Answered(_form(script=SENDS))

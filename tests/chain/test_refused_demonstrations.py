@@ -166,6 +166,38 @@ async def test_a_demonstration_that_sent_nothing_where_all_others_did_is_left_ou
     assert result.lowered.workflow.success_criteria
 
 
+async def test_a_demonstration_after_which_the_application_warned_is_left_out_with_a_question(
+    browser, tmp_path
+):
+    titles = Titles()
+
+    def answer(asked: Asked) -> Answered:
+        if asked.path == "/titles":
+            kind, told = (
+                ("warning", "Nothing was changed.")
+                if TAKEN in titles.titles[-1:]
+                else ("notice", "Title added.")
+            )
+            return Answered(
+                f"<body><h1>Titles</h1><div class={kind}>{told} <a href='#'>close</a></div></body>"
+            )
+        if asked.path == "/add":
+            titles.titles.append(asked.form["title"])
+            return Answered(location="/titles")
+        return titles.answer(asked)
+
+    shown = [{**each, "title": TAKEN} if each is SHOWN[1] else each for each in SHOWN]
+    with running_site(answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", adds_a_title, shown)
+    (left_out,) = [each for each in result.evaluation_results if not each.passed]
+    assert left_out.metadata["error"] == (
+        "the application warned after \"button 'Save'\" (Nothing was changed.), and not in the other demonstrations: "
+        "was it meant to show a refusal?"
+    )
+    assert result.lowered is not None
+    assert result.lowered.workflow.success_criteria
+
+
 @pytest.mark.parametrize("corrects", [corrects_a_title, forgets_the_place])
 async def test_a_demonstration_that_was_corrected_after_a_refusal_is_usable(browser, tmp_path, corrects):
     titles = Titles()

@@ -4,12 +4,14 @@
 const FORM_FIELDS = "input, select, textarea, [contenteditable]:not([contenteditable=false]), [aria-invalid]";
 const UNSHOWN_TYPES = new Set(["hidden", "submit", "button", "reset", "image"]);
 const ERROR_WORD = /^(err|errors?|error(list|note|message|messages|msg|text|box|summary|block)|danger|destructive|negative|invalid|fail|failed|failure)$/;
+const WARNING_WORD = /^(warn|warning|warnings|caution)$/;
 const SUCCESS_WORD = /^(success|successful|succeeded|positive|ok)$/;
 const BADGE_WORD = /^(badge|pill|chip|tag)$/; // states of data, such as `Cancelled`, which are red like errors
 const KIND_ATTRIBUTES = ["class", "id", "data-type", "data-status", "data-variant", "data-kind", "data-level", "data-severity"];
 const ERRORLIKE = ["err", "danger", "destructive", "negative", "invalid", "fail"]
   .flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`))
   .join(", ");
+const WARNINGLIKE = ["warn", "caution"].flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`)).join(", ");
 const LIVE = '[role="alert"], [role="alertdialog"], [aria-live="assertive"]';
 const CHOICES = "button, [role=button], input[type=submit], input[type=button]";
 const NOT_MESSAGES = new Set(["button", "a", "option", "pre", "code", "svg", "script", "style", "nav"]);
@@ -137,42 +139,53 @@ function kindWords(el) {
 }
 
 const hasErrorWord = (el) => kindWords(el).some((word) => ERROR_WORD.test(word));
+const hasWarningWord = (el) => kindWords(el).some((word) => WARNING_WORD.test(word));
 const isBadge = (el) => !el.matches(LIVE) && kindWords(el).some((word) => BADGE_WORD.test(word));
 const hasSuccessWord = (el) => kindWords(el).some((word) => SUCCESS_WORD.test(word));
 
-/** Visible messages of errors, and live messages of any kind; the outermost element of each. */
+/** Visible messages of errors and warnings, and live messages of any kind; the outermost element of each. */
 function messageSigns(root, look) {
   const taken = [];
   const found = [];
-  for (const el of root.querySelectorAll(`${ERRORLIKE}, ${LIVE}`)) {
+  for (const el of root.querySelectorAll(`${ERRORLIKE}, ${WARNINGLIKE}, ${LIVE}`)) {
     if (found.length >= SIGN_LIMIT) break;
     if (taken.some((outer) => outer.contains(el)) || !isMessage(el) || !visible(el, look)) continue;
-    const text = textOf(el, look);
+    const text = messageText(el, look);
     if (!text || text.length > TOLD_LIMIT) continue;
     taken.push(el);
-    found.push({ text, live: el.matches(LIVE), wrong: isWrong(el) });
+    found.push({ text, live: el.matches(LIVE), wrong: isCalled(el, hasErrorWord), warning: isCalled(el, hasWarningWord) });
   }
   return found;
 }
 
+/** What a message says, without the words of the control that closes it. */
+function messageText(el, look) {
+  const text = textOf(el, look);
+  const control = [...el.querySelectorAll(`${CHOICES}, a[href^="#"]`)].find((node) => visible(node, look));
+  const name = control ? textOf(control, look) : "";
+  if (!name || name === text) return text;
+  if (text.startsWith(`${name} `)) return text.slice(name.length + 1);
+  return text.endsWith(` ${name}`) ? text.slice(0, -name.length - 1) : text;
+}
+
 /** Says something, rather than asking for something; rows of data are no messages. */
 function isMessage(el) {
-  if ((!el.matches(LIVE) && !hasErrorWord(el)) || isBadge(el)) return false;
+  if ((!el.matches(LIVE) && !hasErrorWord(el) && !hasWarningWord(el)) || isBadge(el)) return false;
   if (el.querySelector(FORM_FIELDS) || el.matches(FORM_FIELDS) || el.querySelectorAll(CHOICES).length > 1) return false;
   if (closestFlat(el, (node) => NOT_MESSAGES.has(tagOf(node)))) return false;
   const table = el.closest("tr") ? el.closest("table") : null;
   return !table || table.querySelector(FORM_FIELDS) !== null;
 }
 
-/** It, what is in it or what is only around it is called an error, and nothing of this a success. */
-function isWrong(el) {
+/** It, what is in it or what is only around it is called so (an error, a warning), and nothing of this a success. */
+function isCalled(el, hasWord) {
   const parts = [el, ...[...el.querySelectorAll("*")].slice(0, 20)];
   for (let node = el.parentElement; node && parts.length < 21 + AROUND_MESSAGE; node = node.parentElement) {
     if (["body", "form", "main"].includes(tagOf(node)) || node.querySelector(FORM_FIELDS)) break;
     parts.push(node);
   }
   if (parts.some((node) => hasSuccessWord(node) || attr(node, "role") === "status")) return false;
-  return parts.some((node) => hasErrorWord(node));
+  return parts.some(hasWord);
 }
 
 /** What a page says that is nothing but a message, else its heading. */

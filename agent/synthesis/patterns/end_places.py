@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from agent.synthesis.patterns.end_texts import in_notations, read_own_text
+from agent.synthesis.patterns.end_texts import CLOSING, in_notations, read_own_text
 from agent.synthesis.patterns.trace_ends import NUMBER, TraceEnd
 from agent.synthesis.traces.trace_pages import TracePage
 from kb_schema.conditions import Condition, DomContains, DomElement
@@ -61,7 +61,7 @@ def find_place_texts(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
     """Yield the conditions that a place shows a text which is the same at all ends and was not there before."""
     everywhere = set.intersection(*({text for _, text in _texts(end.page)} for end in ends))
     for element, text in _texts(ends[0].page):
-        if text not in everywhere or not _is_lasting(text):
+        if text not in everywhere or not _is_lasting(text) or text.casefold() in CLOSING:
             continue
         for css in _list_places(element, ends[0].page):
             condition = DomContains(type="dom_contains", value=text, selector=css, exact=True)

@@ -58,7 +58,7 @@ _ICON_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
 """Icon fonts draw such words as a picture: `check_circle`."""
 _CURRENCIES = ("$", "€", "£", "¥", "₹", "")
 _VARIABLE = re.compile(r"\{\w+\}")
-_CLOSING = frozenset({"dismiss", "close", "hide", "x", "\u00d7", "\u2715"})
+CLOSING = frozenset({"dismiss", "close", "hide", "x", "\u00d7", "\u2715"})
 """Words with which a message is closed, if they are no buttons in the markup."""
 _ENDS = " .!\u2026"
 """What a sentence ends with: it differs between releases, and says nothing."""
@@ -215,7 +215,7 @@ def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]
     if line.place is TextPlace.PLAIN and any(map(_has_digit, line.words)):
         return
     for piece in _split(words):
-        while piece and piece[-1].casefold() in _CLOSING:
+        while piece and piece[-1].casefold() in CLOSING:
             piece.pop()
         said = " ".join(piece).rstrip(_ENDS)
         if _ICON_NAME.fullmatch(said):
@@ -293,7 +293,8 @@ def _without_buttons(element: Element, said: str | None) -> str | None:
         return None
     parts = [said]
     for node in element.descendants():
-        if role_of(node) == "button" and (name := squeeze(text_of(node))):
+        closes = role_of(node) == "button" or (node.get("href") or "").startswith("#")
+        if closes and (name := squeeze(text_of(node))):
             whole = rf"(?<!\w){re.escape(name)}(?!\w)"
             parts = [each.strip() for part in parts for each in re.split(whole, part)]
     return max(parts, key=len, default="") or None

@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kb_schema.execution_traces import ANSWERS, REFUSAL, ExecutionTrace, TraceStep
+from kb_schema.execution_traces import ANSWERS, REFUSAL, WARNING, ExecutionTrace, TraceStep
 from kb_schema.probes import AcceptedWrite
 
 _REFUSED = 400
 LEAST_ACCEPTED = 2
 """Minimum number of demonstrations that show what a control sends."""
+_WARNED = "the application warned after {name!r} ({warning}), and not in the other demonstrations: was it meant to show a refusal?"
 _UNSENT = "{name!r} sent something in the other demonstrations and nothing in this one: was it meant to show a refusal?"
 
 
@@ -48,6 +49,22 @@ def find_unsent(traces: Sequence[ExecutionTrace]) -> dict[str, str]:
         trace.trace_id: _UNSENT.format(name=control[1])
         for trace in traces
         if _pressed_in_vain(trace.steps, control)
+    }
+
+
+def find_warned(traces: Sequence[ExecutionTrace]) -> dict[str, str]:
+    """Return the question about each trace after whose last write the application warned, by its id.
+
+    Most traces ended without a warning. So an application says that it left everything as it was.
+    """
+    last = {trace.trace_id: next(filter(_was_accepted, reversed(trace.steps)), None) for trace in traces}
+    warned = {name: step for name, step in last.items() if step is not None and WARNING in step.metadata}
+    others = sum(step is not None for step in last.values()) - len(warned)
+    if others < LEAST_ACCEPTED or others <= len(traces) / 2:
+        return {}
+    return {
+        name: _WARNED.format(name=_name(step), warning=step.metadata[WARNING])
+        for name, step in warned.items()
     }
 
 

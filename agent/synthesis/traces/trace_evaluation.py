@@ -12,7 +12,7 @@ from agent.inferencer import InferenceFailed, Inferencer
 from agent.synthesis.errors import TraceEvaluationError
 from agent.synthesis.pipeline_config import EvaluationStrategy
 from agent.synthesis.synthesis_prompts import EVALUATION_TEMPLATE_KEY, PromptFormatter, build_evaluation_feed
-from agent.synthesis.traces.refused_steps import find_final_refusal, find_unsent
+from agent.synthesis.traces.refused_steps import find_final_refusal, find_unsent, find_warned
 from kb_schema.execution_traces import ExecutionTrace
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
@@ -71,9 +71,9 @@ class TraceEvaluator:
         """Return one result per trace, in order. Raises `TraceEvaluationError` if an evaluation fails."""
         judged = [_disqualify_refused(trace, await self._judge(trace, task_description)) for trace in traces]
         good = [trace for trace, result in zip(traces, judged, strict=True) if result.passed]
-        unsent = find_unsent(good)
+        asked = find_warned(good) | find_unsent(good)
         return [
-            _reject(result, unsent[result.trace_id]) if result.trace_id in unsent else result
+            _reject(result, asked[result.trace_id]) if result.trace_id in asked else result
             for result in judged
         ]
 
