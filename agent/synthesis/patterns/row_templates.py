@@ -149,7 +149,10 @@ def _find_by_words(
         classes = _common_classes(list(parts.values()))
         part = f"//{every[0].chain[level].tag}{''.join(map(_has_class, classes[:2]))}"
         for main, *others in _orders(keys, told):
-            told_by = "".join(f"[{{{{{each}|words}}}}]" for each in (PARAMETER, *others))
+            told_by = "".join(
+                _predicate(name, told[key], parts)
+                for name, key in ((PARAMETER, main), *((each, each) for each in others))
+            )
             for step in inner if level else [""]:
                 found = TargetTemplate(f"{part}{told_by}{step}", dict(told[main]), tuple(others))
                 if all(
@@ -158,6 +161,12 @@ def _find_by_words(
                 ):  # fmt: skip
                     return found
     return None
+
+
+def _predicate(name: str, texts: Mapping[RowKey, str], parts: Mapping[RowKey, Element]) -> str:
+    """Return the condition on a part, in XPath: that it has this text, or its words if some trace shows only these."""
+    exact = all(texts[row] in _list_texts(part) for row, part in parts.items())
+    return f"[.//text()[normalize-space()='{{{{{name}}}}}']]" if exact else f"[{{{{{name}|words}}}}]"
 
 
 def _list_inputs_by_words(
@@ -212,9 +221,7 @@ def _with_others(
             continue
         if not exact and (key not in by_words or len(set(texts.values())) < 2):
             continue
-        more = (
-            f"[{{{{{key}|words}}}}]" if key in by_words else f"[.//text()[normalize-space()='{{{{{key}}}}}']]"
-        )
+        more = _predicate(key, texts, parts)
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(
@@ -258,9 +265,10 @@ def _templates(
     for level in range(min(len(each.chain) for each in seen)):
         parts = [each.chain[level] for each in seen]
         classes = _common_classes(parts) if len({part.tag for part in parts}) == 1 else []
-        if not _repeat(parts, known=one_of_many and bool(classes)):
+        marked = all(map(is_marked_row, parts))
+        if not _repeat(parts, known=one_of_many and (bool(classes) or marked)):
             continue
-        if marked_only and not all(map(is_marked_row, parts)):
+        if marked_only and not marked:
             continue
         part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
         of_all = [_Naming(word=True, whole=True)] if word and level == 0 else []
