@@ -366,6 +366,8 @@ class ActionRunner:
                             cached=use.cached,
                             written=use.written,
                         )
+                    if name == "fill":
+                        watch_loading(self._session.page).note_typing()
                     return
 
     async def _cover_secret(self, call: ActionCall, selector: Selector | None) -> None:

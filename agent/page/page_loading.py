@@ -17,13 +17,26 @@ from agent.page.page_writes import is_own_request
 _KINDS = frozenset({"xhr", "fetch"})
 _LONGEST_S = 3.0
 """Seconds after which a request is taken for one that is held open, such as a long poll."""
+_LONGEST_PAUSE_S = 2.0
+"""Seconds that a search may wait for more keys: mostly 0.2 to 0.5, in one application 1."""
 
 
 @dataclass
 class PageLoading:
-    """The open requests of one page. Created by `watch_loading`."""
+    """The open requests of one page, and what may be asked next. Created by `watch_loading`."""
 
     _began_at: dict[Request, float] = field(default_factory=dict)
+    _typed_at: float = 0.0
+    _asked_at: float = 0.0
+
+    def note_typing(self) -> None:
+        """Something was typed: the page may ask for what belongs to it."""
+        self._typed_at = time.monotonic()
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the page may still ask for what belongs to the last text: a search waits for more keys."""
+        return self._asked_at <= self._typed_at and time.monotonic() - self._typed_at < _LONGEST_PAUSE_S
 
     @property
     def is_loading(self) -> bool:
@@ -36,7 +49,7 @@ class PageLoading:
     def on_request(self, request: Request) -> None:
         """Note a request."""
         if request.resource_type in _KINDS and is_own_request(request):
-            self._began_at[request] = time.monotonic()
+            self._asked_at = self._began_at[request] = time.monotonic()
 
     def on_end(self, request: Request) -> None:
         """Forget a request that is over."""

@@ -81,7 +81,7 @@ def _know(session: Session) -> Workflow:
     return workflow
 
 
-@pytest.mark.parametrize(("waits_ms", "answers_in_s"), [(0, 1.0), (300, 0.0), (300, 2.5)])
+@pytest.mark.parametrize(("waits_ms", "answers_in_s"), [(0, 1.0), (300, 0.0), (300, 2.5), (1200, 0.2)])
 async def test_a_loop_begins_with_the_rows_that_were_searched_for(browser, tmp_path, waits_ms, answers_in_s):
     kept: list[str] = []
 
@@ -149,6 +149,49 @@ async def test_rows_that_have_what_is_searched_for_in_part_are_others(browser, t
             (name,) = [each.name for each in result.lowered.workflow.io_spec.inputs]
             done = await ran(session, result, {name: series})
     assert (done.complete, marked) == (bool(expected), expected), done.error
+
+
+PROJECTS = ("Hotel reviews", "Harbour news", "Support", "Letters of 1890", "Rare birds")
+
+
+async def deletes(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.get_by_label("Search").fill(given["project"])
+    await page.get_by_role("button", name="Find").click()
+    await page.wait_for_url("**words=**")
+    await page.locator("i.box").click()
+    await page.get_by_role("button", name="Delete").click()
+    await page.wait_for_url("**/done")
+
+
+@pytest.mark.parametrize(("project", "expected"), [("Rare birds", ["Rare birds"]), ("Letters", [])])
+async def test_the_only_row_of_a_search_is_told_by_its_whole_name(browser, tmp_path, project, expected):
+    deleted: list[str] = []
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "POST":
+            deleted.append(asked.form["chosen"])
+            return Answered(location="/done")
+        if asked.path == "/done":
+            return Answered("<body><p role=status>The project has been deleted.</p></body>")
+        rows = "".join(
+            f"<tr><td><i class=box style='display:block;width:9px;height:9px' onclick=\"chosen.value = '{each}'\"></i>"
+            f"<td><a href=/one><span>{each}</span></a></tr>"
+            for each in PROJECTS
+            if asked.query.get("words", "") in each
+        )
+        return Answered(
+            "<body><h1>Projects</h1><form><label>Search <input name=words></label><button>Find</button></form>"
+            f"<form method=post><table>{rows}</table><input type=hidden name=chosen id=chosen><button>Delete</button></form></body>"
+        )
+
+    with running_site(answer) as site:
+        given = [{"project": each} for each in ("Hotel reviews", "Harbour news", "Support")]
+        result = await induced(browser, site, tmp_path / "traces", deletes, given)
+        deleted.clear()
+        async with visiting(browser, site, tmp_path / "run") as session:
+            (name,) = [each.name for each in result.lowered.workflow.io_spec.inputs]
+            done = await ran(session, result, {name: project})
+    assert (done.complete, deleted) == (bool(expected), expected), done.error
 
 
 TICKETS = {"1": "Swans block the gate", "2": "Gate squeaks", "3": "Path is wet", "4": "Clean the pond"}

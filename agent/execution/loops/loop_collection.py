@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent.execution.task_run import TaskRun
 
 REST_S = 0.5
-"""Seconds without a request or another member after which a collection is complete: a search may wait for more keys."""
+"""Seconds without a request or another member after which a collection is complete."""
 
 
 class LoopCollection:
@@ -72,10 +72,11 @@ class LoopCollection:
     async def wait_until_loaded(self, patience_s: float) -> None:
         """Wait until the page loads nothing and the members stay the same: those of before a search are others."""
         page = self._engine.session.page
+        loading = watch_loading(page)
         deadline, rested_since, keys = time.monotonic() + patience_s, time.monotonic(), None
         while (now := time.monotonic()) < deadline:
             found = [member.key for member in (await self.look()).items]
-            if found != keys or watch_loading(page).is_loading:
+            if found != keys or loading.is_loading or loading.may_ask:
                 keys, rested_since = found, now
             elif now - rested_since >= REST_S:
                 return
