@@ -299,3 +299,62 @@ async def test_a_page_of_another_release_is_the_screen_only_with_its_address_and
                 await session.page.goto(f"{site.base}{path}")
                 await TaskRunner(session).run_task("save", {})
         assert bool(site.writes) is pressed
+
+
+@dataclass
+class Labels:
+    """Labels with their keys behind them, and kinds as pictures in the columns of a grid."""
+
+    chosen: list[str] = field(default_factory=list)
+    moved: int = 0
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            self.chosen.append(asked.form["name"])
+            return Answered(location="/?stored=1")
+        said = "<p role=status>The choice was stored</p>" if "stored" in asked.query else ""
+        names = ("harvest", "weather", "markets", "sports", "trains")
+        labels = "".join(
+            f"<span class=chip>{name} <i>{(at + self.moved) % 5 + 1}</i></span>"
+            for at, name in enumerate(names)
+        )
+        kinds = "".join(
+            f"<div><div class='kind sheet'><div class=cover><div></div><div class=picture style='width:40px;height:40px'>"
+            f"</div></div><div class=title>{name}</div></div></div>"
+            for name in names
+        )
+        script = """<script>document.addEventListener("click", (event) => {
+          const kind = event.target.closest(".kind"), chip = event.target.closest(".chip");
+          if (!kind && !chip) return;
+          document.querySelector("input").value = kind ? kind.innerText.trim() : chip.firstChild.data.trim();
+          document.querySelector("form").submit();
+        });</script>"""
+        return Answered(
+            "<style>.chip, .kind { cursor: pointer }</style>"
+            f"<body>{said}<form method=post><input type=hidden name=name></form><p>{labels}</p><div class=grid>{kinds}</div>"
+            f"{script}</body>"
+        )
+
+
+async def presses_a_label(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.locator(".chip", has_text=given["name"]).click()
+    await page.wait_for_url("**/?stored=1")
+
+
+async def presses_a_picture(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.locator(".kind", has_text=given["name"]).locator(".picture").click()
+    await page.wait_for_url("**/?stored=1")
+
+
+@pytest.mark.parametrize("person", [presses_a_label, presses_a_picture])
+async def test_names_are_told_without_their_numbers_and_pictures_by_their_cards(browser, tmp_path, person):
+    labels = Labels()
+    given = [{"name": each} for each in ("harvest", "markets", "sports")]
+    with running_site(labels.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", person, given)
+        labels.chosen.clear()
+        labels.moved = 2
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, result, {"row": "trains"})
+    assert done.complete, done.error
+    assert labels.chosen == ["trains"]

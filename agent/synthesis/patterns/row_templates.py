@@ -283,7 +283,16 @@ def _repeat(parts: Sequence[Element], *, known: bool) -> bool:
         return False
     if any(len(text_of(part, everything=True)) > LONGEST_PART for part in parts):
         return False
-    return known or any(list_alike_parts(part) for part in parts)
+    return known or any(map(_is_one_of_several, parts))
+
+
+def _is_one_of_several(part: Element) -> bool:
+    """Whether a part has siblings of its kind, or an element around it has that holds nothing else: a grid's column."""
+    while not list_alike_parts(part):
+        if part.parent is None or len(list(part.parent.elements())) > 1:
+            return False
+        part = part.parent
+    return True
 
 
 def _namings(part: Element, *, word: bool) -> Iterator[_Naming]:

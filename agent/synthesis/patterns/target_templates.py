@@ -24,6 +24,7 @@ from web_pages.selectors.stable_attributes import find_text_flaw
 PARAMETER = "row"
 MOST_TEMPLATES = 6
 _NUMBERED = re.compile(r"#?(?P<number>\d+)(?P<mark>[.:)] | - )(?P<name>\S.*)")
+_COUNT = re.compile(r"[([]?\d+[)\]]?")
 MOST_WORDS = 8
 """Maximum number of texts of a row that are tried."""
 
@@ -83,7 +84,11 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
         words = {row: _words_for(template, each) for row, each in seen.items()}
         known = {row: said for row, said in words.items() if said is not None}
         if len(known) == len(seen):
-            return _without_numbers(template, known, seen) or TargetTemplate(template, known)
+            return (
+                _without_numbers(template, known, seen)
+                or _without_counts(template, known, seen)
+                or TargetTemplate(template, known)
+            )
     told = find_quoted_template({row: each.target for row, each in seen.items()}, PARAMETER)
     return None if told is None else TargetTemplate(*told)
 
@@ -171,6 +176,36 @@ def _without_numbers(
     if shorter == template or not all(_finds(shorter, names[row], each) for row, each in seen.items()):
         return None
     return TargetTemplate(shorter, names)
+
+
+def _without_counts(
+    template: str, words: Mapping[RowKey, str], seen: Mapping[RowKey, _TemplateTarget]
+) -> TargetTemplate | None:
+    """Return the template by the name alone, if an element of its own has a number beside it: a count, a key to press.
+
+    The count of another day is another.
+    """
+    names = {row: _name_beside_count(seen[row].element, said) for row, said in words.items()}
+    known = {row: name for row, name in names.items() if name}
+    whole = f"normalize-space()='{{{{{PARAMETER}}}}}'"
+    shorter = template.replace(
+        f"[{whole}]", f"[text()[{whole}] or {whole}]"
+    )  # a loop over the rows reads all of it
+    if shorter == template or len(known) < len(seen):
+        return None
+    if not all(_finds(shorter, known[row], each) for row, each in seen.items()):
+        return None
+    return TargetTemplate(shorter, known)
+
+
+def _name_beside_count(element: Element, said: str) -> str:
+    """Return the only text node of what says this in the element's row, if the rest of it is a number; else empty."""
+    around = find_list_row(element) or element
+    for node in (element, around, *around.descendants()):
+        own = [told for child in node.children if isinstance(child, str) and (told := squeeze(child))]
+        if len(own) == 1 and own[0] != said and squeeze(text_of(node, everything=True)) == said:
+            return own[0] if _COUNT.fullmatch(said.replace(own[0], "", 1).strip()) else ""
+    return ""
 
 
 def _leads_to(numbered: re.Match[str], element: Element) -> bool:
