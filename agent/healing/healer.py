@@ -189,8 +189,10 @@ class Healer:
             act = act_on_element(self._page, first)
             return HealerResult(await act_pointing(self._page, meant.selector, act))
         except (GateFailed, ElementChanged) as exc:
-            failure = exc
             self._note_wait(exc)
+            if isinstance(exc, GateFailed) and exc.complained:
+                raise
+            failure = exc
         return await self._heal_and_act(meant, request, failure)
 
     async def _heal_and_act(

@@ -167,6 +167,7 @@ async def judge_element(
             summarize_selector(selector),
             waited_s=waited,
             cover=cover,
+            complained=said["complained"],
         )
     return JudgedElement(
         strategy=selector.strategies[said["strategy"]],

@@ -82,9 +82,11 @@ class GateFailed(PageError):
         *,
         waited_s: float = 0.0,
         cover: CoveringElement | None = None,
+        complained: bool = False,
     ) -> None:
+        """`complained`: it is disabled, and the page complains about a field: no other way leads there."""
         self.point, self.evidence, self.selector, self.waited_s = point, evidence, selector, waited_s
-        self.cover = cover
+        self.cover, self.complained = cover, complained
         super().__init__(f"{point}: {evidence} ({selector}, after {waited_s:.1f} s)")
 
 

@@ -5,6 +5,8 @@ const held = new Map(); // token -> element judged, for Python to fetch
 const passwords = new WeakSet(); // fields that were password fields when they were used
 const HELD_KEPT = 32;
 const SHOWN = 5; // of the elements that match
+const COMPLAINT_MS = 2000; // how long a complaint at a field stands before a button is not waited for any more
+const AROUND_BUTTON = 4; // levels above a button outside a form that may hold its fields
 
 /**
  * Judge until all points hold or the time is over, and prepare the action in the same turn.
@@ -23,6 +25,7 @@ async function gate(selector, policy) {
     if (verdict.element && watch.subject && verdict.element !== watch.subject) watch.replaced += 1;
     watch.subject = verdict.element || watch.subject;
     if (!verdict.point || nativeNow() >= deadline) break;
+    if (verdict.complained && nativeNow() - began >= COMPLAINT_MS && atRestFor(COMPLAINT_MS)) break;
     await turn(verdict, selector, policy, watch, deadline);
   }
   if (verdict.point && watch.unroller) watch.unroller.restore();
@@ -30,6 +33,7 @@ async function gate(selector, policy) {
     point: verdict.point || null,
     evidence: verdict.evidence,
     cover: verdict.cover || null,
+    complained: Boolean(verdict.point && verdict.complained),
     strategy: verdict.strategy,
     strategy_type: verdict.strategyType,
     described: verdict.element ? describe(verdict.element) : null,
@@ -101,8 +105,9 @@ function judge(selector, policy, watch) {
     if (!standIn) return fail("not_visible", whyHidden(el, look));
     base.via = standIn;
   }
-  const disabled = whyDisabled(el, look) || (policy.editable ? readOnly(el) : null);
-  if (disabled) return fail("disabled", disabled);
+  const missing = disabledBy(el) && roleOf(el) === "button" ? missingField(el, look) : null;
+  const disabled = whyDisabled(el, missing) || (policy.editable ? readOnly(el) : null);
+  if (disabled) return { ...fail("disabled", disabled), complained: missing !== null && missing.wrong };
   const scrolled = bringIntoView(base.via);
   const moving = unstable(base.via, policy, { tracked: watch.subject === el, scrolled, replaced: watch.replaced });
   const scope = scopeOfClick(base.via, el, look);
@@ -190,11 +195,10 @@ function whyHidden(el, look) {
 
 // -- enabled -------------------------------------------------------------------------------------
 
-/** Why it cannot be used, with the group that disables it by name. */
-function whyDisabled(el, look) {
+/** Why it cannot be used, with the field that is missing, or the group that disables it by name. */
+function whyDisabled(el, missing) {
   const why = disabledBy(el);
-  const missing = why && tagOf(el) === "button" ? missingField(el, look) : null;
-  if (missing) return `${why}, probably because ${missing}`;
+  if (missing) return `${why}, probably because ${missing.said}`;
   if (!why || hasAttr(el, "disabled") || !FIELD_TAGS.has(tagOf(el)) || !el.matches(":disabled")) return why;
   let group = el.closest("fieldset:disabled");
   for (let up = group; up; up = up.parentElement.closest("fieldset:disabled")) group = up; // the outermost one holds
@@ -202,17 +206,36 @@ function whyDisabled(el, look) {
   return group ? `${why}: ${describe(group)}${legend ? ` ${JSON.stringify(textOf(legend, null).slice(0, 40))}` : ""}` : why;
 }
 
-/** Which field beside a button is the likely reason why the button is disabled, or null. */
+/**
+ * Which field beside a button is the likely reason why the button is disabled, or null: in its form, else in what is
+ * next around it. There only a field that the page complains about counts: an empty one may be for searching.
+ */
 function missingField(button, look) {
-  const around = button.form || closestFlat(button, (node) => node.matches("form, dialog, fieldset, [role=dialog], [role=form]"));
-  if (!around) return null;
-  const fields = [...around.querySelectorAll("input, select, textarea")].filter((el) => isFormField(el) && visible(el, look));
-  const wrong = fields.find((el) => attr(el, "aria-invalid") === "true" || (el.willValidate && !el.validity.valid));
+  const form = button.form || closestFlat(button, (node) => node.matches("form, dialog, fieldset, [role=dialog], [role=form]"));
+  const fields = shownFieldsOf(form || surroundingsOf(button, look), look);
+  const isWrong = (el) => attr(el, "aria-invalid") === "true" || (el.willValidate && !el.validity.valid) || isMarked(el);
   const empty = (el) => typeof el.value === "string" && !el.value.trim() && disabledBy(el) === null;
-  const needed = wrong || fields.find((el) => attr(el, "aria-required") === "true" && empty(el)) || fields.find(empty);
+  const wrong = fields.find(isWrong);
+  const needed = wrong || (form && (fields.find((el) => attr(el, "aria-required") === "true" && empty(el)) || fields.find(empty)));
   if (!needed) return null;
   const what = empty(needed) ? "is empty" : "has a value that the form does not accept";
-  return `the field ${JSON.stringify(callingName(needed, look) || describe(needed))} ${what}`;
+  const told = wrong ? fieldMessages(needed, rowOfField(needed), look).join("; ").slice(0, TOLD_LIMIT) : "";
+  const said = `the field ${JSON.stringify(callingName(needed, look) || describe(needed))} ${what}${told ? ` (${told})` : ""}`;
+  return { said, wrong: Boolean(told) || (Boolean(wrong) && isMarked(wrong)) };
+}
+
+const shownFieldsOf = (around, look) =>
+  around ? [...around.querySelectorAll("input, select, textarea")].filter((el) => isFormField(el) && visible(el, look)) : [];
+
+const isMarked = (el) => attr(el, "aria-invalid") === "true" || [el, ...rowOfField(el)].some((node) => hasErrorWord(node));
+
+/** The nearest element around a button that holds fields, a few levels up; null if there is none. */
+function surroundingsOf(button, look) {
+  let node = flatParent(button);
+  for (let level = 0; node && level < AROUND_BUTTON; level += 1, node = flatParent(node)) {
+    if (isElement(node) && shownFieldsOf(node, look).length) return node;
+  }
+  return null;
 }
 
 function readOnly(el) {

@@ -56,6 +56,12 @@ async def test_a_page_that_has_been_quiet_is_judged_once(page):
             GatePoint.DISABLED,
             'the field "Mail" has a value that the form does not accept',
         ),
+        (
+            "<div><form><div class=has-error><label>Title <input></label><p class=error-message>Name it</p></div></form>"
+            "<div><button disabled>A</button></div></div>",
+            GatePoint.DISABLED,
+            'it is disabled, probably because the field "Title" is empty (Name it)',
+        ),
         ("<form><input value=7><button disabled>A</button></form>", GatePoint.DISABLED, "it is disabled"),
         ("<button aria-disabled=true>A</button>", GatePoint.DISABLED, "aria-disabled"),
         ("<div inert id=all><button>A</button></div>", GatePoint.DISABLED, "div#all around it is inert"),
@@ -105,6 +111,13 @@ async def test_the_first_failing_point_is_named_with_evidence(page, html, point,
     assert failed.point is point, str(failed)
     assert evidence in failed.evidence
     assert failed.selector == "css value='button'"
+
+
+async def test_an_empty_field_outside_its_form_is_no_reason_why_a_button_is_disabled(page):
+    await show(page, "<div><input aria-label=Search></div><div><button disabled>A</button></div>")
+    with pytest.raises(GateFailed) as raised:
+        await pass_gate(page, css("button"), timeout_s=0.3)
+    assert (raised.value.evidence, raised.value.complained) == ("it is disabled", False)
 
 
 async def test_a_jumper_is_rejected_every_time_it_is_tried(page):

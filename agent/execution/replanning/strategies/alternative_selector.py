@@ -31,7 +31,7 @@ class AlternativeSelector:
         elements = await _elements(failure)
         own = elements.get(call.target) if isinstance(call.target, str) else None
         selector = call.target if isinstance(call.target, Selector) else own.selector if own else None
-        if selector is not None and not _none_leads_there(failure.error):
+        if selector is not None and not _is_no_other_way(failure.error):
             found += [
                 _plan(step, call.model_copy(update={"target": each}), _named(each))
                 for each in _later(selector)
@@ -53,11 +53,15 @@ async def _elements(failure: UnresolvedStepFailure) -> dict[str, UIElement]:
     return {element.element_id: element for element in screen.ui_elements}
 
 
-def _none_leads_there(error: Exception) -> bool:
-    """Whether all strategies were tried and none found an element, or no element has the recorded words."""
+_KNOWN = frozenset({GatePoint.NOT_FOUND, GatePoint.DISABLED})
+"""No strategy finds an element, or one found it and it is disabled: what another finds is another element."""
+
+
+def _is_no_other_way(error: Exception) -> bool:
+    """Whether another strategy cannot lead to the element."""
     if isinstance(error, ElementChanged):
         return error.by_words
-    return isinstance(error, GateFailed) and error.point is GatePoint.NOT_FOUND
+    return isinstance(error, GateFailed) and error.point in _KNOWN
 
 
 def _later(selector: Selector) -> Iterator[Selector]:
