@@ -331,7 +331,7 @@ class Labels:
         });</script>"""
         return Answered(
             "<style>.chip, .kind { cursor: pointer }</style>"
-            f"<body>{said}<form method=post><input type=hidden name=name></form><p>{labels}</p><div class=grid>{kinds}</div>"
+            f"<body>{said}<form method=post><input type=hidden name=name></form><p>{labels}</p><div class='board sheet kind'>{kinds}</div>"
             f"{script}</body>"
         )
 
@@ -342,7 +342,7 @@ async def presses_a_label(page: Page, given: Mapping[str, str], _dice: random.Ra
 
 
 async def presses_a_picture(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
-    await page.locator(".kind", has_text=given["name"]).locator(".picture").click()
+    await page.locator(".kind:not(.board)", has_text=given["name"]).locator(".picture").click()
     await page.wait_for_url("**/?stored=1")
 
 

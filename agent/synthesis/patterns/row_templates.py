@@ -271,10 +271,21 @@ def _templates(
         if marked_only and not marked:
             continue
         part = f"//{parts[0].tag}{''.join(map(_has_class, classes[:2]))}"
+        is_innermost = classes and not any(_holds_like(each, classes[:2]) for each in parts)
+        innermost = f"[not(.{part})]" if is_innermost else None
         of_all = [_Naming(word=True, whole=True)] if word and level == 0 else []
-        for naming in (*of_all, *_namings(parts[0], word=word)):
-            for step in inner if level else [""]:
-                yield f"{part}{naming.predicate}{step}", naming, level
+        for more in ("", innermost):
+            for naming in (*of_all, *_namings(parts[0], word=word)) if more is not None else ():
+                for step in inner if level else [""]:
+                    yield f"{part}{naming.predicate}{more}{step}", naming, level
+
+
+def _holds_like(part: Element, classes: Sequence[str]) -> bool:
+    """Whether a part holds another element with its tag and these classes."""
+    wanted = set(classes)
+    return any(
+        node.tag == part.tag and wanted <= set(list_stable_classes(node)) for node in part.descendants()
+    )
 
 
 def _repeat(parts: Sequence[Element], *, known: bool) -> bool:

@@ -87,7 +87,11 @@ def list_sibling_rows(row: Element) -> list[Element]:
 
 
 def describe_place_in_row(element: Element, row: Element) -> str:
-    """Return an element's place in its row: its text if other rows have it too, else a path of tags."""
+    """Return an element's place in its row: its text if other rows have it too, else a path of tags.
+
+    In a path, a class that its siblings lack and other rows have stands for the number of an element: while a picture
+    is drawn in, there may be one more element before it.
+    """
     said = squeeze(text_of(element, everything=True))
     if (
         said
@@ -99,9 +103,27 @@ def describe_place_in_row(element: Element, row: Element) -> str:
     node = element
     while node is not row and node.parent is not None:
         same = [child for child in node.parent.elements() if child.tag == node.tag]
-        path.insert(0, f"{node.tag}:{same.index(node) + 1}")
+        own = _find_own_class(node, same, row) if len(same) > 1 else ""
+        path.insert(0, f"{node.tag}.{own}" if own else f"{node.tag}:{same.index(node) + 1}")
         node = node.parent
     return "/".join(path)
+
+
+def _find_own_class(node: Element, same: Sequence[Element], row: Element) -> str:
+    """Return the class that the siblings of an element lack and an element of its tag in another row has."""
+    others = {name for each in same if each is not node for name in list_stable_classes(each)}
+    own = [name for name in list_stable_classes(node) if name not in others]
+    if not own:
+        return ""
+    elsewhere = {
+        name
+        for fellow in list_sibling_rows(row)
+        if fellow is not row
+        for each in fellow.descendants()
+        if each.tag == node.tag
+        for name in list_stable_classes(each)
+    }
+    return next((name for name in own if name in elsewhere), "")
 
 
 def build_list_path(row: Element) -> str:
