@@ -111,6 +111,7 @@
       kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: Date.now(),
       tag: el ? tag(el) : null, field: el ? isText(el) : false, secret: el ? isSecret(el) : false,
       pointer: el ? getComputedStyle(el).cursor === "pointer" : false, fading: el ? isFading(el) : false,
+      around: el ? isAround(el) : false,
       signs: seen ? seen.signs : null, ...more,
     };
     send([JSON.stringify(what), seen ? seen.page : "", seen ? seen.index : ""]);
@@ -119,6 +120,12 @@
   /** Whether it has no words and is being drawn in or out, such as the backdrop of a dialog: the page changes on its own. */
   function isFading(el) {
     return !el.textContent.trim() && el.getAnimations().some((each) => each.playState === "running" && each.effect.getComputedTiming().endTime !== Infinity);
+  }
+
+  /** Whether it has no words of its own and holds controls: a click on it went between them. */
+  function isAround(el) {
+    const own = [...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    return !own && el.querySelector("a[href], button, input, select, textarea") !== null;
   }
 
   /** The page before what is under way on this element. */

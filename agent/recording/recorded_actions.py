@@ -12,6 +12,10 @@ from typing import Any
 from agent.page.page_refusals import RefusalSigns
 from agent.recording.recorded_events import PageBeforeEvent, RecordedEvent
 from agent.recording.recorded_side_effects import RecordedSideEffects
+from kb_schema.page_snapshots import CHECKED_ATTRIBUTE, VALUE_ATTRIBUTE, PageSnapshot
+from web_pages.accessible_names import is_interactive
+from web_pages.stored_pages import StoredPage
+from web_pages.visibility import visible
 
 _PRESSED_AGAIN_MS = 700
 """Maximum milliseconds between the two clicks of a double click."""
@@ -145,12 +149,18 @@ def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str
     """Whether an action had no target and no effect, such as a click on an empty area.
 
     What changes the address alone, and what a script keeps where no snapshot shows it, are effects too. A
-    surface that is being drawn in or out changes without the action.
+    surface that is being drawn in or out changes without the action, and so does what an earlier press moves: after a
+    click between controls, only words and controls count.
     """
     if action.beside or action.what is None or action.seen is None:
         return False
     if action.seen.html != html_after and not action.what.fading:
-        return False
+        if action.action_type != "click" or not action.what.around or html_after is None:
+            return False
+        if _read_words_and_controls(action.seen.html, action.url) != _read_words_and_controls(
+            html_after, action.url
+        ):
+            return False
     if action.url != url_after or action.what.pointer:
         return False
     if action.action_type == "click":
@@ -159,6 +169,26 @@ def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str
     return action.action_type == "press" and not action.what.field
 
 
+def _read_words_and_controls(html: str, url: str) -> tuple[str, list[tuple[str | None, ...]]]:
+    """Return the visible text of a snapshot, and its visible controls with their states."""
+    stored = StoredPage(PageSnapshot(url=url, html=html, annotated=True))
+    controls = [
+        (element.tag, *(element.get(name) for name in _STATES))
+        for root in stored.roots
+        for element in root.elements
+        if is_interactive(element) and visible(element)
+    ]
+    return stored.text, controls
+
+
+_STATES = (
+    "aria-checked",
+    "aria-expanded",
+    "aria-pressed",
+    "aria-selected",
+    VALUE_ATTRIBUTE,
+    CHECKED_ATTRIBUTE,
+)
 _OPERABLE_TAGS = frozenset({"a", "button", "input", "select", "textarea", "summary", "option"})
 _OPERABLE = frozenset(
     {

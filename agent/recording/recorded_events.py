@@ -42,6 +42,8 @@ class RecordedEvent(BaseModel):
     """Whether the page shows a control's pointer over it."""
     fading: bool = False
     """Whether it has no words and was being drawn in or out, such as the backdrop of a dialog that closes."""
+    around: bool = False
+    """Whether it has no words of its own and holds controls."""
     secret: bool
     id: str | None = None
     """A number that is constant while the person types into one field."""

@@ -57,8 +57,8 @@ async def test_a_page_that_has_been_quiet_is_judged_once(page):
             'the field "Mail" has a value that the form does not accept',
         ),
         (
-            "<div><form><div class=has-error><label>Title <input></label><p class=error-message>Name it</p></div></form>"
-            "<div><button disabled>A</button></div></div>",
+            ("<div><form><div class=has-error><label>Title <input></label><p class=error-message>Name it</p></div></form>"
+            "<div><button disabled>A</button></div></div>"),
             GatePoint.DISABLED,
             'it is disabled, probably because the field "Title" is empty (Name it)',
         ),

@@ -259,6 +259,36 @@ async def test_a_click_on_what_is_fading_away_is_no_step_and_one_that_closes_a_d
     assert recording.ignored == (1 if closes else 0)
 
 
+RIPPLING = """<!doctype html><title>Rippling</title><main style="height:400px"><button class=mark>Mark</button>
+<button class=more>More</button><ul hidden><li>Entries</ul></main>
+<script>
+const menu = document.querySelector("ul"), mark = document.querySelector(".mark");
+mark.onclick = () => {
+  mark.insertAdjacentHTML("beforeend", "<i class=ripple></i>");
+  let width = 0;
+  const grows = setInterval(() => {
+    mark.firstElementChild.style.width = `${width += 1}px`;
+    if (width === 300) clearInterval(grows);
+  }, 10);
+};
+document.querySelector(".more").onclick = () => { menu.hidden = false };
+document.querySelector("main").onclick = (event) => { if (event.target.localName === "main") menu.hidden = true };
+</script>"""
+
+
+@pytest.mark.parametrize(("pressed", "ignored"), [("Mark", 1), ("More", 0)])
+async def test_a_click_between_controls_counts_if_words_or_controls_change(
+    browser, tmp_path, pressed, ignored
+):
+    async with _watched(browser, tmp_path / "trace", RIPPLING) as person:
+        await person.page.get_by_role("button", name=pressed).click()
+        await person.page.mouse.click(300, 350)
+        await person.page.get_by_role("button", name="More").click()
+        recording, trace = await person.done()
+    assert [step.action_type for step in trace.steps[1:]] == ["click"] * (3 - ignored)
+    assert recording.ignored == ignored
+
+
 async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_again(
     browser, tmp_path, upload
 ):
