@@ -118,6 +118,11 @@ def strings(node: Any, path: str = "$") -> Iterator[tuple[str, str]]:
             yield from strings(item, f"{path}[{index}]")
 
 
+def tree_variables(node: Any) -> frozenset[str]:
+    """Return the names of the variables in all strings inside JSON data, except keys."""
+    return frozenset[str]().union(*(variables(text) for _, text in strings(node)))
+
+
 def is_one_variable(template: str) -> bool:
     """Return whether a template is only `{x}`, so that the value is passed on unchanged."""
     return _VARIABLE.fullmatch(template) is not None

@@ -25,6 +25,7 @@ from kb_schema.templates import (
     fill_value,
     is_one_variable,
     strings,
+    tree_variables,
     url_spellings,
     variables,
 )
@@ -136,7 +137,7 @@ def list_used_variables(call: ActionCall, task: Task) -> frozenset[str]:
     parts: list[Any] = [call.to_json()]
     if call.canonical_type == "execute_iterator":
         parts.append(task.iterator_spec.to_json())
-    return frozenset[str]().union(*(variables(text) for node in parts for _, text in strings(node)))
+    return tree_variables(parts)
 
 
 def fill_call(call: CallT, values: Mapping[str, Any]) -> CallT:
@@ -155,7 +156,7 @@ def fill_call(call: CallT, values: Mapping[str, Any]) -> CallT:
 def fill_condition(condition: BaseCondition, values: Mapping[str, Any]) -> BaseCondition:
     """Return the condition with every `{x}` filled. Raises `StepFailed`."""
     data = condition.to_json()
-    if not any(variables(text) for _, text in strings(data)):
+    if not tree_variables(data):
         return condition
     filled = fill_templates(data, values)
     try:

@@ -32,7 +32,7 @@ from kb_schema.iterators import NoIterator
 from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
-from kb_schema.templates import strings, variables
+from kb_schema.templates import tree_variables
 from kb_schema.workflow_versions import compute_workflow_version, list_task_ids
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
 
@@ -267,8 +267,9 @@ class _WorkflowRun:
         return frame.proven
 
     async def _hold_criteria(self) -> bool:
-        """Whether all success criteria hold now."""
+        """Whether all success criteria about the page hold now. A write to come is none: it may change nothing."""
         asked = self._list_asked()
+        asked = tuple(each for each in asked if not isinstance(each, WriteAccepted)) or asked
         try:
             verdicts = await self._session.judge(fill_conditions(asked, self._values), self._values)
         except (AgentError, PageError):
@@ -281,7 +282,7 @@ class _WorkflowRun:
 
     def _lacks_value(self, condition: BaseCondition) -> bool:
         """Whether a condition is about a value that is empty in this run."""
-        names = {name for _, text in strings(condition.to_json()) for name in variables(text)}
+        names = tree_variables(condition.to_json())
         return any(self._values.get(name, "?") in ("", None) for name in names)
 
     # -- nodes

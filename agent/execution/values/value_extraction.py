@@ -24,7 +24,7 @@ from kb_schema.io_specs import (
     UrlExtraction,
 )
 from kb_schema.selectors import Selector, ValueStrategy, css
-from kb_schema.templates import strings, variables
+from kb_schema.templates import tree_variables
 from kb_schema.url_patterns import compile_pattern
 
 _RULE: TypeAdapter[Extraction] = TypeAdapter(Extraction)
@@ -68,7 +68,7 @@ def list_extraction_selectors(rule: Extraction, elements: Mapping[str, Selector]
 
 def _filled(rule: Extraction, values: Mapping[str, Any]) -> Extraction:
     data = rule.to_json()
-    if not any(variables(text) for _, text in strings(data)):
+    if not tree_variables(data):
         return rule
     return _RULE.validate_python(fill_templates(data, values))
 

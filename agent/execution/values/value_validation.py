@@ -18,7 +18,7 @@ from kb_schema.field_validation import find_violation
 from kb_schema.probes import ProbeFacts
 from kb_schema.screens import FieldValidation, UIElement
 from kb_schema.tasks import TaskStep
-from kb_schema.templates import as_text, strings, variables
+from kb_schema.templates import as_text, tree_variables
 
 if TYPE_CHECKING:
     from agent.execution.task_run import TaskRun
@@ -55,7 +55,7 @@ def check_step_value(step: TaskStep, element: UIElement | None, values: Mapping[
     for validation in list_validations(element, step.action.action_type):
         broken = find_violation(validation, value)
         if broken is not None:
-            named = sorted(frozenset[str]().union(*(variables(t) for _, t in strings(step.action.value))))
+            named = sorted(tree_variables(step.action.value))
             raise ValueRefused(element.label, as_text(value), broken.rule, broken.fix, inputs=named)
 
 

@@ -36,7 +36,7 @@ from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
-from kb_schema.templates import strings, variables
+from kb_schema.templates import tree_variables
 from web_pages.selectors.selector_terms import ClassTerm
 from web_pages.selectors.stable_attributes import list_stable_classes
 from web_pages.visibility import visible
@@ -92,7 +92,7 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
 
 def _list_inputs(condition: Condition) -> frozenset[str]:
     """Return the inputs of which a condition has the value. With an empty one it is not asked."""
-    return frozenset[str]().union(*(variables(text) for _, text in strings(condition.model_dump())))
+    return tree_variables(condition.to_json())
 
 
 def _beside_input(ends: Sequence[TraceEnd], about: frozenset[str]) -> Iterator[Condition]:

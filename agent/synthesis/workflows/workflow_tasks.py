@@ -17,7 +17,7 @@ from kb_schema.conditions import OnScreen
 from kb_schema.io_specs import DomExtraction, InputSpec, IoSpec, OutputSpec
 from kb_schema.selectors import Selector, SessionStrategy, Strategy, TemplateStrategy, ValueStrategy
 from kb_schema.tasks import Task, TaskStep
-from kb_schema.templates import selector_parameters, strings, variables
+from kb_schema.templates import selector_parameters, strings, tree_variables, variables
 from kb_schema.wait_triggers import ObservabilityTrigger
 
 _STEP_TYPES = {
@@ -95,7 +95,7 @@ class TaskWriter:
             if here is not None and not _is_idempotent(node):
                 steps[-1] = _on_screen(steps[-1], here, hard=True)
             screen = here
-        used = {name for step in steps for _, text in strings(step.to_json()) for name in variables(text)}
+        used = tree_variables([step.to_json() for step in steps])
         used |= {name for step in steps for name in _parameters_of(step.action.target)}
         needs = frozenset(used - {output.name for output in outputs} - literals.keys())
         inputs = [self._input(name) for name in sorted(needs)]
