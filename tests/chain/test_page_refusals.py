@@ -301,3 +301,25 @@ async def test_a_state_that_is_red_like_an_error_is_no_refusal(browser, tmp_path
     result, site = await _run(browser, tmp_path, lambda _: Answered(_form(script=cancels)))
     assert result.error is None
     assert _paths(site) == ["/api/titles", "/next"]
+
+
+async def test_a_button_that_is_disabled_beside_a_complaint_is_refused_and_no_other_one_is_pressed(
+    browser, tmp_path
+):
+    complaint = "<p class=error-message>A title needs two words.</p>"
+    form = (
+        f"<body><h1>Titles</h1><div><form class=has-error><label>Title <input id=title></label>{complaint}</form>"
+        "<button id=save disabled>Save</button></div>"
+        "<button class=other onclick=\"fetch('/other', {method: 'POST'})\">Save</button></body>"
+    )
+    target = {"strategies": [{"type": "css", "value": each} for each in ("#save", ".other")]}
+    result, site = await _run(
+        browser, tmp_path, lambda _: Answered(form), presses=({"action_type": "click", "target": target},)
+    )
+    assert result.status is RunStatus.FAILURE
+    assert result.error is not None
+    assert (
+        'because the field "Title" has a value that the form does not accept (A title needs two words.)'
+        in result.error
+    )
+    assert _paths(site) == []

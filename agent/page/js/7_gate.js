@@ -6,6 +6,7 @@ const passwords = new WeakSet(); // fields that were password fields when they w
 const HELD_KEPT = 32;
 const SHOWN = 5; // of the elements that match
 const COMPLAINT_MS = 2000; // how long a complaint at a field stands before a button is not waited for any more
+const FIELDS_READ = 60; // fields beside a disabled button
 const AROUND_BUTTON = 4; // levels above a button outside a form that may hold its fields
 
 /**
@@ -107,7 +108,7 @@ function judge(selector, policy, watch) {
   }
   const missing = disabledBy(el) && roleOf(el) === "button" ? missingField(el, look) : null;
   const disabled = whyDisabled(el, missing) || (policy.editable ? readOnly(el) : null);
-  if (disabled) return { ...fail("disabled", disabled), complained: missing !== null && missing.wrong };
+  if (disabled) return { ...fail("disabled", disabled), complained: missing !== null && missing.complained };
   const scrolled = bringIntoView(base.via);
   const moving = unstable(base.via, policy, { tracked: watch.subject === el, scrolled, replaced: watch.replaced });
   const scope = scopeOfClick(base.via, el, look);
@@ -213,19 +214,20 @@ function whyDisabled(el, missing) {
 function missingField(button, look) {
   const form = button.form || closestFlat(button, (node) => node.matches("form, dialog, fieldset, [role=dialog], [role=form]"));
   const fields = shownFieldsOf(form || surroundingsOf(button, look), look);
-  const isWrong = (el) => attr(el, "aria-invalid") === "true" || (el.willValidate && !el.validity.valid) || isMarked(el);
+  const complaint = (el) => fieldMessages(el, rowOfField(el), look).join("; ").slice(0, TOLD_LIMIT);
+  const isComplainedOf = (el) => isMarked(el) || Boolean(complaint(el));
+  const wrong = fields.find((el) => isComplainedOf(el) || (el.willValidate && !el.validity.valid));
   const empty = (el) => typeof el.value === "string" && !el.value.trim() && disabledBy(el) === null;
-  const wrong = fields.find(isWrong);
   const needed = wrong || (form && (fields.find((el) => attr(el, "aria-required") === "true" && empty(el)) || fields.find(empty)));
   if (!needed) return null;
   const what = empty(needed) ? "is empty" : "has a value that the form does not accept";
-  const told = wrong ? fieldMessages(needed, rowOfField(needed), look).join("; ").slice(0, TOLD_LIMIT) : "";
+  const told = wrong ? complaint(needed) : "";
   const said = `the field ${JSON.stringify(callingName(needed, look) || describe(needed))} ${what}${told ? ` (${told})` : ""}`;
-  return { said, wrong: Boolean(told) || (Boolean(wrong) && isMarked(wrong)) };
+  return { said, complained: Boolean(wrong) && isComplainedOf(wrong) };
 }
 
 const shownFieldsOf = (around, look) =>
-  around ? [...around.querySelectorAll("input, select, textarea")].filter((el) => isFormField(el) && visible(el, look)) : [];
+  around ? [...around.querySelectorAll("input, select, textarea")].filter((el) => isFormField(el) && visible(el, look)).slice(0, FIELDS_READ) : [];
 
 const isMarked = (el) => attr(el, "aria-invalid") === "true" || [el, ...rowOfField(el)].some((node) => hasErrorWord(node));
 

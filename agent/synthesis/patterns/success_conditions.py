@@ -1,9 +1,10 @@
 """Infers the success criteria of a workflow: they hold at the end of every run, and on no page before its last
 effective step.
 
-Several independent ones are preferred: messages and headings, the address, a row with an input's value. What varies is a gap or an input. Where no page shows what was done, the application's answer to what was sent
-counts, and also where the only criterion is about an input: that may be empty in a run. If runs end with a loop, the
-criteria must not hold before any round, and they include the loop's end condition, such as an empty list.
+Several independent ones are preferred: messages and headings, the address, a row with an input's value. What varies
+is a gap or an input. Where no page shows what was done, the application's answer to what was sent counts, and also
+where the only criterion is about an input: that may be empty in a run. If runs end with a loop, the criteria must not
+hold before any round, and they include the loop's end condition, such as an empty list.
 """
 
 from __future__ import annotations
