@@ -149,10 +149,7 @@ def _find_by_words(
         classes = _common_classes(list(parts.values()))
         part = f"//{every[0].chain[level].tag}{''.join(map(_has_class, classes[:2]))}"
         for main, *others in _orders(keys, told):
-            told_by = "".join(
-                _predicate(name, told[key], parts)
-                for name, key in ((PARAMETER, main), *((each, each) for each in others))
-            )
+            told_by = _predicate(told[main], parts) + "".join(f"[{{{{{each}|words}}}}]" for each in others)
             for step in inner if level else [""]:
                 found = TargetTemplate(f"{part}{told_by}{step}", dict(told[main]), tuple(others))
                 if all(
@@ -163,10 +160,11 @@ def _find_by_words(
     return None
 
 
-def _predicate(name: str, texts: Mapping[RowKey, str], parts: Mapping[RowKey, Element]) -> str:
-    """Return the condition on a part, in XPath: that it has this text, or its words if some trace shows only these."""
-    exact = all(texts[row] in _list_texts(part) for row, part in parts.items())
-    return f"[.//text()[normalize-space()='{{{{{name}}}}}']]" if exact else f"[{{{{{name}|words}}}}]"
+def _predicate(texts: Mapping[RowKey, str], parts: Mapping[RowKey, Element]) -> str:
+    """Return the condition on a part, in XPath: that it has the text, or its words if some trace shows only these."""
+    if all(texts[row] in _list_texts(part) for row, part in parts.items()):
+        return f"[.//text()[normalize-space()='{{{{{PARAMETER}}}}}']]"
+    return f"[{{{{{PARAMETER}|words}}}}]"
 
 
 def _list_inputs_by_words(
@@ -221,7 +219,9 @@ def _with_others(
             continue
         if not exact and (key not in by_words or len(set(texts.values())) < 2):
             continue
-        more = _predicate(key, texts, parts)
+        more = (
+            f"[{{{{{key}|words}}}}]" if key in by_words else f"[.//text()[normalize-space()='{{{{{key}}}}}']]"
+        )
         template = found.template.replace(naming.predicate, naming.predicate + more, 1)
         more_told = TargetTemplate(template, found.words, (*found.also, key))
         if all(
