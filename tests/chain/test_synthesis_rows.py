@@ -319,9 +319,9 @@ class Labels:
             for at, name in enumerate(names)
         )
         kinds = "".join(
-            f"<div><div class='kind sheet'><div class=cover><div></div><div class=picture style='width:40px;height:40px'>"
+            f"<div><div class='kind sheet'><div class=cover>{'<div></div>' * (at % 2)}<div></div><div class=picture style='width:40px;height:40px'>"
             f"</div></div><div class=title>{name}</div></div></div>"
-            for name in names
+            for at, name in enumerate(names)
         )
         script = """<script>document.addEventListener("click", (event) => {
           const kind = event.target.closest(".kind"), chip = event.target.closest(".chip");
