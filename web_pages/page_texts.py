@@ -47,6 +47,11 @@ def text_of(node: Element | Root, *, everything: bool = False) -> str:
     return texts_of(node, kind).whole if isinstance(node, Root) else texts_of(node.root, kind).of(node)
 
 
+def own_texts(element: Element) -> list[str]:
+    """Return the text nodes of an element itself, squeezed; empty ones are left out."""
+    return [said for child in element.children if isinstance(child, str) and (said := squeeze(child))]
+
+
 def matches(text: str, wanted: str, match: Literal["part", "number", "whole"]) -> bool:
     """Return whether a text has a squeezed text as `TextProbe.match` says; for live pages: `5_probes.js`.
 

@@ -215,7 +215,7 @@ function missingField(button, look) {
   const form = button.form || closestFlat(button, (node) => node.matches("form, dialog, fieldset, [role=dialog], [role=form]"));
   const fields = shownFieldsOf(form || surroundingsOf(button, look), look);
   const complaint = (el) => fieldMessages(el, rowOfField(el), look).join("; ").slice(0, TOLD_LIMIT);
-  const isComplainedOf = (el) => isMarked(el) || Boolean(complaint(el));
+  const isComplainedOf = (el) => isMarked(el, rowOfField(el)) || Boolean(complaint(el));
   const wrong = fields.find((el) => isComplainedOf(el) || (el.willValidate && !el.validity.valid));
   const empty = (el) => typeof el.value === "string" && !el.value.trim() && disabledBy(el) === null;
   const needed = wrong || (form && (fields.find((el) => attr(el, "aria-required") === "true" && empty(el)) || fields.find(empty)));
@@ -228,8 +228,6 @@ function missingField(button, look) {
 
 const shownFieldsOf = (around, look) =>
   around ? [...around.querySelectorAll("input, select, textarea")].filter((el) => isFormField(el) && visible(el, look)).slice(0, FIELDS_READ) : [];
-
-const isMarked = (el) => attr(el, "aria-invalid") === "true" || [el, ...rowOfField(el)].some((node) => hasErrorWord(node));
 
 /** The nearest element around a button that holds fields, a few levels up; null if there is none. */
 function surroundingsOf(button, look) {

@@ -96,7 +96,7 @@ function fieldSigns(el, around, mayBeMarked, forms, look) {
     searching: el.type === "search" || isSearch(form),
     label: fieldLabel(el, look),
     value: el.type === "password" ? null : (valueOf(el) || "").slice(0, VALUE_LIMIT),
-    marked: attr(el, "aria-invalid") === "true" || [el, ...row].some((node) => hasErrorWord(node)),
+    marked: isMarked(el, row),
     messages: fieldMessages(el, row, look).map((text) => text.slice(0, TOLD_LIMIT)),
     beside: around.length ? piecesOf(around[around.length - 1], look).slice(0, BESIDE_LIMIT).map((text) => text.slice(0, TOLD_LIMIT)) : [],
   };
@@ -138,6 +138,8 @@ function kindWords(el) {
   return told.split(/\s+/).filter((name) => !name.startsWith("ng-") && !/[:[]/.test(name)).flatMap((name) => name.split(/[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])/)).map((word) => word.toLowerCase());
 }
 
+/** Whether the page marks a field as invalid: itself, or the elements around it that hold no other field. */
+const isMarked = (el, row) => attr(el, "aria-invalid") === "true" || [el, ...row].some((node) => hasErrorWord(node));
 const hasErrorWord = (el) => kindWords(el).some((word) => ERROR_WORD.test(word));
 const hasWarningWord = (el) => kindWords(el).some((word) => WARNING_WORD.test(word));
 const isBadge = (el) => !el.matches(LIVE) && kindWords(el).some((word) => BADGE_WORD.test(word));
@@ -161,7 +163,7 @@ function messageSigns(root, look) {
 /** What a message says, without the words of the control that closes it. */
 function messageText(el, look) {
   const text = textOf(el, look);
-  const control = [...el.querySelectorAll(`${CHOICES}, a[href^="#"]`)].find((node) => visible(node, look));
+  const control = [...el.querySelectorAll(`${CHOICES}, a[href="#"]`)].find((node) => visible(node, look));
   const name = control ? textOf(control, look) : "";
   if (!name || name === text) return text;
   if (text.startsWith(`${name} `)) return text.slice(name.length + 1);

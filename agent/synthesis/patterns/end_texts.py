@@ -20,7 +20,7 @@ from kb_schema.number_formats import NUMBER_FORMATS, format_numbers
 from kb_schema.templates import fill
 from web_pages.accessible_names import role_of
 from web_pages.element_tree import Element
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.visibility import visible
 
 LONGEST_TEXT = 160
@@ -269,7 +269,7 @@ def _new_texts(end: TraceEnd) -> list[EndText]:
     for root in end.page.stored.roots:
         for element in root.elements:
             said = _without_buttons(element, read_own_text(element))
-            if said is None or any(said in text for text in end.earlier_texts):
+            if said is None or _is_in_a_button(element) or any(said in text for text in end.earlier_texts):
                 continue
             told = end.generalized(said)
             if told is not None:
@@ -281,7 +281,7 @@ def _new_texts(end: TraceEnd) -> list[EndText]:
 
 def read_own_text(element: Element, longest: int = LONGEST_TEXT) -> str | None:
     """Return the text of an element with words of its own; None if it has none, is hidden, or says more."""
-    if element.tag in _SILENT or not any(isinstance(each, str) and each.strip() for each in element.children):
+    if element.tag in _SILENT or not own_texts(element):
         return None
     said = squeeze(text_of(element)) if visible(element) else ""
     return said if 0 < len(said) <= longest else None
@@ -293,11 +293,19 @@ def _without_buttons(element: Element, said: str | None) -> str | None:
         return None
     parts = [said]
     for node in element.descendants():
-        closes = role_of(node) == "button" or (node.get("href") or "").startswith("#")
-        if closes and (name := squeeze(text_of(node))):
+        if _is_button(node) and (name := squeeze(text_of(node))):
             whole = rf"(?<!\w){re.escape(name)}(?!\w)"
             parts = [each.strip() for part in parts for each in re.split(whole, part)]
     return max(parts, key=len, default="") or None
+
+
+def _is_button(element: Element) -> bool:
+    """Whether it is a button, or a link that leads nowhere and does what a button does."""
+    return role_of(element) == "button" or element.get("href") == "#"
+
+
+def _is_in_a_button(element: Element) -> bool:
+    return any(map(_is_button, (element, *element.ancestors())))
 
 
 def _place(element: Element) -> TextPlace:

@@ -18,7 +18,7 @@ from web_pages.accessible_names import is_control
 from web_pages.css_queries import SelectorError
 from web_pages.element_tree import Element
 from web_pages.form_fields import enabled, is_toggle, value_of
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.generated_names import looks_generated
 from web_pages.stored_pages import StoredPage
 from web_pages.visibility import visible
@@ -284,7 +284,7 @@ def _list_row_signs(row: Element, target: Element | None) -> Iterator[_RowSign]:
             continue
         place = "" if node is row else _place(node, row)
         rank = _OF_THE_TARGET if node is target else _WORDS
-        said = squeeze(" ".join(each for each in node.children if isinstance(each, str)))
+        said = " ".join(own_texts(node))
         if said and len(said) <= LONGEST_SIGN and not set(said) & set('"\\\n'):
             yield from _expand_target_sign(rank, f':has({node.tag}:has-text("{said}"))', place)
         if node is not row and is_control(node):

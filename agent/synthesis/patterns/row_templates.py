@@ -18,7 +18,7 @@ from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import list_telling_words, xpath_literal
 from web_pages.element_tree import Element
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.stable_attributes import (
     find_text_flaw,
     list_stable_attributes,
@@ -76,7 +76,7 @@ class _Naming:
         if self.whole:
             return [squeeze(text_of(part, everything=True))]
         if not self.tag:
-            return _own_texts(part)
+            return own_texts(part)
         return [
             squeeze(text_of(node, everything=True))
             for node in part.descendants()
@@ -238,7 +238,7 @@ def _values(found: TargetTemplate, row: RowKey, told: Mapping[str, Mapping[RowKe
 
 
 def _list_texts(part: Element) -> set[str]:
-    return {*_own_texts(part), *(said for node in part.descendants() for said in _own_texts(node))}
+    return {*own_texts(part), *(said for node in part.descendants() for said in own_texts(node))}
 
 
 def _look(cell: AlignedCell, pages: TracePages) -> _Seen | None:
@@ -309,10 +309,10 @@ def _is_one_of_several(part: Element) -> bool:
 def _namings(part: Element, *, word: bool) -> Iterator[_Naming]:
     """Yield the places of a part that may name it, in order; headings and links come as they stand."""
     found: dict[_Naming, None] = {}
-    if _own_texts(part):
+    if own_texts(part):
         found[_Naming(word=word)] = None
     for node in part.descendants():
-        if _own_texts(node):
+        if own_texts(node):
             classes = list_stable_classes(node)
             found.setdefault(_Naming(node.tag, classes[0] if classes else "", word))
     yield from islice(found, MOST_NAMES)
@@ -324,7 +324,7 @@ def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
     if len(tags) != 1:
         return
     tag = tags.pop()
-    said = {" ".join(_own_texts(each)) for each in elements}
+    said = {" ".join(own_texts(each)) for each in elements}
     if len(said) == 1 and all(find_text_flaw(each) is None for each in said):
         yield f"//{tag}[normalize-space()={xpath_literal(said.pop())}]"
     attributes = [dict(list_stable_attributes(each)) for each in elements]
@@ -361,8 +361,3 @@ def _has_class(name: str) -> str:
     return (
         f"[contains(concat(' ', normalize-space(@class), ' '), {xpath_literal(f' {name} ')})]" if name else ""
     )
-
-
-def _own_texts(element: Element) -> list[str]:
-    """Return the text nodes of an element itself."""
-    return [said for child in element.children if isinstance(child, str) and (said := squeeze(child))]

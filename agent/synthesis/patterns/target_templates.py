@@ -17,7 +17,7 @@ from agent.synthesis.utterances.utterance_mentions import NAME, list_data_attrib
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import fill_selector, rename_selector_parameter, xpath_literal
 from web_pages.element_tree import Element
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.row_selectors import build_row_selector
 from web_pages.selectors.stable_attributes import find_text_flaw
 
@@ -202,7 +202,7 @@ def _name_beside_count(element: Element, said: str) -> str:
     """Return the only text node of what says this in the element's row, if the rest of it is a number; else empty."""
     around = find_list_row(element) or element
     for node in (element, around, *around.descendants()):
-        own = [told for child in node.children if isinstance(child, str) and (told := squeeze(child))]
+        own = own_texts(node)
         if len(own) == 1 and own[0] != said and squeeze(text_of(node, everything=True)) == said:
             return own[0] if _COUNT.fullmatch(said.replace(own[0], "", 1).strip()) else ""
     return ""
@@ -225,7 +225,7 @@ def _finds(template: str, said: str, seen: _TemplateTarget) -> bool:
 
 def _by_its_words(template: str, seen: Sequence[_TemplateTarget]) -> Iterator[str]:
     """Yield the template with the element's own text, if that is always the same."""
-    said = {squeeze(" ".join(each for each in one.element.children if isinstance(each, str))) for one in seen}
+    said = {" ".join(own_texts(one.element)) for one in seen}
     tags = {one.element.tag for one in seen}
     row, found, _ = template.rpartition("//")
     if found and len(said) == len(tags) == 1 and all(find_text_flaw(each) is None for each in said):
@@ -246,7 +246,7 @@ def _words(element: Element) -> Iterator[str]:
     told: dict[str, None] = {}
     if row is not None:
         for node in row.descendants():
-            if any(isinstance(child, str) and child.strip() for child in node.children):
+            if own_texts(node):
                 told.setdefault(squeeze(text_of(node, everything=True)))
     told.setdefault(own)
     yield from [said for said in told if said][:MOST_WORDS]

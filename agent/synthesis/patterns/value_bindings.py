@@ -26,7 +26,7 @@ from kb_schema.transforms import ungroup_number
 from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
 from web_pages.form_fields import is_search_field
-from web_pages.page_texts import squeeze, text_of
+from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.visibility import visible
 
 MOST_BACK = 8
@@ -524,8 +524,7 @@ def _elements_saying(page: TracePage, text: str) -> Sequence[Element]:
     """Return visible elements that contain a value, the shortest texts first."""
     found = []
     for element in page.stored.roots[0].elements:
-        own = [child for child in element.children if isinstance(child, str) and child.strip()]
-        if own and visible(element):
+        if own_texts(element) and visible(element):
             said = text_of(element)
             if text in said and len(said) <= LONGEST_TEXT:
                 found.append((len(said), element.order, element))

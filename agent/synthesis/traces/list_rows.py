@@ -6,6 +6,7 @@ tabs and toolbars do not count as lists, although their markup may be a list: th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from agent.synthesis.traces.trace_pages import TracePages, build_path_template
@@ -103,27 +104,31 @@ def describe_place_in_row(element: Element, row: Element) -> str:
     node = element
     while node is not row and node.parent is not None:
         same = [child for child in node.parent.elements() if child.tag == node.tag]
-        own = _find_own_class(node, same, row) if len(same) > 1 else ""
+        own = _find_own_class(node, same, row)
         path.insert(0, f"{node.tag}.{own}" if own else f"{node.tag}:{same.index(node) + 1}")
         node = node.parent
     return "/".join(path)
 
 
 def _find_own_class(node: Element, same: Sequence[Element], row: Element) -> str:
-    """Return the class that the siblings of an element lack and an element of its tag in another row has."""
+    """Return the class that the siblings of an element lack and elements of its tag in other rows have.
+
+    Of several, the one that most of them have: a state is that of few rows.
+    """
     others = {name for each in same if each is not node for name in list_stable_classes(each)}
     own = [name for name in list_stable_classes(node) if name not in others]
     if not own:
         return ""
-    elsewhere = {
+    counts = Counter(
         name
         for fellow in list_sibling_rows(row)
         if fellow is not row
         for each in fellow.descendants()
         if each.tag == node.tag
         for name in list_stable_classes(each)
-    }
-    return next((name for name in own if name in elsewhere), "")
+    )
+    best = max(sorted(own), key=lambda name: counts[name])
+    return best if counts[best] else ""
 
 
 def build_list_path(row: Element) -> str:

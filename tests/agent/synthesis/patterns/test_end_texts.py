@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from agent.synthesis.patterns.end_places import find_place_texts
 from agent.synthesis.patterns.end_texts import find_message_texts
 from agent.synthesis.patterns.trace_ends import TraceEnd
 from agent.synthesis.traces.trace_pages import TracePages
@@ -59,9 +62,12 @@ def test_a_part_is_asked_for_where_nothing_else_is_evidence():
     assert not _holds("issue 27 created", "", other_evidence=False)
 
 
-def test_a_message_is_compared_without_what_closes_it_and_without_its_end_mark():
+@pytest.mark.parametrize(
+    "said",
+    ["The record was saved. <button>Dismiss</button>", "<a href='#'>put away</a> The record was saved."],
+)
+def test_a_message_is_compared_without_what_closes_it_and_without_its_end_mark(said):
     """In another release a full stop is missing, and what closes the message is called otherwise."""
-    said = "The record was saved. <button>Dismiss</button>"
     conditions = find_message_texts([_end(number, said, f"Note {number}") for number in (1, 2, 3)])
     assert conditions
     for end in ("<a>Close</a> x", "", "!"):
@@ -72,3 +78,12 @@ def test_a_message_is_compared_without_what_closes_it_and_without_its_end_mark()
 def test_a_message_that_only_closes_is_none():
     ends = [_end(number, "Dismiss x", f"Note {number}") for number in (1, 2, 3)]
     assert not find_message_texts(ends)
+
+
+def test_the_word_that_closes_a_message_is_no_evidence():
+    said = {word: f"<p class=told><span class=word>{word}</span></p>" for word in ("Close", "Approved")}
+    found = {
+        word: list(find_place_texts([_end(number, each, f"Note {number}") for number in (1, 2, 3)]))
+        for word, each in said.items()
+    }
+    assert (len(found["Close"]), len(found["Approved"])) == (0, 1)

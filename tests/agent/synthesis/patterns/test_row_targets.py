@@ -123,3 +123,16 @@ def test_a_row_is_told_by_whole_words_of_its_text_only_if_no_text_is_the_input_i
     found = find_row_template(exact, TracePages(), told)
     assert found is not None
     assert "contains(concat(' ', normalize-space(), ' ')" not in found.template
+
+
+def test_a_picture_has_the_same_place_in_its_card_while_another_element_is_drawn_before_it():
+    drawn = {2: "<div class=preload></div>"}
+    cards = "".join(
+        f"<div class=card><div class=cover>{drawn.get(at, '')}<div class=picture></div></div><p>{name}</p></div>"
+        for at, name in enumerate(TICKETS.values(), start=1)
+    )
+    html = f"<!doctype html><title>T</title><main>{cards}</main>"
+    targets = (css(f".card:nth-of-type({at}) .picture") for at in (1, 2))
+    tokens = {build_item_token(_cell(0, html, each).step, TracePages()) for each in targets}
+    assert len(tokens) == 1
+    assert None not in tokens
