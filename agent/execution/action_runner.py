@@ -38,7 +38,7 @@ from agent.page.live_selectors import (
     summarize_selector,
 )
 from agent.page.page_actions import act_on_page
-from agent.page.page_loading import watch_loading
+from agent.page.page_requests import watch_requests
 from agent.session import Session, elements_named
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall, ExecutionStep
@@ -329,7 +329,7 @@ class ActionRunner:
 
     async def _act_on_page(self, name: str, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Act on the page; once more after an overlay that the website's knowledge lists was closed."""
-        watch_loading(self._session.page)  # a loop may follow, also in a tab that was opened later
+        watch_requests(self._session.page)  # a loop may follow, also in a tab that was opened later
         selector = await self._selector(call, values)
         await self._observer.before_action(call, selector)
         await self._cover_secret(call, selector)
@@ -367,7 +367,7 @@ class ActionRunner:
                             written=use.written,
                         )
                     if name == "fill":
-                        watch_loading(self._session.page).note_typing()
+                        watch_requests(self._session.page).note_typing()
                     return
 
     async def _cover_secret(self, call: ActionCall, selector: Selector | None) -> None:

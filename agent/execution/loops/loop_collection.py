@@ -20,7 +20,7 @@ from agent.page.live_selectors import (
     summarize_selector,
 )
 from agent.page.page_changes import wait_for_change
-from agent.page.page_loading import watch_loading
+from agent.page.page_requests import watch_requests
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.selectors import Selector
 
@@ -72,11 +72,11 @@ class LoopCollection:
     async def wait_until_loaded(self, patience_s: float) -> None:
         """Wait until the page loads nothing and the members stay the same: those of before a search are others."""
         page = self._engine.session.page
-        loading = watch_loading(page)
+        requests = watch_requests(page)
         deadline, rested_since, keys = time.monotonic() + patience_s, time.monotonic(), None
         while (now := time.monotonic()) < deadline:
             found = [member.key for member in (await self.look()).items]
-            if found != keys or loading.is_loading or loading.may_ask:
+            if found != keys or requests.is_loading or requests.may_ask:
                 keys, rested_since = found, now
             elif now - rested_since >= REST_S:
                 return

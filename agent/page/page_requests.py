@@ -22,8 +22,8 @@ _LONGEST_PAUSE_S = 2.0
 
 
 @dataclass
-class PageLoading:
-    """The open requests of one page, and what may be asked next. Created by `watch_loading`."""
+class PageRequests:
+    """The open requests of one page, and what may be asked next. Created by `watch_requests`."""
 
     _began_at: dict[Request, float] = field(default_factory=dict)
     _typed_at: float = 0.0
@@ -56,14 +56,14 @@ class PageLoading:
         self._began_at.pop(request, None)
 
 
-_WATCHED: WeakKeyDictionary[Page, PageLoading] = WeakKeyDictionary()
+_WATCHED: WeakKeyDictionary[Page, PageRequests] = WeakKeyDictionary()
 
 
-def watch_loading(page: Page) -> PageLoading:
+def watch_requests(page: Page) -> PageRequests:
     """Return the open requests of a page; always the same ones for the same page."""
     found = _WATCHED.get(page)
     if found is None:
-        found = _WATCHED[page] = PageLoading()
+        found = _WATCHED[page] = PageRequests()
         page.on("request", found.on_request)
         page.on("requestfinished", found.on_end)
         page.on("requestfailed", found.on_end)
