@@ -14,7 +14,7 @@ from tests.support.rotation import SEED, dice
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
-from tests.zoo.zoo_figures import write_markdown
+from tests.zoo.zoo_figures import COLUMNS, list_rows, write_markdown
 from tests.zoo.zoo_jobs import SHOWN, Application, Job
 from tests.zoo.zoo_measurement import JobFigures, find_differences, open_measurement
 
@@ -74,7 +74,7 @@ def test_a_table_keeps_the_rows_that_were_not_measured_again():
             "whole": True,
             "question": "",
         }
-        ending = {"feasible": True, "outcome": "right", "claim": "success", "seconds": 2.0}
+        ending = {"feasible": True, "outcome": "right", "claim": "success", "seconds": 2.0, "said": ""}
         return [common | {"job": str(each), "endings": [ending], "measured": day} for each in range(jobs)]
 
     former = write_markdown(measure("wiki", 2, "2026-01-01") + measure("shop", 3, "2026-01-01"), "")
@@ -84,6 +84,39 @@ def test_a_table_keeps_the_rows_that_were_not_measured_again():
         ("wiki", "2", "2026-02-02"),
         ("shop", "3", "2026-01-01"),
     ]
+
+
+def test_a_table_takes_the_rows_of_one_that_has_fewer_columns():
+    row = "| wiki | values | same | 2 | 2026-01-01 |"
+    former = f"| application | naming | setting | jobs | measured |\n|---|---|---|---|---|\n{row}\n"
+    (kept,) = write_markdown([], former).splitlines()[2:]
+    assert [cell.strip() for cell in kept.split("|") if cell.strip()] == [
+        "wiki",
+        "values",
+        "same",
+        "2",
+        "2026-01-01",
+    ]
+
+
+def test_a_run_that_could_be_done_and_blames_the_application_is_counted():
+    def end(said: str, *, feasible: bool) -> dict[str, object]:
+        return {"feasible": feasible, "outcome": "refused", "claim": "failure", "seconds": 2.0, "said": said}
+
+    blame = "the application refused step 's3' (HTTP 400)"
+    endings = [end(blame, feasible=True), end("not found", feasible=True), end(blame, feasible=False)]
+    figures = {
+        "application": "wiki",
+        "naming": "values",
+        "setting": "same",
+        "job": "create",
+        "whole": True,
+        "question": "",
+        "endings": endings,
+        "measured": "2026-01-01",
+    }
+    (row,) = list_rows([figures])
+    assert row[COLUMNS.index("blamed")] == "1"
 
 
 @pytest.mark.timeout(600)

@@ -47,8 +47,10 @@ def format_job(figures: Figures) -> str:
 
 COLUMNS = (
     "application", "naming", "setting", "jobs", "whole", "feasible", "right", "unclaimed", "refused", "part", "beside",
-    "false success", "hung", "unbound", "infeasible", "refused rightly", "not run", "slow refusals", "asked", "measured",
+    "false success", "blamed", "hung", "unbound", "infeasible", "refused rightly", "not run", "slow refusals", "asked", "measured",
 )  # fmt: skip
+BLAME = "the application refused"
+"""What a run says that puts its failure down to the application; false in a run of what can be done."""
 NAMES = 3
 """So many first columns say which row it is."""
 
@@ -68,8 +70,8 @@ def list_rows(figures: Sequence[Figures]) -> list[list[str]]:
         rows.append([
             application, naming, setting, str(len(jobs)), str(sum(job["whole"] for job in jobs)), str(len(can)),
             *(str(counts[name]) for name in ("right", "unclaimed", "refused", "part")),
-            *(str(all_counts[name]) for name in ("beside", "false_success", "hung")),
-            str(counts["unbound"]), str(len(cannot)),
+            str(all_counts["beside"]), str(all_counts["false_success"]),
+            str(sum(BLAME in each["said"] for each in can)), str(all_counts["hung"]), str(counts["unbound"]), str(len(cannot)),
             str(sum(each["outcome"] == "right" and bool(each["claim"]) for each in cannot)),
             str(sum(not each["claim"] for each in cannot)),
             str(sum(each["outcome"] == "right" and each["seconds"] > 20 for each in cannot)),
@@ -90,12 +92,16 @@ def summarize(figures: Sequence[Figures]) -> Table:
 def write_markdown(figures: Sequence[Figures], former: str) -> str:
     """Return the rows as a table in Markdown, with the rows of a `former` table that were not measured again.
 
-    A row of the former table stays, too, where fewer of its jobs were measured now.
+    A row of the former table stays, too, where fewer of its jobs were measured now. What it does not tell is empty.
     """
-    before = [
+    head, *before = [
         row for line in former.splitlines() if (row := [cell.strip() for cell in line.split("|")[1:-1]])
-    ]
-    rows = {tuple(row[:NAMES]): row for row in before if len(row) == len(COLUMNS) and row[NAMES].isdigit()}
+    ] or [[]]
+    rows = {}
+    for row in before:
+        cells = dict(zip(head, row, strict=False))
+        if len(row) == len(head) and cells.get("jobs", "").isdigit():
+            rows[tuple(row[:NAMES])] = [cells.get(name, "") for name in COLUMNS]
     for row in list_rows(figures):
         last = rows.get(tuple(row[:NAMES]))
         if last is None or int(row[NAMES]) >= int(last[NAMES]):
