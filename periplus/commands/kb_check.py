@@ -33,7 +33,7 @@ from mcp_server.signature_checks.signature_check import check_signatures
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website
 
 """The exit code if a finding breaks identification."""
 NAMES_SHOWN, IDLE_SHOWN = 4, 20
@@ -114,7 +114,7 @@ def _knowledge(
 
 async def _stored_knowledge(website: str | None, opening: Any) -> KnowledgeBase:
     async with opening as stores:
-        known = sorted(active.website_id for active in await stores.documents.websites())
+        known = await list_websites(stores)
         found, _ = await read_knowledge(stores.documents, stores.graph, select_website(website, known))
         return found
 

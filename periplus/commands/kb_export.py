@@ -24,7 +24,7 @@ from loaders.bridges.page_objects import WRITTEN_BY, PageObjectPackage, build_pa
 from loaders.markup_escapes import one_line
 from periplus.errors import UserError
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website
 
 MOST_LEFT_OUT = 10
 """Maximum number of omitted items that are listed."""
@@ -200,5 +200,5 @@ async def _read(
     website: str | None, mongodb_url: str | None, arangodb_url: str | None
 ) -> tuple[KnowledgeBase, int]:
     async with open_selected_stores(mongodb_url, arangodb_url) as stores:
-        known = sorted(each.website_id for each in await stores.documents.websites())
+        known = await list_websites(stores)
         return await read_knowledge(stores.documents, stores.graph, select_website(website, known))

@@ -34,6 +34,7 @@ from periplus.store_selection import (
     open_unprepared_stores,
     parse_store_location,
 )
+from periplus.website_selection import list_websites
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PLACE = "embedded:DIR or mongodb://HOST/DATABASE"
@@ -215,7 +216,7 @@ async def _copy(
 
 
 async def _websites(stores: Stores) -> list[str]:
-    found = sorted(active.website_id for active in await stores.documents.websites())
+    found = await list_websites(stores)
     if not found:
         fix = "name another one with --from"
         raise UserError(f"the store at {stores.documents.address} has no knowledge", fix=fix)

@@ -30,7 +30,6 @@ from periplus.knowledge_server import connect_knowledge_client
 from periplus.learned_screens.learned_knowledge import (
     MisidentifiedPage,
     build_knowledge_base,
-    derive_website_id,
     find_authored_content,
     find_misidentified_pages,
 )
@@ -44,7 +43,7 @@ from periplus.learned_screens.sorted_pages import (
 )
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.workflow_synthesis import read_traces
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website, suggest_website_id
 
 """Nothing was learned."""
 WRONG_SHOWN = 20
@@ -125,7 +124,7 @@ def learn(
         pages = read_sorted_pages(snapshots, labels, base_url, on_page)
     found = learn_signatures([page.observed for page in pages])
     site = choose_base_url(pages, base_url)
-    knowledge, refused = build_knowledge_base(found.learned, website or derive_website_id(site), site)
+    knowledge, refused = build_knowledge_base(found.learned, website or suggest_website_id(site), site)
     wrong = find_misidentified_pages(knowledge, pages, {*refused, *found.refused})
     answered: list[SubmittedProposal] = []
     if out_folder is not None:
@@ -163,7 +162,7 @@ async def _propose(
     opening: Any, website: str | None, found: LearnedScreens, pages: Sequence[SortedPage]
 ) -> list[SubmittedProposal]:
     async with opening as stores:
-        known = sorted(active.website_id for active in await stores.documents.websites())
+        known = await list_websites(stores)
         website_id = select_website(website, known)
         knowledge, _ = await read_knowledge(stores.documents, stores.graph, website_id)
         known_pages = [page for page in pages if page.screen is None or page.screen in knowledge.screens]
@@ -184,7 +183,7 @@ def _learn_from_sessions(
 
     async def learned() -> tuple[SessionFindings, list[SubmittedProposal]]:
         async with opening as stores:
-            known = sorted(active.website_id for active in await stores.documents.websites())
+            known = await list_websites(stores)
             website_id = select_website(website, known)
             found = await find_in_sessions(stores, website_id, base_url, traces)
             async with connect_knowledge_client(stores) as client:

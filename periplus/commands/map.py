@@ -25,7 +25,7 @@ from periplus.commands.command_options import Headed, parse_inputs
 from periplus.commands.command_output import print_json
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
-from periplus.exploration.map_folder import MAPS, MapFolder, find_map_folder, suggest_website_id
+from periplus.exploration.map_folder import MAPS, MapFolder, find_map_folder
 from periplus.exploration.map_knowledge_base import write_knowledge_base
 from periplus.exploration.map_run import MapRunPlan, SignInFunction, map_website
 from periplus.exploration.map_summary import print_map_summary
@@ -45,6 +45,7 @@ from periplus.session_setup import start_browser
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.live_view import find_terminal_prompts
+from periplus.website_selection import suggest_website_id
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -17,18 +17,24 @@ from rich.console import Console
 from rich.markup import escape
 
 from agent.browser.launch import has_display
+from agent.errors import AgentError
 from agent.page import in_page_library
 from agent.page.page_watchdog import watch_context
 from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
 from agent.recording.recorded_actions import RecordedAction
 from agent.recording.recording_replay import ReplayResult, replay_recording
 from agent.run_context import RunContext
+from kb_schema import KnowledgeError
 from kb_schema.session_reader import MANIFEST
 from kb_schema.url_patterns import origin_of
+from kb_store import Stores
+from kb_store.errors import StoreError
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.session_setup import VIEWPORT, start_browser
 from periplus.signals import on_signals
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.website_selection import ensure_website
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -55,6 +61,12 @@ def record(
     check: Annotated[
         bool, typer.Option("--check", help="Replay the recording at once in a new browser context.")
     ] = False,
+    website: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The website's id, if it is new; default: from its domain."),
+    ] = None,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
 ) -> None:
     """Open a browser and record your actions until you close it.
 
@@ -62,7 +74,8 @@ def record(
 
     Records clicks, typing, selections, keys, uploads and navigation, with the page before and after each
     action, also in frames and new tabs. Passwords are never stored. Demonstrate the same task at least
-    three times with different data, then run [cyan]periplus synthesize[/].
+    three times with different data, then run [cyan]periplus synthesize[/]. A website that the knowledge
+    base does not have is added to it with its address.
     """
     if not origin_of(url).startswith(("http://", "https://")):
         raise UserError(f"{url} is not a web address", fix="start it with http:// or https://")
@@ -79,6 +92,10 @@ def record(
     console = Console()
     recording, replayed = asyncio.run(_record(url, name, folder, console, storage_state, check=check))
     _print_recording(console, recording)
+    if recording.actions:
+        asyncio.run(
+            _add_recorded_website(console, open_selected_stores(mongodb_url, arangodb_url), website, url)
+        )
     if replayed is not None:
         _print_replay(console, replayed)
         if not replayed.succeeded:
@@ -185,6 +202,25 @@ def _print_recording(console: Console, recording: DemonstrationRecording) -> Non
     )
     for problem in recording.problems:
         console.print(f"  [yellow]{escape(problem)}[/]", soft_wrap=True, highlight=False)
+
+
+async def _add_recorded_website(
+    console: Console, opening: AbstractAsyncContextManager[Stores], website: str | None, url: str
+) -> None:
+    """Add the website to the knowledge base, if it is not there. The recording is kept if that fails."""
+    try:
+        async with opening as stores:
+            website_id, added = await ensure_website(stores, url, website)
+    except (StoreError, KnowledgeError, AgentError, UserError) as exc:
+        told = f"the website was not added to the knowledge base: {exc}"
+        console.print(f"  [yellow]{escape(told)}[/]", soft_wrap=True, highlight=False)
+        return
+    if added:
+        console.print(
+            f"[green]added[/] the website {escape(website_id)} ({escape(origin_of(url))}) to the knowledge base",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 def _print_replay(console: Console, replayed: ReplayResult) -> None:

@@ -38,7 +38,7 @@ from periplus.session_setup import open_browser_context
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.terminal.live_view import RunLiveView, find_terminal_prompts
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, StorageState
@@ -245,7 +245,7 @@ async def _build_run_request(asked: _RunOptions, stores: Stores, runs: RunStore)
             goal=asked.goal,
         )
         return replace(resumed, step_timeout_s=asked.step_timeout_s)
-    known = sorted(generation.website_id for generation in await stores.documents.websites())
+    known = await list_websites(stores)
     website_id = select_website(asked.website, known)
     return TaskRunRequest(
         website_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -30,12 +30,13 @@ from periplus.synthesis.workflow_synthesis import (
     SynthesisJudgement,
     SynthesisSite,
     induce_workflow,
+    list_origins,
     publish_workflow,
     read_traces,
     validate_workflow,
     write_synthesis_files,
 )
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_recorded_website
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -111,6 +112,7 @@ def synthesize(
     Values that differ become inputs, repeated steps become loops, and different paths become branches with
     a condition. If the traces do not determine a choice, it becomes an agent step, and the report says so.
     Unknown pages become new screens if the traces are sufficient; --publish adds them with the workflow.
+    A website that the knowledge base does not have is added to it with the address of the traces.
     report.html shows the traces side by side with the resulting steps.
 
     A workflow has success criteria: what all traces show at their end and none before it. A workflow without
@@ -127,7 +129,6 @@ def synthesize(
         strategy, "llm_judge" if judge else "exception_only", min_traces, model or load_settings().model
     )
     folder = out or Path("out") / f"synthesis-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    folder.mkdir(parents=True, exist_ok=True)
     result = asyncio.run(induce_workflow(read, name, task, judgement))
     _print_traces(console, result, read)
     checked = ValidationResults()
@@ -137,13 +138,14 @@ def synthesize(
         options = _SynthesizeOptions(
             validate, publish, replace, given, website, base_url, headed, unverified=unverified
         )
-        result, checked, found = asyncio.run(_use_website(console, stores, result, folder, options))
+        result, checked, found = asyncio.run(_use_website(console, stores, result, read, folder, options))
     else:
         result = add_workflow_documents(result)
         _print_workflow(console, result)
     problems = {
         each.trace_id: tuple(each.metadata["problems"]) for each in read if each.metadata.get("problems")
     }
+    folder.mkdir(parents=True, exist_ok=True)
     write_synthesis_files(result, folder, found.new)
     write_synthesis_report(
         folder / "report.html",
@@ -181,12 +183,22 @@ class _SynthesizeOptions:
 
 
 async def _use_website(
-    console: Console, opening: object, result: PipelineResult, folder: Path, options: _SynthesizeOptions
+    console: Console,
+    opening: object,
+    result: PipelineResult,
+    read: Sequence[ExecutionTrace],
+    folder: Path,
+    options: _SynthesizeOptions,
 ) -> tuple[PipelineResult, ValidationResults, ScreensFound]:
     """Find the screens, write the documents, validate and publish: everything that needs the knowledge base."""
     async with opening as stores:  # type: ignore[attr-defined]
-        known = sorted(generation.website_id for generation in await stores.documents.websites())
-        website_id = select_website(options.website, known)
+        website_id, added = options.website, False
+        if website_id is None or options.publish or options.validate:
+            website_id, added = await select_recorded_website(
+                stores, website_id, list_origins(read), options.base_url
+            )
+        if added:
+            _print_lines(console, [f"[green]added[/] the website {escape(website_id)} to the knowledge base"])
         site = SynthesisSite(
             stores, website_id, options.base_url, options.headed, allow_unverified=options.unverified
         )
@@ -206,11 +218,14 @@ async def _use_website(
                 _print_lines(console, [f"[red]not published[/]: {reason}"])
             else:
                 workflow_id = await publish_workflow(site, result.lowered, found.new, replace=options.replace)
+                command = _format_run_command(workflow_id, result.lowered)
+                if len(await list_websites(stores)) > 1:
+                    command += f" --website {website_id}"
                 count = len(found.new)
                 new = f" with {count} new screen{'' if count == 1 else 's'}" if count else ""
                 _print_lines(
                     console,
-                    [f"[green]published[/]{new}: {escape(_format_run_command(workflow_id, result.lowered))}"],
+                    [f"[green]published[/]{new}: {escape(command)}"],
                 )
     return result, checked, found
 

@@ -17,7 +17,7 @@ from periplus.commands.command_output import print_json
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.published_versions import PublishedVersion, list_versions, roll_back
 from periplus.synthesis.workflow_synthesis import SynthesisSite
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website
 
 app = typer.Typer(
     help="List the versions of published workflows, and return to an earlier version.",
@@ -145,5 +145,5 @@ def rollback(
 
 
 async def _select(stores: Stores, website: str | None) -> str:
-    known = sorted(generation.website_id for generation in await stores.documents.websites())
+    known = await list_websites(stores)
     return select_website(website, known)

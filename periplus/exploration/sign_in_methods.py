@@ -18,7 +18,7 @@ from periplus.errors import UserError
 from periplus.exploration.login_form import sign_in_by_form
 from periplus.runs.task_runs import TaskRunRequest, TaskRunResources, execute_task_run
 from periplus.session_setup import open_fresh_context
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website
 
 RenewSignIn = Callable[[], Awaitable[StorageState | None]]
 """Signs in again."""
@@ -81,7 +81,7 @@ async def sign_in_by_task(
     asker: InputProvider | None,
 ) -> ExplorationSignIn:
     """Sign in with a task, run as by `periplus run`. Raises `UserError` if the task does not succeed."""
-    known = sorted(generation.website_id for generation in await stores.documents.websites())
+    known = await list_websites(stores)
     website_id = select_website(asked.website_id if asked.website_id in known else None, known)
 
     async def run(asker: InputProvider | None = None) -> StorageState | None:

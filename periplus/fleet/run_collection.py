@@ -25,7 +25,7 @@ from periplus.fleet.jobs import Fleet, Job, JobFailed, JobTrouble
 from periplus.fleet.run_jobs import RunJobBody, RunJobResult
 from periplus.fleet.worker_resources import StoreAddresses
 from periplus.runs.task_runs import new_run_id
-from periplus.website_selection import select_website
+from periplus.website_selection import list_websites, select_website
 
 MANIFEST, RESULTS, RUNS = "collection.json", "results.jsonl", "runs"
 
@@ -119,7 +119,7 @@ async def find_website(store_addresses: StoreAddresses, website: str | None) -> 
         arangodb_url=store_addresses.arangodb_url,
     )
     async with opening as stores:
-        known = sorted(each.website_id for each in await stores.documents.websites())
+        known = await list_websites(stores)
     return select_website(website, known)
 
 

@@ -106,15 +106,6 @@ def words_of_id(screen_id: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def derive_website_id(base_url: str) -> str:
-    """Return an id for a website from its address.
-
-    >>> derive_website_id("https://app.example.com/x")
-    'app_example_com'
-    """
-    return re.sub(r"[^A-Za-z0-9]+", "_", _host(base_url)).strip("_") or "website"
-
-
 def _host(base_url: str) -> str:
     return urlsplit(base_url).hostname or ""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,7 @@ from kb_schema.proposals import WorkflowChange
 from kb_schema.run_records import RunResult
 from kb_schema.screens import Screen
 from kb_schema.session_reader import MANIFEST, SessionUnreadable, read_session
+from kb_schema.url_patterns import is_web_address, origin_of
 from kb_store import Stores, read_knowledge
 from kb_store.proposals.accepted_changes import apply_change
 from periplus.errors import UserError
@@ -83,6 +85,17 @@ def _find_free_name(name: str, taken: Mapping[str, Any]) -> str:
     while (name if number == 1 else f"{name}.{number}") in taken:
         number += 1
     return name if number == 1 else f"{name}.{number}"
+
+
+def list_origins(traces: Iterable[ExecutionTrace]) -> list[str]:
+    """Return the origins on which the traces were recorded, the most frequent one first."""
+    urls = Counter(
+        origin_of(step.source_url)
+        for trace in traces
+        for step in trace.steps
+        if step.source_url and is_web_address(step.source_url)
+    )
+    return [origin for origin, _ in urls.most_common()]
 
 
 @dataclass(frozen=True, slots=True)

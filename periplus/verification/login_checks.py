@@ -12,6 +12,7 @@ from periplus.runs.run_checks import check_task_known
 from periplus.store_selection import open_selected_stores
 from periplus.verification.verification_batch import VerificationBatch
 from periplus.verification.verifier_settings import resolve_requirement_url
+from periplus.website_selection import list_websites
 
 
 async def check_logins_known(batch: VerificationBatch, wanted: Sequence[Requirement]) -> None:
@@ -33,7 +34,7 @@ async def check_logins_known(batch: VerificationBatch, wanted: Sequence[Requirem
 
 async def select_login_website(stores: Stores, website_id: str, task_id: str) -> str:
     """Return the website whose task signs in: this one, or the only one. Raises `UserError` if it is unclear."""
-    known = sorted(each.website_id for each in await stores.documents.websites())
+    known = await list_websites(stores)
     if website_id in known:
         return website_id
     if len(known) == 1:

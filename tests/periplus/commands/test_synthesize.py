@@ -9,6 +9,7 @@ import pytest
 
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.session_writer import write_session
+from periplus.website_selection import suggest_website_id
 from tests.agent.synthesis import sample_pages
 from tests.support import warm
 
@@ -73,3 +74,65 @@ def test_pages_for_which_nothing_can_be_learned_are_named_with_the_reason(shelve
     assert "no screen for New agent, step 3, 4, 5: seen in 1 run only" in said
     assert "not proposed: seen in 1 run only" in (shelves / "made/report.html").read_text()
     assert not (shelves / "made/screens").exists()
+
+
+def _write_traces(folder: Path) -> str:
+    for number in range(3):
+        trace = sample_pages.create_agent(number)
+        write_session(trace, folder / "traces" / trace.trace_id)
+    return str(folder / "traces")
+
+
+def _synthesize(folder: Path, *more: str):
+    made = str(folder / "made")
+    command = ("periplus", "synthesize", str(folder / "traces"), "--name", "Add an agent", "--out", made)
+    return warm.run(*command, *more)
+
+
+def test_a_website_that_the_store_does_not_have_is_added_with_the_address_of_the_traces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    _write_traces(tmp_path)
+    made = _synthesize(tmp_path, "--publish")
+    assert made.returncode == 0, made.stderr
+    said = " ".join(made.stdout.split())
+    website = suggest_website_id(sample_pages.BASE)
+    assert f"added the website {website} to the knowledge base" in said
+    assert "published" in said
+    known = warm.run("periplus", "kb", "status", "--json")
+    assert [each["website_id"] for each in json.loads(known.stdout)["websites"]] == [website]
+    assert warm.run("periplus", "workflows", "versions", "Add_an_agent").returncode == 0
+
+
+def test_a_workflow_is_published_to_the_website_at_the_address_of_its_traces(shelves: Path):
+    other = {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example.com"}
+    (shelves / "shop").mkdir()
+    (shelves / "shop" / "website.json").write_text(json.dumps(other))
+    assert warm.run("periplus", "kb", "load", str(shelves / "shop")).returncode == 0
+    _write_traces(shelves)
+    made = _synthesize(shelves, "--publish")
+    assert made.returncode == 0, made.stderr
+    said = " ".join(made.stdout.split())
+    assert "added" not in said
+    assert "--website fleet" in said  # the command that runs it names the website
+
+
+def test_traces_of_no_website_of_the_store_are_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / "data"))
+    other = {"type": "website", "website_id": "shop", "name": "Shop", "base_url": "https://shop.example.com"}
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "website.json").write_text(json.dumps(other))
+    assert warm.run("periplus", "kb", "load", str(tmp_path / "shop")).returncode == 0
+    _write_traces(tmp_path)
+    made = _synthesize(tmp_path, "--publish")
+    assert made.returncode == 2
+    said = " ".join(made.stderr.split())
+    assert f"the store has no website at {sample_pages.BASE}" in said
+    assert "--website shop" in said
+    assert not (tmp_path / "made").exists()
+    named = _synthesize(tmp_path, "--publish", "--website", "fleet")
+    assert named.returncode == 0, named.stderr
+    assert "added the website fleet" in " ".join(named.stdout.split())
