@@ -23,9 +23,11 @@ from agent.synthesis.patterns.extracted_patterns import (
     PatternRefusal,
     TargetParameter,
 )
+from agent.synthesis.patterns.row_columns import add_column_template
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
 from agent.synthesis.patterns.target_templates import (
+    PARAMETER,
     TargetTemplate,
     find_constant_target,
     find_data_template,
@@ -235,6 +237,11 @@ class PositionClassifier:
         also = {key: self._binder.known(told[key]) for key in found.also}
         more = tuple(each for each in also.values() if each is not None)
         names = {key: each.name for key, each in also.items() if each is not None}
+        seen = {cell.row: each for cell in cells if (each := self._pages.find_target(cell.step)) is not None}
+        values = {
+            row: {PARAMETER: found.words[row], **{key: told[key][row] for key in found.also}} for row in seen
+        }
+        found = add_column_template(found, seen, values)
         target = TargetParameter(found.selector(binding.name, names), binding, found.words, more)
         return replace(info, target=target)
 

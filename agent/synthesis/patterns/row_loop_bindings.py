@@ -83,15 +83,17 @@ def _disappears_after_round(target: Selector, passes: Mapping[RowKey, LoopPass],
 
 def _is_present(target: Selector, words: str, sight: DecisionPage, pages: TracePages) -> bool:
     page = pages.get(sight.html, sight.url)
-    (strategy,) = target.strategies
-    if page is None or not isinstance(strategy, TemplateStrategy) or len(strategy.parameters) != 1:
+    told = [each for each in target.strategies if isinstance(each, TemplateStrategy)]
+    if page is None or not told or any(len(each.parameters) != 1 for each in told):
         return True
-    return bool(page.stored.resolve_template(strategy.template, {strategy.parameters[0]: words}))
+    return any(page.stored.resolve_template(each.template, {each.parameters[0]: words}) for each in told)
 
 
 def _restrict_to_first(target: Selector) -> Selector:
-    (strategy,) = target.strategies
-    if not isinstance(strategy, TemplateStrategy):
-        return target
-    one = strategy.model_copy(update={"template": f"({strategy.template})[1]"})
-    return target.model_copy(update={"strategies": (one,)})
+    first = tuple(
+        each.model_copy(update={"template": f"({each.template})[1]"})
+        if isinstance(each, TemplateStrategy)
+        else each
+        for each in target.strategies
+    )
+    return target.model_copy(update={"strategies": first})

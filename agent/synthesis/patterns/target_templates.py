@@ -38,22 +38,32 @@ class TargetTemplate:
     words: Mapping[RowKey, str]
     also: tuple[str, ...] = ()
     """Further inputs of which the same part of the page has the text; they stand in the template by their keys."""
+    others: tuple[str, ...] = ()
+    """Further templates with the same parameters that lead to the same elements."""
 
     def selector(self, name: str, also: Mapping[str, str] | None = None) -> Selector:
         """Return the selector with this parameter name; `also` has the names of the further inputs, by key."""
-        template = rename_selector_parameter(self.template, PARAMETER, name)
-        for key in self.also:
-            template = rename_selector_parameter(template, key, (also or {}).get(key, key))
-        names = (name, *((also or {}).get(key, key) for key in self.also))
-        strategy = TemplateStrategy(
-            type="parameterized_xpath", template=template, parameters=names, required_context=names
+        names = {PARAMETER: name, **{key: (also or {}).get(key, key) for key in self.also}}
+        told = tuple(names.values())
+        return Selector(
+            strategies=tuple(
+                TemplateStrategy(
+                    type="parameterized_xpath", template=each, parameters=told, required_context=told
+                )
+                for each in (_rename(template, names) for template in (self.template, *self.others))
+            )
         )
-        return Selector(strategies=(strategy,))
 
     def filled(self, words: str) -> Selector:
         """Return the selector with this text in place of the parameter."""
         value = fill_selector(self.template, {PARAMETER: words}, "xpath")
         return Selector(strategies=(ValueStrategy(type="xpath", value=value),))
+
+
+def _rename(template: str, names: Mapping[str, str]) -> str:
+    for key, name in names.items():
+        template = rename_selector_parameter(template, key, name)
+    return template
 
 
 @dataclass(frozen=True, slots=True)
