@@ -30,6 +30,8 @@ class Fingerprint(Model):
     text: FingerprintText | None = None
     label: FingerprintText | None = None
     """The text of the control's label."""
+    icon: FingerprintText | None = None
+    """What the first picture in it is called in its icon set or file: `arrow up`."""
     attributes: dict[str, FingerprintText] = Field(default_factory=dict)
     """`id`, `name`, `type`, `href`, `class`, `placeholder`, `aria-label`, test ids, ..."""
     heading: FingerprintText | None = None

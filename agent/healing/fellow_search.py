@@ -1,14 +1,14 @@
-"""Finds a recorded element by its words, where a new release changed all else: among the same fellows.
+"""Finds a recorded element by its words or its picture, where a new release changed all else: among the same fellows.
 
-The words alone do not identify it, because another page may have a button with this name. They do if no other
-element of the page has them and the elements that stood beside it are on the page, too.
+Neither identifies it alone, because another page may have a button with this name. It does if no other element of the
+page has it and the elements that stood beside it are on the page, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from agent.healing.fingerprint_comparison import compare_fingerprints, is_same_kind
+from agent.healing.fingerprint_comparison import compare_fingerprints, is_same_kind, kind_of
 from agent.healing.fingerprint_search import FingerprintCandidate, FingerprintMatch, SearchOutcome
 from agent.healing.recorded_words import read_same_words, read_words
 from agent.locators.page_fingerprints import PageFingerprints
@@ -43,6 +43,38 @@ def find_among_fellows(index: PageIndex, recorded: Fingerprint) -> FingerprintMa
         return _not_found("its neighbours are not on the page", found)
     reason = f"the only one called {ours[:60]!r}, and {len(fellows & there)} of its neighbours are there"
     return FingerprintMatch(SearchOutcome.FOUND, best, (), reason, 1.0)
+
+
+def find_by_icon(
+    recorded: Fingerprint, seen: Sequence[tuple[int, Fingerprint]], *, in_row: bool = False
+) -> FingerprintMatch:
+    """Return the only element with the recorded picture, if one of the two has no words; never to destroy something.
+
+    `seen`: what is visible and operated on the page, or in its row. On a page, more than half of its neighbours must
+    stand beside it.
+    """
+    if not recorded.icon or kind_of(recorded) not in (None, "press"):
+        return _not_found("no picture is known of it")
+    found = [
+        FingerprintCandidate(at, each, compare_fingerprints(recorded, each))
+        for at, each in seen
+        if each.icon == recorded.icon and is_same_kind(recorded, each)
+    ]
+    if len(found) != 1:
+        return _not_found(f"{len(found)} elements have the picture {recorded.icon!r}", found)
+    (best,) = found
+    if recorded.words and best.seen.words:
+        return _not_found("it has the same picture and other words", found)
+    if any(map(is_destructive, (*recorded.words, *best.seen.words, recorded.icon))):
+        return _not_found("a picture is not enough for what destroys", found)
+    fellows, there = (
+        {words(name) for name in each.neighbours if words(name)} for each in (recorded, best.seen)
+    )
+    if not in_row and len(fellows & there) * 2 <= len(fellows):
+        return _not_found("it stands elsewhere than the recorded one", found)
+    return FingerprintMatch(
+        SearchOutcome.FOUND, best, (), f"the only one with the picture {recorded.icon!r}", 1.0
+    )
 
 
 def _are_enough(there: Iterable[object], fellows: Iterable[object], *, destroys: bool) -> bool:

@@ -25,8 +25,11 @@ ENOUGH_CONTEXT = 1.0
 """Least weight of the surroundings known on both sides; with less they are ignored."""
 SAME_PLACE = 0.8
 """The surroundings are nearly the same: a field whose label was reworded there is still that field."""
+SAME_BUT_STATE = 0.95
 _CONTEXT = ("row", "region", "heading", "neighbours", "before", "after", "column")
 _IDENTIFIERS = ("test id", "id", "name attribute")
+_SHARED = frozenset({"words", "key", "data"})
+"""Anchors that other elements of a page may have, too: a framework gives all toggles the same `data-*` attributes."""
 
 _KINDS = {
     "textbox": "text",
@@ -205,9 +208,13 @@ def _doubts(
     field_in_place = kind_of(known) != "press" and strong == 1 and (context or 0.0) >= SAME_PLACE
     if called is not None and called < FOREIGN_WORDS and strong < 2 and not field_in_place:
         yield f"it is called {_first(seen.words)!r} now, not {_first(known.words)!r}"
-    elif not anchors and (known.words or strong < 2):
+    elif not anchors and (known.words or strong < 2) and not _has_same_icon(known, seen, alike):
         yield "nothing that tells it agrees"
-    elif (strong == 0 or len(anchors) == 1) and "href" not in anchors and (context or 1.0) < SAME_CONTEXT:
+    elif (
+        (len(anchors) == 1 or not set(anchors) - _SHARED)
+        and "href" not in anchors
+        and (context or 1.0) < SAME_CONTEXT
+    ):
         yield f"only {' and '.join(anchors)} agree, and it stands elsewhere"
     elif (
         not strong
@@ -219,6 +226,11 @@ def _doubts(
         yield "it leads elsewhere, and what stands around it is not the same"
     if known.twins and not known.key and not strong and alike.score < 1:
         yield f"nothing tells it from {known.twins} others of its name"
+
+
+def _has_same_icon(known: Fingerprint, seen: Fingerprint, alike: Similarity) -> bool:
+    """Whether a control without words has the same picture, and all else is the same but its state."""
+    return known.icon is not None and known.icon == seen.icon and alike.score >= SAME_BUT_STATE
 
 
 def _first(said: tuple[str, ...]) -> str:

@@ -19,7 +19,7 @@ from agent.errors import PersonNeeded
 from agent.events import Event, HealTried, Struggling
 from agent.healing.element_reveal import reveal_page, scan_scrolled_page
 from agent.healing.element_wait import ElementWait
-from agent.healing.fellow_search import find_among_fellows
+from agent.healing.fellow_search import find_among_fellows, find_by_icon
 from agent.healing.fingerprint_comparison import read_link_target
 from agent.healing.fingerprint_search import (
     DEFAULT_THRESHOLDS,
@@ -347,6 +347,8 @@ class Healer:
         recorded = meant.recorded
         if match.outcome is SearchOutcome.NOT_FOUND and recorded is not None and not recorded.varies:
             fellow = find_among_fellows(index, recorded.fingerprint)
+            if fellow.outcome is not SearchOutcome.FOUND and not meant.demand_is_strict:
+                fellow = find_by_icon(recorded.fingerprint, candidates)
             match = fellow if fellow.outcome is SearchOutcome.FOUND else match
         if match.outcome is SearchOutcome.FOUND and match.best is not None:
             conflict = find_link_conflict(match.best.seen, index.url, meant)
@@ -358,7 +360,7 @@ class Healer:
         self, meant: IntendedElement, row: Selector, recorded: Fingerprint, index: PageIndex, did: list[str]
     ) -> _ReprobedElement | FingerprintMatch:
         demand = self.policy.usual.stricter if meant.demand_is_strict else self.policy.usual
-        match = await find_in_row(self._page, index, row, recorded, demand)
+        match = await find_in_row(self._page, index, row, recorded, demand, strict=meant.demand_is_strict)
         did.append("looked through its row")
         if match.outcome is not SearchOutcome.FOUND or match.best is None:
             return match

@@ -10,6 +10,7 @@ import re
 
 from playwright.async_api import Page
 
+from agent.healing.fellow_search import find_by_icon
 from agent.healing.fingerprint_search import (
     FingerprintMatch,
     SearchOutcome,
@@ -44,9 +45,18 @@ def select_row_template(target: Selector) -> Selector | None:
 
 
 async def find_in_row(
-    page: Page, index: PageIndex, row: Selector, recorded: Fingerprint, demand: SearchThresholds
+    page: Page,
+    index: PageIndex,
+    row: Selector,
+    recorded: Fingerprint,
+    demand: SearchThresholds,
+    *,
+    strict: bool,
 ) -> FingerprintMatch:
-    """Return the element of the row that is the recorded one. Not found, unless exactly one row is there."""
+    """Return the element of the row that is the recorded one. Not found, unless exactly one row is there.
+
+    `strict`: the action cannot be undone, so that its picture is not enough.
+    """
     stored = StoredPage(await take_snapshot(page, look=index.token))
     rows = stored.resolve(row).found
     if len(rows) != 1:
@@ -56,4 +66,8 @@ async def find_in_row(
     }
     prints = PageFingerprints(index)
     candidates = [(at, seen) for at, seen in prints.all() if at in inside and index.elements[at].visible]
-    return find_fingerprint(recorded, candidates, demand)
+    match = find_fingerprint(recorded, candidates, demand)
+    if match.outcome is SearchOutcome.NOT_FOUND and not strict:
+        by_icon = find_by_icon(recorded, candidates, in_row=True)
+        match = by_icon if by_icon.outcome is SearchOutcome.FOUND else match
+    return match

@@ -71,6 +71,7 @@ class PageFingerprints:
             tag=element.tag,
             text=element.text or None,
             label=element.label or None,
+            icon=element.icon or None,
             attributes=select_attributes(element.attributes),
             heading=near.heading or None,
             before=near.before or None,

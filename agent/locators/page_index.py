@@ -131,6 +131,8 @@ class IndexedElement(NamedTuple):
     """
     near: Neighbours
     box: ElementBox
+    icon: str
+    """What the first picture in it is called, such as `arrow up`; empty if there is none, or if it is not operated."""
     visible: bool
     interactive: bool
     """A user can operate it."""

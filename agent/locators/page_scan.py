@@ -37,6 +37,7 @@ _UNREAD = IndexedElement(
     {},
     Neighbours(),
     ElementBox(0, 0, 0, 0),
+    "",
     visible=False,
     interactive=False,
     enabled=False,
@@ -131,7 +132,9 @@ def _parse_place(at: int) -> int | None:
 
 
 def _parse_element(at: int, row: list[Any]) -> IndexedElement:
-    root, parent, region, tag, role, name, label, text, attributes, near, x, y, width, height, flags = row
+    root, parent, region, tag, role, name, label, text, attributes, near, x, y, width, height, flags, icon = (
+        row
+    )
     return IndexedElement(
         at,
         root,
@@ -145,5 +148,6 @@ def _parse_element(at: int, row: list[Any]) -> IndexedElement:
         attributes,
         Neighbours(*near) if near else _NO_NEIGHBOURS,
         ElementBox(x, y, width, height),
+        icon,
         *_STATES[flags],
     )

@@ -152,6 +152,7 @@ function rowOf(el, tag, role, { shown, operable, clickable }, walk) {
     isControl(el) ? labelText(el, look) : "", textFor(el, role, seen, look), attributesOf(el, tag),
     neighbours(el, operable || clickable, walk),
     Math.round(box.left + walk.dx), Math.round(box.top + walk.dy), Math.round(box.width), Math.round(box.height), flags,
+    operable || clickable ? iconOf(el) : "",
   ];
 }
 

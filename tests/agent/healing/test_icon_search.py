@@ -1,0 +1,102 @@
+"""A control that a release left without words is found by its picture, or one that got words then."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.healing.fellow_search import find_by_icon
+from agent.healing.fingerprint_search import SearchOutcome
+from agent.locators.page_fingerprints import PageFingerprints
+from agent.locators.page_scan import scan_page
+from tests.support.pages import show
+
+USE = "<svg class='icon icon-arrow-up'><use href='#icon-arrow-up'></use></svg>"
+FORM = (
+    "<main><h1>Event</h1><form action=/event><label>Title <input name=title></label>"
+    "<button>Save draft</button>{}</form></main>"
+)
+WORDED = f"<button id=it type=button>More actions {USE}</button>"
+
+
+async def _fingerprints(page, html):
+    await show(page, html)
+    index = await scan_page(page)
+    prints = PageFingerprints(index)
+    return [(at, seen) for at, seen in prints.all() if index.elements[at].visible], prints, index
+
+
+async def _known(page, html):
+    _, prints, index = await _fingerprints(page, html)
+    return prints.of(next(each.at for each in index.elements if each.id == "it"))
+
+
+async def _outcome(page, before, now):
+    known = await _known(page, before)
+    seen, _, _ = await _fingerprints(page, now)
+    return find_by_icon(known, seen).outcome
+
+
+FOUND, NOT_FOUND = SearchOutcome.FOUND, SearchOutcome.NOT_FOUND
+TOGGLE = f"<div style='cursor: pointer'>{USE}</div>"
+
+
+@pytest.mark.parametrize(
+    ("now", "outcome"),
+    [
+        (TOGGLE, FOUND),
+        (TOGGLE.replace("arrow-up", "arrow-down"), NOT_FOUND),
+        (TOGGLE * 2, NOT_FOUND),
+        (WORDED.replace("More actions", "Help"), NOT_FOUND),
+    ],
+    ids=["no words", "another picture", "two of them", "other words"],
+)
+async def test_the_only_control_with_the_picture_is_the_recorded_one_if_it_has_no_words(
+    blank_page, now, outcome
+):
+    assert await _outcome(blank_page, FORM.format(WORDED), FORM.format(now)) is outcome
+
+
+async def test_it_may_have_got_words(blank_page):
+    bare = FORM.format(f"<a id=it class=toggle href='#'>{USE}</a>")
+    assert await _outcome(blank_page, bare, FORM.format(WORDED)) is FOUND
+
+
+async def test_elsewhere_on_another_page_it_is_another_control(blank_page):
+    elsewhere = f"<nav><h2>Site</h2><a href=/>Home</a><a href=/help>Help</a>{TOGGLE}</nav>"
+    assert await _outcome(blank_page, FORM.format(WORDED), elsewhere) is NOT_FOUND
+
+
+async def test_a_picture_is_not_enough_for_what_destroys(blank_page):
+    bin_ = FORM.format(
+        "<button id=it type=button><i class='fa fa-fw fa-trash' style='display: inline-block; width: 9px; height: 9px'></i></button>"
+    )
+    assert (await _known(blank_page, bin_)).icon == "trash"
+    assert await _outcome(blank_page, bin_, bin_) is NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("drawn", "called"),
+    [
+        (USE, "arrow up"),
+        ("<i class='bi bi-pencil-square' style='display: block; height: 9px'></i>", "pencil square"),
+        ("<svg data-testid=MoreVertIcon><path d='M1 1h9'></path></svg>", "more vert"),
+        ("<svg class='lucide lucide-trash-2'><path d='M1 1h9'></path></svg>", "trash 2"),
+        ("<img src='/static/edit.3f2a.png?v=2' alt='' width=9 height=9>", "edit"),
+        ("<i style='display: none' class='fa fa-spinner'></i>", None),
+        ("Plain", None),
+    ],
+)
+async def test_what_a_picture_is_called(blank_page, drawn, called):
+    html = f"<main><button id=it>{drawn}</button></main>"
+    assert (await _known(blank_page, html)).icon == called
+
+
+async def test_a_nameless_picture_is_told_by_what_it_draws(blank_page):
+    def drawn(path):
+        return f"<main><button id=it><svg><path d='{path}'></path></svg></button></main>"
+
+    first, again, other = [
+        (await _known(blank_page, drawn(path))).icon for path in ("M1 1h9v9z", "M1 1h9v9z", "M3 3l5 5")
+    ]
+    assert first == again
+    assert first != other
