@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from typing import Literal
 
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Locator, Page
 
 from tests.support.people import Noise
@@ -31,19 +33,31 @@ async def _sign_in(page: Page, noise: Noise) -> None:
     await _open(page, page.get_by_role("main").get_by_role("link", name="Compass Days"))
 
 
-async def _go(page: Page, section: str, part: str = "") -> None:
-    """Move the mouse to the menu, which unfolds, and open a section and a part of it."""
+async def _go(page: Page, section: str, part: str = "", *, unfold: bool = False) -> None:
+    """Move the mouse to the menu, which grows, and open a section, and then a part of it.
+
+    `unfold`: by the arrow beside the section instead, which stays on the page.
+    """
     menu = page.get_by_role("complementary")
+    fold = menu.locator(".nav-fold").filter(has=page.locator(".sidebar-text", has_text=section))
     await menu.hover()
-    await _open(page, menu.get_by_role("link", name=re.compile(rf"^{section}")))
+    if unfold:
+        await fold.locator(".arrow").click()
+    else:
+        await _open(page, fold.locator(".sidebar-text"))
     if part:
         await menu.hover()
-        await _open(page, menu.get_by_role("link", name=part, exact=True))
+        await _open(page, fold.get_by_role("link", name=part, exact=True))
+
+
+def _named(within: Page | Locator, role: Literal["button", "link", "menuitem"], name: str) -> Locator:
+    """Return what has these words and a picture, which is a letter of a font and would be part of its name."""
+    return within.get_by_role(role).filter(has_text=re.compile(rf"^\s*{re.escape(name)}\s*$"))
 
 
 async def _search(page: Page, noise: Noise, words: str) -> None:
     await noise.type("main [name=q]", words)
-    await _open(page, page.get_by_role("main").get_by_role("button", name="Search", exact=True))
+    await _open(page, _named(page.get_by_role("main"), "button", "Search"))
 
 
 def _row(page: Page, name: str) -> Locator:
@@ -58,17 +72,26 @@ async def _choose(page: Page, label: str, option: str) -> None:
 
 
 async def _type_time(page: Page, field: str, time: str) -> None:
-    """Type into the parts of a date with a time. The year takes more than four digits, so one goes on by hand."""
+    """Type into the parts of a date with a time. The year takes more than four digits, so one goes on by hand.
+
+    The browser's calendar comes up a moment after the click, takes the keys, and is closed before one types.
+    """
     given = datetime.fromisoformat(time)
-    await page.locator(field).click(position={"x": 20, "y": 15})
-    await page.keyboard.type(f"{given:%m%d%Y}")
-    await page.keyboard.press("ArrowRight")
-    await page.keyboard.type(f"{given:%I%M%p}")
+    for _ in range(3):
+        await page.locator(field).click(position={"x": 20, "y": 15})
+        await page.wait_for_timeout(500)
+        await page.keyboard.press("Escape")
+        await page.keyboard.type(f"{given:%m%d%Y}")
+        await page.keyboard.press("ArrowRight")
+        await page.keyboard.type(f"{given:%I%M%p}")
+        if await page.input_value(field) == time:
+            return
+    raise PlaywrightError(f"{field} does not take {time}")
 
 
 async def _save(page: Page) -> None:
     """Press the button. The browser does not send what it finds wrong by itself, and says so at the field."""
-    button = page.get_by_role("button", name="Save", exact=True)
+    button = _named(page, "button", "Save")
     if await page.locator("main form :invalid").count():
         await button.click()
     else:
@@ -78,7 +101,7 @@ async def _save(page: Page) -> None:
 async def create_session(page: Page, given: Given, noise: Noise) -> None:
     await _sign_in(page, noise)
     await _go(page, "Sessions")
-    await _open(page, page.get_by_role("link", name="Add new session or proposal"))
+    await _open(page, _named(page, "link", "Add new session or proposal"))
     if given["title"]:
         await noise.type("#id_title", given["title"])
     await _choose(page, "Session type", given["type"])
@@ -91,7 +114,7 @@ async def create_session(page: Page, given: Given, noise: Noise) -> None:
 async def add_session_type(page: Page, given: Given, noise: Noise) -> None:
     await _sign_in(page, noise)
     await _go(page, "Call for Proposals", "Session types")
-    await _open(page, page.get_by_role("link", name="New session type"))
+    await _open(page, _named(page, "link", "New type"))
     if given["name"]:
         await noise.type("[name=name_0]", given["name"])
     await noise.retype("#id_default_duration", given["minutes"])
@@ -103,7 +126,7 @@ async def add_session_type(page: Page, given: Given, noise: Noise) -> None:
 
 async def edit_room(page: Page, given: Given, noise: Noise) -> None:
     await _sign_in(page, noise)
-    await _go(page, "Schedule", "Rooms")
+    await _go(page, "Schedule", "Rooms", unfold=True)
     await _open(page, page.get_by_role("link", name=given["room"], exact=True))
     await noise.retype("[name=name_0]", given["name"])
     await noise.retype("[name=description_0]", given["description"])
@@ -114,9 +137,9 @@ async def edit_room(page: Page, given: Given, noise: Noise) -> None:
 async def delete_tag(page: Page, given: Given, noise: Noise) -> None:
     await _sign_in(page, noise)
     await _go(page, "Sessions", "Tags")
-    await _open(page, _row(page, given["tag"]).get_by_role("link", name="Delete"))
+    await _open(page, _row(page, given["tag"]).get_by_title("Delete"))
     await noise.wander()
-    await _open(page, page.get_by_role("button", name="Delete"))
+    await _open(page, _named(page, "button", "Delete"))
 
 
 async def decide_proposals(page: Page, given: Given, noise: Noise) -> None:
@@ -140,9 +163,9 @@ async def change_state(page: Page, given: Given, noise: Noise) -> None:
     await _search(page, noise, given["session"])
     row = _row(page, given["session"])
     await row.locator("summary").click()
-    await _open(page, row.get_by_role("menuitem", name=given["state"], exact=True))
+    await _open(page, _named(row, "menuitem", given["state"]))
     await noise.wander()
-    await _open(page, page.get_by_role("button", name="Do it"))
+    await _open(page, _named(page, "button", "Do it"))
 
 
 async def rewrite_mail(page: Page, given: Given, noise: Noise) -> None:

@@ -268,12 +268,12 @@ def _read_state(database: Path) -> Any:
     state = {
         "sessions": read_rows(
             database,
-            "select title, abstract, description, notes, internal_notes, kind.name as type, track.name as track,"
+            "select title, abstract, session.description, notes, internal_notes, kind.name as type, track.name as track,"
             " state, pending_state, duration, do_not_record, is_featured,"
             " (select group_concat(tag, ' | ') from (select tag.tag from submission_submission_tags chosen"
             " join submission_tag tag on tag.id = chosen.tag_id where chosen.submission_id = session.id"
             " order by tag.tag)) as tags,"
-            " (select group_concat(name, ' | ') from (select person.name from submission_submission_speakers chosen"
+            " (select group_concat(name, ' | ') from (select person.name from submission_speakerrole chosen"
             " join person_user person on person.id = chosen.user_id where chosen.submission_id = session.id"
             " order by person.name)) as speakers,"
             " (select group_concat(coalesce(room.name, '') || ' ' || coalesce(slot.start, ''), ' | ')"
