@@ -28,7 +28,7 @@ VERSIONS = ("2025.2.2",)
 USER = "programme@maps.example.org"
 """Mails to addresses under example.org are not sent."""
 
-TRACKS = (
+_TRACKS = (
     ("Surveying", "#3366aa"),
     ("Old maps", "#886633"),
     ("Sea charts", "#117788"),
@@ -39,9 +39,9 @@ TRACKS = (
     ("Žemělepisy und Größen", "#bb7711"),
 )
 """Name and colour."""
-TYPES = (("Talk", 30), ("Lightning talk", 10), ("Workshop", 90), ("Panel", 60), ("Field trip", 240))
+_TYPES = (("Talk", 30), ("Lightning talk", 10), ("Workshop", 90), ("Panel", 60), ("Field trip", 240))
 """Name and minutes."""
-ROOMS = (
+_ROOMS = (
     ("Blue hall", "Ground floor, left of the stairs", 320),
     ("Green room", "First floor", 80),
     ("Attic", "Above the library", 24),
@@ -56,7 +56,7 @@ ROOMS = (
     ("Board room", "Ask at the desk", 10),
 )
 """Name, description and seats."""
-TAGS = (
+_TAGS = (
     "beginners",
     "beginners welcome",
     "outdoors",
@@ -71,7 +71,7 @@ TAGS = (
     "čeština",
     "sponsored",
 )
-SPEAKERS = (
+_SPEAKERS = (
     "Amina Yusuf",
     "Bruno Keller",
     "Carla Mendes",
@@ -85,7 +85,7 @@ SPEAKERS = (
     "Karim Nasser",
     "Lena Vogt",
 )
-SESSIONS = (
+_SESSIONS = (
     ("Levels and theodolites", "Amina Yusuf", "Workshop", "Surveying", "submitted", ("hands-on", "beginners")),
     ("Chains, rods and poles", "Bruno Keller", "Talk", "Surveying", "submitted", ()),
     ("A forest seen by laser", "Carla Mendes", "Talk", "Surveying", "submitted", ("needs projector",)),
@@ -112,7 +112,7 @@ SESSIONS = (
     ("How we scanned a library", "Lena Vogt", "Talk", "Old maps", "rejected", ("local history",)),
 )  # fmt: skip
 """Title, speaker, type, track, state and tags."""
-MAILS = (
+_MAILS = (
     ("Your room has changed", "Amina Yusuf", "You are in the Green room now."),
     ("Your room has changed again", "Amina Yusuf", "You are in the Attic now, we are sorry."),
     ("Please send us a portrait", "Bruno Keller", "We print it in the programme."),
@@ -231,8 +231,8 @@ async def start_pretalx(parent: Path, version: str = VERSIONS[0]) -> AsyncIterat
         only = {"DJANGO_SETTINGS_MODULE": "tables_only", "PYTHONPATH": str(folder)}
         run([python, "-m", "django", "migrate", "--run-syncdb"], folder, surroundings | only)
         given = {
-            "user": USER, "password": PASSWORD, "tracks": TRACKS, "types": TYPES, "rooms": ROOMS, "tags": TAGS,
-            "speakers": SPEAKERS, "sessions": SESSIONS, "mails": MAILS,
+            "user": USER, "password": PASSWORD, "tracks": _TRACKS, "types": _TYPES, "rooms": _ROOMS, "tags": _TAGS,
+            "speakers": _SPEAKERS, "sessions": _SESSIONS, "mails": _MAILS,
         }  # fmt: skip
         (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
         run([python, "-c", _SEED], folder, surroundings)
@@ -257,7 +257,7 @@ def _collect_files(python: Path, folder: Path, surroundings: Mapping[str, str]) 
             {**surroundings, "PRETALX_FILESYSTEM_STATIC": str(made)},
         )
         shutil.copytree(made, unfinished := kept.with_name(f"static-{os.getpid()}"))
-        with suppress(FileExistsError, OSError):  # another process was quicker
+        with suppress(OSError):  # another process was quicker
             unfinished.rename(kept)
         shutil.rmtree(unfinished, ignore_errors=True)
     return kept
