@@ -196,7 +196,7 @@ with transaction.atomic(), scope(event=event):
     for number, (title, speaker, kind, track, state, chosen) in enumerate(given["sessions"]):
         session = Submission.objects.create(
             event=event, title=title, submission_type=kinds[kind], track=tracks[track], content_locale="en",
-            abstract=f"About: {title}", code=f"MAP{'ABCDEFGHJKLMNPQRSTUVWXYZ'[number]}37")
+            abstract=f"About: {title}", code=f"QZ{'ABCDEFGHJKLMNPQRSTUVWXYZ'[number]}793")
         session.speakers.add(speakers[speaker])
         session.tags.set([tags[name] for name in chosen])
         if state in ("accepted", "confirmed"):
