@@ -45,7 +45,7 @@ _POOLS = (
     ("Žofie's laptop", "process", "Only for trying things out", 1),
 )
 """Name, type, description and how many runs at once."""
-_DEPLOYMENTS = (
+_DEPLOYMENTS: tuple[tuple[str, str, str, list[str]], ...] = (
     ("nightly", "count ships", "night-shift", ["harbour"]),
     ("nightly report", "print letters", "night-shift", ["paper"]),
     ("hourly tides", "read tides", "day-shift", ["harbour", "water"]),
@@ -83,7 +83,7 @@ _RUNS = (
 """Flow, state and name."""
 _IDLE_FLOWS = ("read timetables", "paint buoys")
 """Flows without runs."""
-_VARIABLES = (
+_VARIABLES: tuple[tuple[str, Any, list[str]], ...] = (
     ("harbour_fee", 12.5, ["money"]),
     ("harbour_fee_winter", 9, ["money"]),
     ("letters_folder", "/data/letters", ["paper"]),
@@ -223,9 +223,15 @@ async def _go_to(page: Page, part: str) -> None:
     await page.get_by_role("link", name=part, exact=True).first.click()
 
 
-async def _find_row(page: Page, noise: Noise, search: str, name: str) -> Locator:
-    """Search a list; return the row of this name."""
-    await noise.type(f"[placeholder='{search}']", name)
+async def _find_row(page: Page, noise: Noise, things: str, name: str) -> Locator:
+    """Search a list of things; return the row of this name."""
+    asked = json.dumps(name, ensure_ascii=False)
+    async with page.expect_response(lambda answer: asked in (answer.request.post_data or "")):
+        await noise.type(f"[placeholder='Search {things}']", name)
+    return await _find_in_searched(page, noise, name)
+
+
+async def _find_in_searched(page: Page, noise: Noise, name: str) -> Locator:
     rows = page.locator("main tbody tr")
     await rows.filter(has_not_text=name).first.wait_for(state="hidden")  # it searches while one types
     await noise.wander()
@@ -269,7 +275,7 @@ async def create_pool(page: Page, given: Given, noise: Noise) -> None:
 
 async def edit_variable(page: Page, given: Given, noise: Noise) -> None:
     await _go_to(page, "Variables")
-    row = await _find_row(page, noise, "Search variables", given["variable"])
+    row = await _find_row(page, noise, "variables", given["variable"])
     await _choose_in_menu(page, row, "Edit")
     await noise.retype(f"{_DIALOG} >> {_labelled('Name')}", given["name"])
     await noise.retype(f"{_DIALOG} .cm-content", given["value"])
@@ -278,7 +284,7 @@ async def edit_variable(page: Page, given: Given, noise: Noise) -> None:
 
 async def delete_deployment(page: Page, given: Given, noise: Noise) -> None:
     await _go_to(page, "Deployments")
-    row = await _find_row(page, noise, "Search deployments", given["deployment"])
+    row = await _find_row(page, noise, "deployments", given["deployment"])
     await _choose_in_menu(page, row, "Delete")
     await page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
     await row.wait_for(state="hidden")
@@ -304,7 +310,7 @@ async def clear_runs(page: Page, given: Given, noise: Noise) -> None:
 async def start_run(page: Page, given: Given, noise: Noise) -> None:
     """Let a deployment run once, with other parameters."""
     await _go_to(page, "Deployments")
-    row = await _find_row(page, noise, "Search deployments", given["deployment"])
+    row = await _find_row(page, noise, "deployments", given["deployment"])
     await _choose_in_menu(page, row, "Custom Run")
     await noise.retype(_labelled("Run Name"), given["name"])
     await noise.retype(_labelled("Place"), given["place"])
@@ -317,7 +323,7 @@ async def start_run(page: Page, given: Given, noise: Noise) -> None:
 async def plan_deployment(page: Page, given: Given, noise: Noise) -> None:
     """Let a deployment run again and again."""
     await _go_to(page, "Deployments")
-    row = await _find_row(page, noise, "Search deployments", given["deployment"])
+    row = await _find_row(page, noise, "deployments", given["deployment"])
     await row.get_by_role("link", name=given["deployment"], exact=True).click()
     await page.get_by_role("button", name="Schedule", exact=True).click()
     await noise.retype(f"{_DIALOG} >> {_labelled('Value')}", given["every"])
@@ -328,7 +334,8 @@ async def plan_deployment(page: Page, given: Given, noise: Noise) -> None:
 
 async def change_limit(page: Page, given: Given, noise: Noise) -> None:
     await _go_to(page, "Concurrency")
-    row = await _find_row(page, noise, "Search global concurrency limit", given["limit"])
+    await noise.type("[placeholder='Search global concurrency limit']", given["limit"])
+    row = await _find_in_searched(page, noise, given["limit"])  # the page searches by itself
     await _choose_in_menu(page, row, "Edit")
     await noise.retype(f"{_DIALOG} >> {_labelled('Name')}", given["name"])
     await noise.retype(f"{_DIALOG} >> {_labelled('Concurrency Limit')}", given["most"])
