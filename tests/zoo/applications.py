@@ -13,6 +13,7 @@ from tests.zoo.registry.mlflow import MLFLOW
 from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
 from tests.zoo.registry.pocketbase import POCKETBASE
 from tests.zoo.registry.pretalx import PRETALX
+from tests.zoo.registry.prefect import PREFECT
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.registry.shiori import SHIORI
 from tests.zoo.registry.tiddlywiki import TIDDLYWIKI
@@ -48,6 +49,7 @@ APPLICATIONS: dict[str, Application] = {
         PICCOLO_ADMIN,
         POCKETBASE,
         PRETALX,
+        PREFECT,
         ROUNDUP,
         SHIORI,
         TIDDLYWIKI,
