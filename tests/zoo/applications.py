@@ -12,8 +12,8 @@ from tests.zoo.registry.kinto import KINTO
 from tests.zoo.registry.mlflow import MLFLOW
 from tests.zoo.registry.piccolo_admin import PICCOLO_ADMIN
 from tests.zoo.registry.pocketbase import POCKETBASE
-from tests.zoo.registry.pretalx import PRETALX
 from tests.zoo.registry.prefect import PREFECT
+from tests.zoo.registry.pretalx import PRETALX
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.registry.shiori import SHIORI
 from tests.zoo.registry.tiddlywiki import TIDDLYWIKI
