@@ -85,7 +85,7 @@ class RecordedElement:
         presses = kind_of(self.fingerprint) == "press"
         if presses:
             yield from _list_harms(ours, theirs)
-        if self.whichever:
+        if self.whichever or (self.varies and _opens_menu(self.fingerprint)):
             return
         if _find_bearer(index, at, self.fingerprint, ours):
             yield f"{ours!r} is elsewhere on the page"
@@ -114,6 +114,11 @@ def read_same_words(recorded: Fingerprint, seen: Fingerprint) -> str | None:
     field = next((each for each in _list_word_fields(recorded) if getattr(recorded, each)), "name")
     same: str | None = getattr(seen, field)
     return same or read_words(seen)
+
+
+def _opens_menu(known: Fingerprint) -> bool:
+    """Whether pressing it only shows what there is to choose: in a row its words may be the row's state."""
+    return known.tag == "summary" or known.attributes.get("aria-haspopup", "false") != "false"
 
 
 def _are_equal(ours: str, theirs: str) -> bool:

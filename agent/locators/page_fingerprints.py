@@ -23,6 +23,7 @@ KEPT_ATTRIBUTES = frozenset(
         "title",
         "alt",
         "aria-label",
+        "aria-haspopup",
         "value",
         "for",
         "action",

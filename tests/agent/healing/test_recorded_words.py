@@ -109,6 +109,24 @@ async def test_of_the_first_of_a_list_only_another_act_contradicts(blank_page):
     assert await _conflict(blank_page, one, harmful, whichever=True) is not None
 
 
+@pytest.mark.parametrize("opens", ["summary", "button aria-haspopup=menu"])
+async def test_a_menu_of_a_row_may_say_the_state_of_its_row(blank_page, opens):
+    def rows(*states):
+        tag = opens.partition(" ")[0]
+        made = "".join(
+            f"<tr><td><{opens} {'' if at else 'id=it'} style='display: block'>{state}</{tag}></td></tr>"
+            for at, state in enumerate(states)
+        )
+        return f"<table>{made}</table>"
+
+    one, other = rows("Waiting", "Ready"), rows("Ready", "Waiting")
+    assert await _conflict(blank_page, one, other, varies=True) is None
+    assert await _conflict(blank_page, one, other) is not None, "it is told by its row only if its row varies"
+    assert await _conflict(blank_page, one, rows("Delete all", "Waiting"), varies=True) is not None
+    plain, swapped = (each.replace(opens, "button").replace("summary", "button") for each in (one, other))
+    assert await _conflict(blank_page, plain, swapped, varies=True) is not None, "a button is no menu"
+
+
 NEW_FORM = (
     "<article class=x><h2>Edit</h2><p>Required</p><div class=y><footer><button>Cancel</button> <a href=/>Help</a>"
     " <button class=z>Save</button>{}</footer></div></article>"
