@@ -150,21 +150,32 @@
     const el = (tag(pressed) === "label" && pressed.control) || pressed;
     begin(el);
     if (typing && typing.el === el) latest = { el, seen: typing.seen };
+    if (latest) latest.pressed = pressed;
   }
 
   function pointerUp(event) {
     if (!event.isTrusted || event.button !== 0 || !latest) return;
     const under = latest;
     if (under.el.isConnected) {
+      under.left = isCovered(under.el, event);
       // Menus take their options away at `mouseup`, which comes after this and before a click.
-      setTimeout(() => latest === under && !under.clicked && !under.el.isConnected && takeForClicked(), 0);
+      setTimeout(() => latest === under && !under.clicked && (under.left || !under.el.isConnected) && takeForClicked(), 0);
     } else {
       takeForClicked();
       clicked = under;
     }
   }
 
-  /** The page took away what was pressed: no click comes to it, or one comes to what was around it. */
+  /** Whether the pointer is where the control is, and the page has put something over it, or made it deaf: a menu that
+   * opens at `pointerdown`. Who moves the pointer away before letting go does not press.
+   */
+  function isCovered(el, event) {
+    if (isText(el) || isToggle(el) || tag(el) === "select" || event.composedPath().includes(el)) return false;
+    const box = el.getBoundingClientRect();
+    return event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+  }
+
+  /** The page took away or covered what was pressed: no click comes to it, or one comes to what was around it. */
   function takeForClicked() {
     tell("click", latest.el, latest.seen);
     latest = null;
@@ -176,10 +187,12 @@
       clicked = null;
       return;
     }
-    if (event.detail > 0 && latest && !latest.el.isConnected) {
+    if (event.detail > 0 && latest && (latest.left || !latest.el.isConnected)) {
       takeForClicked();
       return;
     }
+    // Let go elsewhere: the click comes to what is around both places.
+    if (event.detail > 0 && latest?.pressed && !event.composedPath().includes(latest.pressed)) return;
     if (latest) latest.clicked = true;
     const el = meant(origin(event));
     if (!el || tag(el) === "select" || tag(el) === "option" || inputType(el) === "file") return;

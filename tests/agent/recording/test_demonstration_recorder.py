@@ -147,6 +147,45 @@ async def test_an_option_that_is_taken_away_at_mouseup_is_recorded(browser, tmp_
     assert _told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
 
 
+COVERED = """<!doctype html><title>Names</title><main><p>Ten names</p><button id=more>Open menu</button></main>
+<script>
+more.addEventListener("pointerdown", () => {
+  document.body.style.pointerEvents = "none";
+  const menu = document.createElement("div");
+  menu.innerHTML = "<div role=menuitem style='pointer-events: auto'>Edit</div>";
+  document.body.append(menu);
+  menu.firstChild.addEventListener("click", () => { menu.remove(); document.body.style.pointerEvents = "" });
+});</script>"""
+
+
+async def test_a_menu_that_makes_the_page_deaf_at_pointerdown_is_recorded_by_its_button(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", COVERED) as person:
+        for _ in range(2):
+            await _press(person.page, "#more")
+            await person.page.get_by_role("menuitem", name="Edit").click()
+        _, trace = await person.done()
+    once = [("click", None, "button 'Open menu'"), ("click", None, "menuitem 'Edit'")]
+    assert _told(trace)[1:] == once * 2
+
+
+async def test_a_press_that_is_let_go_elsewhere_is_no_click(browser, tmp_path):
+    async with _watched(
+        browser, tmp_path / "trace", "<title>Names</title><button id=it>Save</button><p>Ten</p>"
+    ) as person:
+        await person.page.locator("#it").hover()
+        await person.page.mouse.down()
+        await person.page.mouse.move(400, 400)
+        await person.page.mouse.up()
+        _, trace = await person.done()
+    assert _told(trace)[1:] == []
+
+
+async def _press(page, selector):
+    """As a person: a driver's own click waits until what it presses takes it."""
+    box = await page.locator(selector).bounding_box()
+    await page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
 REDRAWN = """<!doctype html><title>Rows</title><div id=rows></div>
 <script>
 let chosen = false;
