@@ -106,6 +106,7 @@ function lowerGuard(token) {
 function takesText(el, text) {
   const tag = tagOf(el);
   if (!text) return false; // to empty a field is not to type
+  if (el.editContext) return false; // text that is inserted as a whole makes no event there that the guard could hear
   if (tag === "textarea") return true;
   if (tag === "input") return TEXT_INPUTS.has(el.type) && el.type !== "number" && !text.includes("\n");
   return editingHost(el);

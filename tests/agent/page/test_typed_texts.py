@@ -35,6 +35,31 @@ document.querySelector("#tags").addEventListener("change", event => {
 </script>"""
 
 
+EDITOR = """<!doctype html><title>Editor</title><div id=editor role=textbox contenteditable=true>400</div><script>
+const editor = document.querySelector("#editor");
+const kept = new EditContext({text: "400"});
+editor.editContext = kept;
+kept.addEventListener("textupdate", () => {
+  editor.textContent = kept.text;
+  getSelection().collapse(editor.firstChild ?? editor, editor.firstChild ? kept.selectionStart : 0);
+});
+document.addEventListener("selectionchange", () => {
+  const range = getSelection().getRangeAt(0);
+  const all = range.toString() === editor.textContent;
+  kept.updateSelection(all ? 0 : range.startOffset, all ? editor.textContent.length : range.endOffset);
+});
+</script>"""
+
+
+@pytest.mark.parametrize("pace", [ActionPace(), ActionPace(key_delay_s=0.001)])
+async def test_an_editor_with_an_edit_context_takes_text(page, pace):
+    await show(page, EDITOR)
+    await perform_action(page, "fill", selector=css("#editor"), value='["a", 1]', pace=pace)
+    assert await page.evaluate("kept.text") == '["a", 1]'
+    await perform_action(page, "clear", selector=css("#editor"))
+    assert await page.evaluate("kept.text") == ""
+
+
 @pytest.mark.parametrize("pace", [ActionPace(), ActionPace(key_delay_s=0.001)])
 async def test_a_mask_that_takes_keys_only_gets_them(page, pace):
     await show(page, PAGE)
