@@ -89,5 +89,5 @@ function readRegion(region, walk) {
   if (walk.rows[at] !== UNREAD) return;
   const el = walk.elements[at];
   const tag = tagOf(el);
-  walk.rows[at] = [walk.rootAt[at], -1, parent, tag, roleOf(el), "", "", "", attributesOf(el, tag), 0, 0, 0, 0, 0, 0];
+  walk.rows[at] = [walk.rootAt[at], -1, parent, tag, roleOf(el), "", "", "", attributesOf(el, tag), 0, 0, 0, 0, 0, 0, ""];
 }
