@@ -1,13 +1,15 @@
-"""A control that a release left without words is found by its picture, or one that got words then."""
+"""A control without words is found by its picture; what many controls of a page share tells none of them elsewhere."""
 
 from __future__ import annotations
 
 import pytest
 
 from agent.healing.fellow_search import find_by_icon
+from agent.healing.fingerprint_comparison import compare_fingerprints
 from agent.healing.fingerprint_search import SearchOutcome
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import scan_page
+from kb_schema.fingerprints import Fingerprint
 from tests.support.pages import show
 
 USE = "<svg class='icon icon-arrow-up'><use href='#icon-arrow-up'></use></svg>"
@@ -100,3 +102,23 @@ async def test_a_nameless_picture_is_told_by_what_it_draws(blank_page):
     ]
     assert first == again
     assert first != other
+
+
+def test_a_word_and_an_attribute_of_the_framework_tell_no_element_of_another_place():
+    toggle = {"data-dropdown": "toggle", "type": "button"}
+    known = Fingerprint(
+        role="button", tag="button", name="More actions", text="More actions", attributes=toggle, place=1,
+        neighbours=("Save draft",), region=("landmark New event", "form /event", "landmark Actions below"),
+        heading="New event",
+    )  # fmt: skip
+    header = known.model_copy(
+        update={
+            "name": "Actions", "text": "Actions", "neighbours": ("Home", "History"), "heading": "Pages",
+            "region": ("landmark Header",),
+        }
+    )  # fmt: skip
+    found = compare_fingerprints(known, header)
+    assert {"words", "data"} <= set(found.anchors)
+    assert not found.same
+    here = known.model_copy(update={"name": "Actions", "text": "Actions"})
+    assert compare_fingerprints(known, here).same
