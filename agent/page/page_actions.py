@@ -351,14 +351,22 @@ async def _replace_text(order: ActionOrder, gated: GatedElement, text: str) -> N
         await type_secret(order, element, keys=paced)
         await _commit(order, element)
         return
-    await element.fill("" if paced else text, force=True, timeout=retry_limits.ACTION_TIMEOUT_MS)
+    editor = await in_page_library.call_on(order.page, "selectInEditor", element)
+    if editor is False:
+        raise ElementVanished("the focus went elsewhere after it was judged")
+    if editor is None:
+        await element.fill("" if paced else text, force=True, timeout=retry_limits.ACTION_TIMEOUT_MS)
+    elif paced or not text:
+        await order.page.keyboard.press("Delete")
+    else:
+        await order.page.keyboard.insert_text(text)
     if paced:
         await element.focus()
         await order.page.keyboard.type(text, delay=order.pace.key_delay_s * 1000)
     first = ShownText.read(await _commit(order, element, text))
     if first is None or first.has(text):
         return
-    keys = "\n" not in text and await _takes_keys(order, element, text)
+    keys = editor is None and "\n" not in text and await _takes_keys(order, element, text)
     if keys and (await in_page_library.call_on(order.page, "secretField", element, True))["focused"]:
         await type_again(order.page, order.action, order.judged, text, first, element)
     else:

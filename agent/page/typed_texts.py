@@ -22,16 +22,24 @@ class ShownText:
     """Whether it is empty and its form shows the text elsewhere: as a tag, for instance."""
     most: int
     """Maximum length in characters; -1: none."""
+    exact: bool = False
+    """Whether it must show this text and no more: an editor neither completes it nor writes it otherwise."""
 
     @classmethod
     def read(cls, said: dict[str, Any] | None) -> ShownText | None:
         """Return the page's answer (`fieldText` in js/7_guard.js) as a value; None if the field is gone."""
-        return None if said is None else cls(said["shown"], said.get("before"), said["beside"], said["most"])
+        return (
+            None
+            if said is None
+            else cls(said["shown"], said.get("before"), said["beside"], said["most"], said["exact"])
+        )
 
     def has(self, text: str) -> bool:
         """Whether it shows a text: also in another notation, cut off, completed, or beside the field."""
         if self.beside or not text:
             return True
+        if self.exact:
+            return self.shown.split() == text.split()
         shown, wanted = _plain(self.shown), _plain(text)
         completed = wanted and not wanted.isdecimal() and shown.startswith(wanted)  # 1 is not 10
         if shown == wanted or completed:

@@ -10,6 +10,7 @@ const GUARDED = {
 const ENDINGS = { press: 1, double: 2 }; // clicks
 const RELEASE_SHOWS_MS = 30; // after a release without a click (it was pulled away while pressed)
 const BEGINNINGS = new Set(["pointerdown", "beforeinput"]);
+const LONGEST_EXACT = 500; // an editor's context may hold only a part of a longer text
 const GUARD_LASTS_MS = 10_000;
 const heard = new WeakSet(); // events that were judged: a frame's window may hear for itself and for us
 let guarded = null; // {token, el, via, kind, reached, missed, until}, for text also what was there before
@@ -133,9 +134,19 @@ function fieldText(el, text) {
   if (!el.isConnected) return null;
   const plain = tagOf(el) === "input" || tagOf(el) === "textarea";
   if (!plain && !editingHost(el)) return null;
-  const shown = plain ? el.value : el.textContent;
+  const shown = plain ? el.value : el.editContext ? el.editContext.text : el.textContent;
   const around = shown || !text ? null : el.closest("form, dialog, [role='dialog'], main") || el.ownerDocument.body;
-  return { shown, beside: around !== null && textOf(around, newLook()).includes(text), most: plain ? el.maxLength : -1 };
+  return { shown, beside: around !== null && textOf(around, newLook()).includes(text), most: plain ? el.maxLength : -1,
+    exact: Boolean(el.editContext) && text.length <= LONGEST_EXACT && !text.includes("\n") };
+}
+
+/** Select all of an editor that keeps its text in an EditContext, and let it hear of that. Whether it has the focus then; null if it is none. */
+async function selectInEditor(el) {
+  if (!el.editContext) return null;
+  selectAll(el);
+  await nextFrame();
+  await nextFrame();
+  return el.isConnected && el.getRootNode().activeElement === el;
 }
 
 /** Prepare a judged field for typing over its text; null if it is gone. */
