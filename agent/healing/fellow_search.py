@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from agent.dangers.danger_words import find_danger_in_words
 from agent.healing.fingerprint_comparison import compare_fingerprints, is_same_kind, kind_of
 from agent.healing.fingerprint_search import FingerprintCandidate, FingerprintMatch, SearchOutcome
 from agent.healing.recorded_words import read_same_words, read_words
 from agent.locators.page_fingerprints import PageFingerprints
-from agent.locators.page_index import PageIndex
+from agent.locators.page_index import PageIndex, RegionKind
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.text_similarity import is_destructive, words
 
@@ -48,7 +49,7 @@ def find_among_fellows(index: PageIndex, recorded: Fingerprint) -> FingerprintMa
 def find_by_icon(
     recorded: Fingerprint, seen: Sequence[tuple[int, Fingerprint]], *, in_row: bool = False
 ) -> FingerprintMatch:
-    """Return the only element with the recorded picture, if one of the two has no words; never to destroy something.
+    """Return the only element with the recorded picture, if one of the two has no words; never what sends or destroys.
 
     `seen`: what is visible and operated on the page, or in its row. On a page, more than half of its neighbours must
     stand beside it.
@@ -65,8 +66,8 @@ def find_by_icon(
     (best,) = found
     if recorded.words and best.seen.words:
         return _not_found("it has the same picture and other words", found)
-    if any(map(is_destructive, (*recorded.words, *best.seen.words, recorded.icon))):
-        return _not_found("a picture is not enough for what destroys", found)
+    if any(map(_is_harmful, (recorded, best.seen))):
+        return _not_found("a picture is not enough for what sends or destroys something", found)
     fellows, there = (
         {words(name) for name in each.neighbours if words(name)} for each in (recorded, best.seen)
     )
@@ -74,6 +75,16 @@ def find_by_icon(
         return _not_found("it stands elsewhere than the recorded one", found)
     return FingerprintMatch(
         SearchOutcome.FOUND, best, (), f"the only one with the picture {recorded.icon!r}", 1.0
+    )
+
+
+def _is_harmful(known: Fingerprint) -> bool:
+    """Whether pressing it may do what cannot be undone, as its words, its picture, or its form say."""
+    said = (*known.words, *filter(None, (known.icon,)))
+    in_form = any(said.split(" ", 1)[0] == RegionKind.FORM for said in known.region)
+    kind = known.attributes.get("type", "submit" if known.tag == "button" and in_form else "")
+    return kind in ("submit", "image") or any(
+        is_destructive(each) or find_danger_in_words(each, pressed=True) is not None for each in said
     )
 
 

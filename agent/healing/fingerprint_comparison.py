@@ -26,6 +26,7 @@ ENOUGH_CONTEXT = 1.0
 SAME_PLACE = 0.8
 """The surroundings are nearly the same: a field whose label was reworded there is still that field."""
 SAME_BUT_STATE = 0.95
+"""Least similarity of an element to itself a moment later."""
 _CONTEXT = ("row", "region", "heading", "neighbours", "before", "after", "column")
 _IDENTIFIERS = ("test id", "id", "name attribute")
 _SHARED = frozenset({"words", "key", "data"})

@@ -157,9 +157,9 @@
     if (!event.isTrusted || event.button !== 0 || !latest) return;
     const under = latest;
     if (under.el.isConnected) {
-      under.left = isCovered(under.el, event);
+      under.covered = isCovered(under.el, event);
       // Menus take their options away at `mouseup`, which comes after this and before a click.
-      setTimeout(() => latest === under && !under.clicked && (under.left || !under.el.isConnected) && takeForClicked(), 0);
+      setTimeout(() => latest === under && !under.clicked && (under.covered || !under.el.isConnected) && takeForClicked(), 0);
     } else {
       takeForClicked();
       clicked = under;
@@ -187,7 +187,7 @@
       clicked = null;
       return;
     }
-    if (event.detail > 0 && latest && (latest.left || !latest.el.isConnected)) {
+    if (event.detail > 0 && latest && (latest.covered || !latest.el.isConnected)) {
       takeForClicked();
       return;
     }

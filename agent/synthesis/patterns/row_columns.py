@@ -1,13 +1,13 @@
-"""Templates that name a row by a text in one of its columns, whatever element has it.
+"""Templates that name a row by the first text of one of its columns, whatever element has it.
 
-A release may write a row's name in a link where it was in a `span`. The column also keeps a text of another column from
-being taken for the name.
+A release may write a row's name in a link where it was in a `span`. Neither a text of another column nor a further text
+of this one, such as a line below the name, is taken for the name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from agent.synthesis.alignment.aligned_traces import RowKey
@@ -17,10 +17,11 @@ from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 
 _NAMED = re.compile(
-    r"\[\.//(?P<tag>[\w-]+)(?P<classes>(?:\[contains\(concat\(' ', normalize-space\(@class\)[^\]]*\])*)"
+    r"\[\.//[\w-]+(?:\[contains\(concat\(' ', normalize-space\(@class\)[^\]]*\])*"
     rf"\[normalize-space\(\)='\{{\{{{PARAMETER}\}}\}}'\]\]"
 )
 """The condition of a template that an element of the row has the name as its whole text."""
+_TEXTS = ".//text()[normalize-space()]"
 
 
 def add_column_template(
@@ -37,14 +38,12 @@ def add_column_template(
         return found
     rows = found.template[: named.start()]
     columns = {
-        column
-        for row, (page, element) in seen.items()
-        for column in (_find_column(page, element, rows, named["tag"], values[row][PARAMETER]),)
+        _find_column(page, element, rows, values[row][PARAMETER]) for row, (page, element) in seen.items()
     }
     column = columns.pop() if len(columns) == 1 else None
     if column is None:
         return found
-    told = f"[*[{column}]/descendant-or-self::*[normalize-space()='{{{{{PARAMETER}}}}}']]"
+    told = f"[*[{column}][normalize-space(({_TEXTS})[1])='{{{{{PARAMETER}}}}}']]"
     template = f"{rows}{told}{found.template[named.end() :]}"
     fits = all(
         page.stored.resolve_template(template, values[row]) == (element,)
@@ -53,8 +52,8 @@ def add_column_template(
     return replace(found, others=(template,)) if fits else found
 
 
-def _find_column(page: TracePage, element: Element, rows: str, tag: str, name: str) -> int | None:
-    """Return the position, from 1, of the part of the target's row in which an element with the tag has the name."""
+def _find_column(page: TracePage, element: Element, rows: str, name: str) -> int | None:
+    """Return the position, from 1, of the only part of the target's row whose first text is the name."""
     known = set(page.stored.resolve_template(rows, {}))
     row = next((each for each in (element, *element.ancestors()) if each in known), None)
     if row is None:
@@ -62,11 +61,6 @@ def _find_column(page: TracePage, element: Element, rows: str, tag: str, name: s
     holding = [
         number
         for number, part in enumerate(row.elements(), 1)
-        if any(node.tag == tag and squeeze(text_of(node, everything=True)) == name for node in _within(part))
+        if squeeze(text_of(part, everything=True)).startswith(name)
     ]
     return holding[0] if len(holding) == 1 else None
-
-
-def _within(part: Element) -> Iterator[Element]:
-    yield part
-    yield from part.descendants()

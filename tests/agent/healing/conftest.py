@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOG = """<script>
 window.clicks = [];
 addEventListener("click", (event) => {
-  const hit = event.target.closest("button, a, input");
+  const hit = event.target.closest("button, a, input, [data-truth]");
   if (!hit) return;
   event.preventDefault();
   clicks.push(hit.dataset.truth || hit.id || hit.textContent.trim());

@@ -7,9 +7,12 @@ import pytest
 from agent.healing.fellow_search import find_by_icon
 from agent.healing.fingerprint_comparison import compare_fingerprints
 from agent.healing.fingerprint_search import SearchOutcome
+from agent.healing.recorded_words import RecordedElement
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import scan_page
+from agent.page.errors import GateFailed
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.selectors import Selector, ValueStrategy
 from tests.support.pages import show
 
 USE = "<svg class='icon icon-arrow-up'><use href='#icon-arrow-up'></use></svg>"
@@ -68,6 +71,20 @@ async def test_elsewhere_on_another_page_it_is_another_control(blank_page):
     assert await _outcome(blank_page, FORM.format(WORDED), elsewhere) is NOT_FOUND
 
 
+@pytest.mark.parametrize(
+    "button",
+    [
+        "<button id=it>{}</button>",
+        "<button id=it type=button><svg data-icon=send width=9 height=9></svg></button>",
+    ],
+    ids=["submits its form", "sends"],
+)
+async def test_a_picture_is_not_enough_for_what_sends(blank_page, button):
+    html = FORM.format(button.format(USE))
+    assert (await _known(blank_page, html)).icon in ("arrow up", "send")
+    assert await _outcome(blank_page, html, html) is NOT_FOUND
+
+
 async def test_a_picture_is_not_enough_for_what_destroys(blank_page):
     bin_ = FORM.format(
         "<button id=it type=button><i class='fa fa-fw fa-trash' style='display: inline-block; width: 9px; height: 9px'></i></button>"
@@ -122,3 +139,37 @@ def test_a_word_and_an_attribute_of_the_framework_tell_no_element_of_another_pla
     assert not found.same
     here = known.model_copy(update={"name": "Actions", "text": "Actions"})
     assert compare_fingerprints(known, here).same
+
+
+PRESSED = TOGGLE.replace("<div", "<div class=it data-truth=more")
+
+
+async def test_a_control_that_lost_its_words_is_pressed_unless_the_knowledge_base_says_to_be_careful(hands):
+    await hands.show(FORM.format(WORDED))
+    known = await hands.record("#it")
+    await hands.show(FORM.format(PRESSED))
+    with pytest.raises(GateFailed):
+        await hands.click("#it", known, recorded=RecordedElement(known), careful=True)
+    assert await hands.clicks() == []
+    done = await hands.click("#it", known, recorded=RecordedElement(known))
+    assert done.healed is not None
+    assert "arrow up" in done.healed.reason
+    assert await hands.clicks() == ["more"]
+
+
+async def test_a_control_that_lost_its_words_is_found_in_its_row(hands):
+    def rows(control):
+        made = "".join(
+            f"<tr><td>{name}</td><td>{control.format(name)}</td></tr>" for name in ("Ann", "Bo", "Cid")
+        )
+        return f"<main><h1>Crew</h1><table>{made}</table></main>"
+
+    await hands.show(rows(f"<button class=more id='of-{{}}'>More {USE}</button>"))
+    known = await hands.record("#of-Bo")
+    known = known.model_copy(update={"attributes": {}, "row": (), "key": ()})  # what varied is no part of it
+    await hands.show(rows(PRESSED.replace("data-truth=more", "data-truth='{}'")))
+    row = Selector(strategies=(ValueStrategy(type="xpath", value="//tr[td[normalize-space()='Bo']]"),))
+    recorded = RecordedElement(known, varies=True)
+    done = await hands.click("#of-Bo", known, recorded=recorded, row=row)
+    assert done.healed is not None
+    assert await hands.clicks() == ["Bo"]

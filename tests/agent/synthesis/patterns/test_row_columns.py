@@ -44,4 +44,7 @@ def test_a_row_is_also_found_where_another_element_has_its_name():
     assert button.parent is not None
     assert "Plant market" in text_of(button.parent, everything=True)
     assert _found(later, other, "Talk") == (), "the text of another column names no row"
+    below = _page("<a href=#>{}</a><small>Letters</small>")
+    assert _found(below, other, "Letters") == (), "a line below the name is no name"
+    assert len(_found(below, other, "Reading")) == 1
     assert [len(each.parameters) for each in found.selector("title").strategies] == [1, 1]
