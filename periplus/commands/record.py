@@ -31,10 +31,10 @@ from kb_store import Stores
 from kb_store.errors import StoreError
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
+from periplus.recorded_websites import ensure_website
 from periplus.session_setup import VIEWPORT, start_browser
 from periplus.signals import on_signals
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
-from periplus.website_selection import ensure_website
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

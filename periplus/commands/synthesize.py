@@ -22,6 +22,7 @@ from periplus.commands.command_options import BaseUrl, Headed, WebsiteId, parse_
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.log_setup import log_to_stderr
+from periplus.recorded_websites import select_recorded_website
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.proposed_screens import ScreensFound, find_screens
@@ -36,7 +37,7 @@ from periplus.synthesis.workflow_synthesis import (
     validate_workflow,
     write_synthesis_files,
 )
-from periplus.website_selection import list_websites, select_recorded_website
+from periplus.website_selection import list_websites
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -223,10 +224,7 @@ async def _use_website(
                     command += f" --website {website_id}"
                 count = len(found.new)
                 new = f" with {count} new screen{'' if count == 1 else 's'}" if count else ""
-                _print_lines(
-                    console,
-                    [f"[green]published[/]{new}: {escape(command)}"],
-                )
+                _print_lines(console, [f"[green]published[/]{new}: {escape(command)}"])
     return result, checked, found
 
 

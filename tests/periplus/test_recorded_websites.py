@@ -7,7 +7,8 @@ import pytest
 from kb_schema import KnowledgeError
 from kb_store import open_stores, read_knowledge
 from periplus.errors import UserError
-from periplus.website_selection import add_website, ensure_website, list_websites, select_recorded_website
+from periplus.recorded_websites import add_website, ensure_website, select_recorded_website
+from periplus.website_selection import list_websites
 
 SHOP, WIKI = "https://shop.com", "https://wiki.com"
 
