@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from playwright.async_api import Page, Request
 
+from agent.page.page_listeners import listen_once
 from agent.page.page_writes import is_own_request
 
 _KINDS = frozenset({"xhr", "fetch"})
@@ -56,15 +56,14 @@ class PageRequests:
         self._began_at.pop(request, None)
 
 
-_WATCHED: WeakKeyDictionary[Page, PageRequests] = WeakKeyDictionary()
-
-
 def watch_requests(page: Page) -> PageRequests:
     """Return the open requests of a page; always the same ones for the same page."""
-    found = _WATCHED.get(page)
-    if found is None:
-        found = _WATCHED[page] = PageRequests()
-        page.on("request", found.on_request)
-        page.on("requestfinished", found.on_end)
-        page.on("requestfailed", found.on_end)
-    return found
+    return listen_once(
+        page,
+        PageRequests,
+        lambda one: {
+            "request": one.on_request,
+            "requestfinished": one.on_end,
+            "requestfailed": one.on_end,
+        },
+    )

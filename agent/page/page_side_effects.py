@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from playwright.async_api import Dialog, Download, FileChooser, Frame, Page
 from playwright.async_api import Error as DriverError
 
 from agent import retry_limits
+from agent.page.page_listeners import listen_once
 from agent.page.page_watchdog import end_page
 from kb_schema.action_calls import DialogAnswer
 
@@ -182,20 +182,19 @@ class PageSideEffects:
         task.add_done_callback(self._at_work.discard)
 
 
-_WATCHED: WeakKeyDictionary[Page, PageSideEffects] = WeakKeyDictionary()
-
-
 def watch_page(page: Page) -> PageSideEffects:
     """Return the handler of a page; always the same one for the same page."""
-    found = _WATCHED.get(page)
-    if found is None:
-        found = _WATCHED[page] = PageSideEffects()
-        page.on("dialog", partial(found.on_dialog, page))
-        page.on("download", found.on_download)
-        page.on("popup", found.on_popup)
-        page.on("filechooser", found.on_file_chooser)
-        page.on("framenavigated", found.on_navigated)
-    return found
+    return listen_once(
+        page,
+        PageSideEffects,
+        lambda one: {
+            "dialog": partial(one.on_dialog, page),
+            "download": one.on_download,
+            "popup": one.on_popup,
+            "filechooser": one.on_file_chooser,
+            "framenavigated": one.on_navigated,
+        },
+    )
 
 
 def _accepts(kind: str, rule: DialogAnswer | None) -> bool:

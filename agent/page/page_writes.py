@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
-from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error as DriverError
 from playwright.async_api import Page, Request, Response
 
+from agent.page.page_listeners import listen_once
 from kb_schema.probes import AcceptedWrite
 from kb_schema.url_patterns import origin_of
 
@@ -203,19 +203,18 @@ class PageWrites:
         self._changed.set()
 
 
-_WATCHED: WeakKeyDictionary[Page, PageWrites] = WeakKeyDictionary()
-
-
 def watch_writes(page: Page) -> PageWrites:
     """Return the notes of a page; always the same ones for the same page."""
-    found = _WATCHED.get(page)
-    if found is None:
-        found = _WATCHED[page] = PageWrites()
-        page.on("request", found.on_request)
-        page.on("response", found.on_response)
-        page.on("requestfinished", found.on_end)
-        page.on("requestfailed", found.on_end)
-    return found
+    return listen_once(
+        page,
+        PageWrites,
+        lambda one: {
+            "request": one.on_request,
+            "response": one.on_response,
+            "requestfinished": one.on_end,
+            "requestfailed": one.on_end,
+        },
+    )
 
 
 def remove_query_values(url: str) -> str:
