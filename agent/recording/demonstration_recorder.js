@@ -191,8 +191,9 @@
       takeForClicked();
       return;
     }
-    // Let go elsewhere: the click comes to what is around both places.
-    if (event.detail > 0 && latest?.pressed && !event.composedPath().includes(latest.pressed)) return;
+    // Let go elsewhere: the click comes to what is around both places. That of a label's control comes to the control alone.
+    const path = event.composedPath();
+    if (event.detail > 0 && latest?.pressed && !path.includes(latest.pressed) && !path.includes(latest.el)) return;
     if (latest) latest.clicked = true;
     const el = meant(origin(event));
     if (!el || tag(el) === "select" || tag(el) === "option" || inputType(el) === "file") return;

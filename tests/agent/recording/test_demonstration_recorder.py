@@ -180,6 +180,25 @@ async def test_a_press_that_is_let_go_elsewhere_is_no_click(browser, tmp_path):
     assert _told(trace)[1:] == []
 
 
+CARDS = """<!doctype html><title>Pools</title><div role=radiogroup>
+<div><button type=button role=radio aria-checked=false id=docker></button><label for=docker><p>Docker</p></label></div>
+<div><button type=button role=radio aria-checked=false id=process></button><label for=process><p>Process</p></label></div></div>
+<input type=radio name=size id=large><label for=large>Large</label>
+<script>
+for (const each of document.querySelectorAll("[role=radio]"))
+  each.addEventListener("click", () => each.setAttribute("aria-checked", "true"));
+</script>"""
+
+
+async def test_a_control_beside_its_label_is_recorded_when_the_label_is_clicked(browser, tmp_path):
+    async with _watched(browser, tmp_path / "trace", CARDS) as person:
+        await person.page.get_by_text("Docker").click()
+        await person.page.get_by_text("Large").click()
+        assert await person.page.get_attribute("#docker", "aria-checked") == "true"
+        _, trace = await person.done()
+    assert _told(trace)[1:] == [("click", None, "radio 'Docker'"), ("check", None, "radio 'Large'")]
+
+
 async def _press(page, selector):
     """As a person: a driver's own click waits until what it presses takes it."""
     box = await page.locator(selector).bounding_box()
