@@ -290,9 +290,13 @@ async def test_a_question_before_something_is_deleted_is_no_refusal(browser, tmp
 
 @pytest.mark.parametrize(
     "shown",
-    ["<span class='badge badge-danger'>Cancelled</span>", "<td class='ant-tag tag-error'>Rejected</td>"],
+    [
+        "<span class='badge badge-danger'>Cancelled</span>",
+        "<td class='ant-tag tag-error'>Rejected</td>",
+        "<div role=menu><div role=menuitem class=text-destructive>Delete</div></div>",
+    ],
 )
-async def test_a_state_that_is_red_like_an_error_is_no_refusal(browser, tmp_path, shown):
+async def test_a_state_or_control_that_is_red_like_an_error_is_no_refusal(browser, tmp_path, shown):
     cancels = f"""document.querySelector('form').addEventListener('submit', async event => {{
       event.preventDefault();
       await fetch('/api/titles', {{method: 'POST'}});

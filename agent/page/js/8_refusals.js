@@ -15,6 +15,7 @@ const WARNINGLIKE = ["warn", "caution"].flatMap((word) => KIND_ATTRIBUTES.map((n
 const LIVE = '[role="alert"], [role="alertdialog"], [aria-live="assertive"]';
 const CHOICES = "button, [role=button], input[type=submit], input[type=button]";
 const NOT_MESSAGES = new Set(["button", "a", "option", "pre", "code", "svg", "script", "style", "nav"]);
+const CONTROL_ROLES = new Set(["button", "link", "menu", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "tab", "treeitem", "switch", "checkbox", "radio"]);
 const AROUND_MESSAGE = 3; // levels above a message that may tell its kind
 const AROUND_FIELD = 5; // levels above a field that may be its row
 const SIGN_LIMIT = 400; // fields and messages of one page that are read
@@ -124,7 +125,7 @@ function fieldMessages(el, row, look) {
   const near = [...(row.length ? outer.querySelectorAll(`${ERRORLIKE}, ${LIVE}`) : []), ...beside.filter(Boolean)];
   const texts = near
     .filter((node) => node !== el && !isBadge(node) && (node.matches(LIVE) || hasErrorWord(node)) && !node.matches(FORM_FIELDS) && !node.querySelector(FORM_FIELDS))
-    .filter((node) => !NOT_MESSAGES.has(tagOf(node)) && tagOf(node) !== "label" && visible(node, look))
+    .filter((node) => !isNoMessage(node) && tagOf(node) !== "label" && visible(node, look))
     .map((node) => textOf(node, look));
   return [...new Set([...referredMessages(el, look), ...texts])].filter(Boolean);
 }
@@ -170,11 +171,14 @@ function messageText(el, look) {
   return text.endsWith(` ${name}`) ? text.slice(0, -name.length - 1) : text;
 }
 
+/** Controls ask, whatever their color: a red `Delete` in a menu. */
+const isNoMessage = (el) => NOT_MESSAGES.has(tagOf(el)) || CONTROL_ROLES.has(attr(el, "role"));
+
 /** Says something, rather than asking for something; rows of data are no messages. */
 function isMessage(el) {
   if ((!el.matches(LIVE) && !hasErrorWord(el) && !hasWarningWord(el)) || isBadge(el)) return false;
   if (el.querySelector(FORM_FIELDS) || el.matches(FORM_FIELDS) || el.querySelectorAll(CHOICES).length > 1) return false;
-  if (closestFlat(el, (node) => NOT_MESSAGES.has(tagOf(node)))) return false;
+  if (closestFlat(el, isNoMessage)) return false;
   const table = el.closest("tr") ? el.closest("table") : null;
   return !table || table.querySelector(FORM_FIELDS) !== null;
 }

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from agent.synthesis.traces.element_fingerprints import FINGERPRINT
 from agent.synthesis.traces.field_words import FIELD_WORDS
 from agent.synthesis.traces.list_rows import build_item_token
 from agent.synthesis.traces.target_conversion import ELEMENT
@@ -35,6 +36,8 @@ _KIND = re.compile(
     r"|//[a-z][\w-]*\[contains\(concat\(' ', normalize-space\(@class\), ' '\), '[^']*'\)\]"
 )
 """Matches a tag with classes, as CSS or XPath."""
+BUTTONS = frozenset({"button", "menuitem"})
+_WORD = re.compile(r"[^\W\d_]+")
 _SAMPLES = 2
 """Maximum number of steps of a symbol whose pages are checked for lists."""
 
@@ -84,6 +87,9 @@ def are_equivalent(one: TraceStep, other: TraceStep) -> bool:
     """
     if one.action_type != other.action_type:
         return False
+    said, says = list_button_words(one), list_button_words(other)
+    if said and says and not said & says:
+        return False
     mine, its = compute_step_tokens(one), compute_step_tokens(other)
     if mine or its:
         return bool(mine & its)
@@ -102,8 +108,13 @@ def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) 
     """Return the symbol of each step of each row. The numbers do not depend on the order of the rows."""
     classes = _TokenClasses()
     heads: list[list[str]] = []
+    words = _group_button_words(rows)
     for number, row in enumerate(rows):
-        told = [sorted(compute_step_tokens(step)) or [f"?|{number}|{at}"] for at, step in enumerate(row)]
+        told = [
+            sorted(words.get((token, list_button_words(step)), token) for token in compute_step_tokens(step))
+            or [f"?|{number}|{at}"]
+            for at, step in enumerate(row)
+        ]
         for tokens in told:
             classes.join(tokens)
         heads.append([tokens[0] for tokens in told])
@@ -111,6 +122,35 @@ def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) 
     names = sorted({classes.name(head) for row in heads for head in row})
     number_of = {name: number for number, name in enumerate(names)}
     return [[number_of[classes.name(head)] for head in row] for row in heads]
+
+
+def list_button_words(step: TraceStep) -> frozenset[str]:
+    """Return the words of the button that a step presses, in small letters; empty for other elements and for names.
+
+    Buttons of one id or class without a word in common are two buttons: "Create", and "Submit Changes" after it.
+    """
+    told = step.metadata.get(FINGERPRINT)
+    if MENTION in step.metadata or not isinstance(told, Mapping) or told.get("role") not in BUTTONS:
+        return frozenset()
+    return frozenset(_WORD.findall(str(told.get("name") or "").casefold()))
+
+
+def _group_button_words(rows: Sequence[Sequence[TraceStep]]) -> dict[tuple[str, frozenset[str]], str]:
+    """Return a token for each token and words of a button if buttons with it have no words in common."""
+    said: dict[str, set[frozenset[str]]] = defaultdict(set)
+    for row in rows:
+        for step in row:
+            for token in compute_step_tokens(step):
+                said[token].add(list_button_words(step))
+    found = {}
+    for token, every in said.items():
+        groups = _TokenClasses()
+        for words in every:
+            groups.join(words)
+        names = {words: groups.name(min(words)) for words in every if words}
+        if len(set(names.values())) > 1:
+            found |= {(token, words): f"{token}|{name}" for words, name in names.items()}
+    return found
 
 
 class _TokenClasses:

@@ -71,6 +71,16 @@ class _Naming:
             return said
         return f"[.//{self.tag}{_has_class(self.css_class)}{said}]" if self.tag else f"[text(){said}]"
 
+    @property
+    def named(self) -> str:
+        """The element inside that has the name, in XPath."""
+        return f"//{self.tag}{_has_class(self.css_class)}[normalize-space()='{{{{{PARAMETER}}}}}']"
+
+    def tells_apart(self, part: Element) -> bool:
+        """Whether this part and those beside it all say something else here, and no letters that stand for a name."""
+        said = [tuple(self.texts(each)) for each in (part, *list_alike_parts(part))]
+        return len(set(said)) == len(said) and not any(_stands_for_name(each, part) for each in said[0])
+
     def texts(self, part: Element) -> list[str]:
         """Return the texts at this place of a part."""
         if self.whole:
@@ -126,7 +136,7 @@ def find_row_template(
                 for row, each in seen.items()
             ):
                 continue
-            if found.also or not told:
+            if found.also or (not told and all(naming.tells_apart(each.chain[level]) for each in every)):
                 return found
             named = named or found  # a part around it may have the words of further inputs
     return named or (_find_by_words(seen, told, one_of_many=one_of_many) if told else None)
@@ -192,6 +202,15 @@ def _orders(keys: Sequence[str], told: Mapping[str, Mapping[RowKey, str]]) -> It
         yield (main, *(key for key in keys if key != main))
         if len(keys) > 1:
             yield from ((key,) for key in telling)
+
+
+def _stands_for_name(said: str, part: Element) -> bool:
+    """Whether a text is one or two letters with which another text of the part, or its words, begin: an avatar."""
+    letters = said.casefold()
+    return len(letters) <= 2 and any(
+        text != said and (text.startswith(letters) or "".join(word[0] for word in text.split()) == letters)
+        for text in (each.casefold() for each in _list_texts(part))
+    )
 
 
 def _parts_of(texts: Sequence[str], known: frozenset[str]) -> list[str]:
@@ -278,6 +297,11 @@ def _templates(
             for naming in (*of_all, *_namings(parts[0], word=word)) if more is not None else ():
                 for step in inner if level else [""]:
                     yield f"{part}{naming.predicate}{more}{step}", naming, level
+        if not classes and level and not word:
+            for naming in (each for each in _namings(parts[0], word=word) if each.tag):
+                for step in inner:
+                    around = f"/ancestor::{parts[0].tag}[.{step}][1]"
+                    yield f"{naming.named}{around}{step}", naming, level
 
 
 def _holds_like(part: Element, classes: Sequence[str]) -> bool:

@@ -90,8 +90,8 @@ def list_sibling_rows(row: Element) -> list[Element]:
 def describe_place_in_row(element: Element, row: Element) -> str:
     """Return an element's place in its row: its text if other rows have it too, else a path of tags.
 
-    In a path, a class that its siblings lack and other rows have stands for the number of an element: while a picture
-    is drawn in, there may be one more element before it.
+    In a path, a class that its siblings lack and other rows have stands for the number of an element, if the numbers
+    lead elsewhere in some row: while a picture is drawn in, there may be one more element before it.
     """
     said = squeeze(text_of(element, everything=True))
     if (
@@ -100,14 +100,35 @@ def describe_place_in_row(element: Element, row: Element) -> str:
         and any(_says_too(other, element.tag, said, row) for other in list_sibling_rows(row))
     ):
         return f"{element.tag}={said}"
-    path: list[str] = []
-    node = element
-    while node is not row and node.parent is not None:
-        same = [child for child in node.parent.elements() if child.tag == node.tag]
-        own = _find_own_class(node, same, row)
-        path.insert(0, f"{node.tag}.{own}" if own else f"{node.tag}:{same.index(node) + 1}")
-        node = node.parent
-    return "/".join(path)
+    path = [element, *element.ancestors()]
+    path = list(reversed(path[: path.index(row)])) if row in path else []
+    classes = [_find_own_class(node, _list_same_tags(node), row) for node in path]
+    numbers = [_list_same_tags(node).index(node) for node in path]
+    if any(classes) and not _leads_to_the_same(path, classes, numbers, row):
+        return "/".join(
+            f"{node.tag}.{own}" if own else f"{node.tag}:{number + 1}"
+            for node, own, number in zip(path, classes, numbers, strict=True)
+        )
+    return "/".join(f"{node.tag}:{number + 1}" for node, number in zip(path, numbers, strict=True))
+
+
+def _list_same_tags(node: Element) -> list[Element]:
+    """Return the element and its siblings with its tag."""
+    return [] if node.parent is None else [each for each in node.parent.elements() if each.tag == node.tag]
+
+
+def _leads_to_the_same(
+    path: Sequence[Element], classes: Sequence[str], numbers: Sequence[int], row: Element
+) -> bool:
+    """Whether in every other row the numbers lead to elements with the classes."""
+    for fellow in list_sibling_rows(row):
+        node: Element | None = fellow
+        for each, own, number in zip(path, classes, numbers, strict=True):
+            same = [] if node is None else [child for child in node.elements() if child.tag == each.tag]
+            node = same[number] if number < len(same) else None
+            if own and (node is None or own not in list_stable_classes(node)):
+                return False
+    return True
 
 
 def _find_own_class(node: Element, same: Sequence[Element], row: Element) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agent.synthesis.alignment.step_equivalence import BUTTONS
 from agent.synthesis.graph.action_graph import ActionNode, GraphParameter, GraphReading
 from agent.synthesis.patterns.branch_conditions import is_queryable
 from agent.synthesis.synthesis_prompts import render_target
@@ -105,6 +106,7 @@ class TaskWriter:
         ]
         body = {
             "steps": [_without_fingerprint(step).to_json() for step in steps],
+            "buttons": [_name_of_button(step) for step in steps],
             "outputs": [each.to_json() for each in outputs],
         }
         known = self._known.get(repr(body))
@@ -181,6 +183,12 @@ class TaskWriter:
 
 def _without_fingerprint(step: TaskStep) -> TaskStep:
     return step.model_copy(update={"action": step.action.model_copy(update={"fingerprint": None})})
+
+
+def _name_of_button(step: TaskStep) -> str:
+    """Return the words of a step's button: two buttons of one id are two buttons."""
+    known = step.action.fingerprint
+    return (known.name or "") if known is not None and known.role in BUTTONS else ""
 
 
 def _join_fingerprints(ours: TaskStep, theirs: TaskStep) -> TaskStep:

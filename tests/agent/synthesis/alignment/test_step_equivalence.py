@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.synthesis.alignment.step_equivalence import are_equivalent
+from agent.synthesis.alignment.step_equivalence import are_equivalent, assign_step_symbols
 from agent.synthesis.patterns.quoted_texts import find_quoted_template
+from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import Selector
 from tests.agent.synthesis import sample_pages
@@ -32,6 +33,62 @@ def test_buttons_that_their_author_named_are_not_the_same_for_their_class(url):
     assert are_equivalent(sign_in, _click(("id", "sign-in"), *shared, url=url))
     assert are_equivalent(_click(*shared), _click(*shared, url=url))  # nothing else tells
     assert are_equivalent(sign_in, _click(("id", "other"), ("css", 'button[name="go"]'), ("id", "sign-in")))
+
+
+def _press(name: str, *ways: tuple[str, str], role: str = "button", url: str = "https://fleet.example/a"):
+    told = {"fingerprint": {"role": role, "name": name, "tag": "button"}}
+    return _click(*ways, url=url).model_copy(update={"metadata": told})
+
+
+SUBMIT = ("id", "submit_button")
+KIND = ("css", "button.text-primary-foreground")
+
+
+@pytest.mark.parametrize("way", [SUBMIT, KIND])
+def test_buttons_without_a_word_in_common_are_two_buttons(way):
+    create, change = _press("Create", way), _press("Submit Changes", way)
+    assert not are_equivalent(create, change)
+    assert are_equivalent(create, _press("Create issue", way))
+    assert are_equivalent(create, _click(way))  # imported: nothing says its words
+    assert are_equivalent(_press("Letters", way, role="link"), _press("Poems", way, role="link"))
+    symbols = assign_step_symbols([[create, change], [_press("Create (2)", way), change]], TracePages())
+    assert symbols[0][0] != symbols[0][1]
+    assert symbols[0] == symbols[1]
+
+
+def test_two_presses_of_one_id_with_other_words_are_no_loop():
+    """ "Create" was shown, then "Submit Changes" on the next page: pressing either until it is gone creates twice."""
+    traces = []
+    for name in ("moss", "fern", "reed"):
+        person = sample_pages.Person(name, {}, "", len(name) + ord(name[0]))
+        form = sample_pages.field_html("title", "Title") + '<button id="submit_button">Create</button>'
+        person.opens("/new").sees("/new", "New", form).does("input_text", 'id="title"', text=name)
+        person.does("click", 'id="submit_button"')
+        person.sees("/item", "Item", '<button id="submit_button">Submit Changes</button>')
+        person.does("click", 'id="submit_button"').sees("/item", "Item", f"<p>{name} edited ok</p>")
+        trace = person.trace()
+        said = iter(("Create", "Submit Changes"))
+        steps = tuple(
+            each.model_copy(
+                update={
+                    "metadata": {
+                        **each.metadata,
+                        "fingerprint": {"role": "button", "name": next(said), "tag": "button"},
+                    }
+                }
+            )
+            if each.action_type == "click"
+            else each
+            for each in trace.steps
+        )
+        traces.append(trace.model_copy(update={"steps": steps}))
+    result = g.induce(traces)
+    assert result.synthesis_report.loop_count == 0
+    (task,) = result.lowered.tasks
+    pressed = [
+        each.action.fingerprint.name for each in task.ordered_steps if each.action.action_type == "click"
+    ]
+    assert pressed == ["Create", "Submit Changes"]
 
 
 def _finds(number: int, word: str, rows: list[str], at: int) -> sample_pages.Person:

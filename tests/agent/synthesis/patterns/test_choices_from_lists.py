@@ -77,3 +77,39 @@ def test_what_is_given_twice_is_one_input_told_by_where_it_is_given_first(made):
         "{name}",
         "{name}",
     ]
+
+
+KINDS = {
+    "D Docker": "Runs in containers",
+    "P Process": "Runs on this machine",
+    "K Kubernetes": "Runs in a cluster",
+    "A Azure": "Runs far away",
+}
+
+
+def _chooses_card(name: str, kind: str) -> Person:
+    """Chooses one of several cards, each a control without words beside its title."""
+    cards = "".join(
+        f'<div><button role="radio" value="v{number}{name}"></button><label><i>{said[0]}</i><p class="card-title">'
+        f'{said[2:]}</p><p class="card-text">{more}</p></label></div>'
+        for number, (said, more) in enumerate(KINDS.items())
+    )
+    person = Person(name, seed=sum(map(ord, name)))
+    person.opens("/pools/new").sees(
+        "/pools/new", "New pool", f'<div role="radiogroup">{cards}</div><button id="next">Next</button>'
+    )
+    person.does("click", f'value="v{list(KINDS).index(kind)}{name}"').does("click", 'id="next"')
+    return person.sees("/pools", "Pools", "<p>Saved</p>")
+
+
+def test_a_choice_among_cards_is_an_input_that_has_the_title():
+    """Not the letter before it, which is that of the title: `D`, `P`, `K`."""
+    chosen = {"ada": "D Docker", "bo": "P Process", "cy": "K Kubernetes"}
+    made = made_of([_chooses_card(name, kind).trace() for name, kind in chosen.items()])
+    assert made.synthesis_report.refusals == ()
+    (node,) = made.lowered.workflow.nodes
+    first = next(step for step in task(made, node).ordered_steps if step.action.action_type == "click")
+    (strategy,) = first.action.target.strategies
+    assert isinstance(strategy, TemplateStrategy)
+    assert "card-title" in strategy.template
+    assert strategy.template.count("{{") == 1

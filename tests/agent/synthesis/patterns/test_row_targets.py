@@ -136,3 +136,22 @@ def test_a_picture_has_the_same_place_in_its_card_while_another_element_is_drawn
     tokens = {build_item_token(_cell(0, html, each).step, TracePages()) for each in targets}
     assert len(tokens) == 1
     assert None not in tokens
+
+
+def test_a_part_of_a_row_has_the_same_place_where_the_row_is_alone():
+    """A search that leaves one row: no other row says which of its classes are those of every row."""
+
+    def look(names: list[str]) -> TraceStep:
+        rows = "".join(
+            f"<li><span class=mark></span><a class=name href=/{name}><b>{name}</b> <i>on duty</i></a></li>"
+            for name in names
+        )
+        html = f"<!doctype html><title>T</title><main><ul>{rows}</ul></main>"
+        return (
+            _cell(0, html, css("a.name")).step
+            if len(names) == 1
+            else _cell(0, html, css("li:nth-of-type(2) a")).step
+        )
+
+    alone, second = look(["Ann"]), look(["Bob", "Cid", "Dan"])
+    assert build_item_token(alone, TracePages()) == build_item_token(second, TracePages()) is not None
