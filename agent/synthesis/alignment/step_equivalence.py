@@ -142,7 +142,7 @@ def _group_button_words(rows: Sequence[Sequence[TraceStep]]) -> dict[tuple[str, 
         for step in row:
             for token in compute_step_tokens(step):
                 said[token].add(list_button_words(step))
-    found = {}
+    found: dict[tuple[str, frozenset[str]], str] = {}
     for token, every in said.items():
         groups = _TokenClasses()
         for words in every:
