@@ -16,7 +16,7 @@ from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
 from kb_store.mongodb.connection import MongoConnection, counts_by
 from kb_store.mongodb.database_schema import plan_collections, prepare
-from kb_store.proposals.proposal_store import in_order, with_supports
+from kb_store.proposals.proposal_store import in_order, parse_stored_proposal, with_supports
 from kb_store.store_setup import CollectionSetup
 
 PROPOSALS, REVISIONS, FINGERPRINTS = "proposals", "proposal_revisions", "element_fingerprints"
@@ -164,4 +164,4 @@ def _of(website_id: str) -> dict[str, Any]:
 def _proposal(document: Mapping[str, Any]) -> Proposal:
     now = {"status": document["status"], "decided_at": document["decided_at"]}
     supports = [Support.model_validate_json(each["body"]) for each in document["supports"]]
-    return with_supports(Proposal.model_validate(json.loads(document["body"]) | now), supports)
+    return with_supports(parse_stored_proposal(json.loads(document["body"]) | now), supports)

@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.migrations import NewerSchemaVersion, upgrade
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
+from kb_store.errors import StoreTooNew
+
+_DOCUMENT_FIELDS = ("screen", "transition", "workflow", "tasks", "dependencies", "screens")
+"""The fields of changes that hold documents: one, or a list of them."""
 
 
 class ProposalStore(Protocol):
@@ -54,6 +59,25 @@ class ProposalStore(Protocol):
 
     async def revision(self, website_id: str) -> str:
         """Return a text that changes when any proposal or fingerprint of the website does; cheap to read."""
+
+
+def parse_stored_proposal(stored: Mapping[str, Any]) -> Proposal:
+    """Return the proposal of its stored JSON, with the documents of its change in today's schema version.
+
+    Raises `StoreTooNew` for a document of a version that this program does not know.
+    """
+    change = dict(stored["change"])
+    try:
+        for name in change.keys() & set(_DOCUMENT_FIELDS):
+            value = change[name]
+            change[name] = (
+                [upgrade(each).document for each in value]
+                if isinstance(value, list)
+                else upgrade(value).document
+            )
+    except NewerSchemaVersion as exc:
+        raise StoreTooNew(exc.version) from exc
+    return Proposal.model_validate({**stored, "change": change})
 
 
 def in_order(proposals: Sequence[Proposal]) -> list[Proposal]:

@@ -11,7 +11,7 @@ from importlib import resources
 
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import MAX_SUPPORTS, Proposal, ProposalStatus, Support
-from kb_store.proposals.proposal_store import in_order, with_supports
+from kb_store.proposals.proposal_store import in_order, parse_stored_proposal, with_supports
 from kb_store.sqlite.database import SqliteDatabase, to_text
 
 _MAKE = (
@@ -136,7 +136,7 @@ class SqliteProposalStore:
             supports[website, own_id].append(Support.model_validate_json(body))
         return [
             with_supports(
-                Proposal.model_validate(json.loads(body) | {"status": status, "decided_at": decided_at}),
+                parse_stored_proposal(json.loads(body) | {"status": status, "decided_at": decided_at}),
                 supports[website, own_id],
             )
             for website, own_id, status, decided_at, body in rows

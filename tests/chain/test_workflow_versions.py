@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from agent.events import StepStarted
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
-from kb_schema import parse_document
+from kb_schema import SourcedDocument, assemble, parse_document
+from kb_schema.proposals import Proposal, WorkflowChange, proposal_id
 from kb_schema.run_records import RunStatus
 from kb_schema.workflows import Workflow
 from kb_store import open_stores
@@ -77,6 +79,22 @@ def _publish(tmp_path, workflow: Workflow, *, replace: bool = False) -> None:
     asyncio.run(publish())
 
 
+def _published_by_schema_version_1(tmp_path, workflow: Workflow) -> None:
+    """Store the publication as a program of schema version 1 did: nothing says that it is unverified."""
+    old = workflow.model_copy(update={"unverified": False, "schema_version": 1})
+    change = WorkflowChange(type="workflow", workflow=old)
+    website_id, now = knowledge_of().website.website_id, datetime.now(UTC)
+    name = proposal_id(website_id, change)
+
+    async def publish() -> None:
+        async with open_stores(tmp_path / "data") as stores:
+            made = Proposal(proposal_id=name, website_id=website_id, change=change, proposed_at=now)
+            await stores.proposals.support(made, None)
+            await stores.proposals.decide(website_id, name, "accepted", now)
+
+    asyncio.run(publish())
+
+
 def _versions(periplus) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(periplus("workflows", "versions", "weekly", "--json")[1])
     return found
@@ -94,6 +112,24 @@ def test_an_earlier_version_is_restored_by_one_command_and_again_forward(periplu
     }  # fmt: skip
     assert periplus("workflows", "rollback", "weekly", "--to", second["version"][:6])[0] == 0
     assert next(each["version"] for each in _versions(periplus) if each["current"]) == second["version"]
+
+
+def test_a_version_published_in_an_older_schema_version_is_known_and_can_be_restored(periplus, tmp_path):
+    _published_by_schema_version_1(tmp_path, _published("First"))
+    migrated = [*knowledge_of().documents(), _published("First")]
+    write_folder(assemble([SourcedDocument(each) for each in migrated])[0], tmp_path / "migrated")
+    assert periplus("kb", "load", tmp_path / "migrated")[0] == 0
+    (first,) = _versions(periplus)
+    assert (first["current"], first["published_at"] is None) == (True, False)
+    _publish(tmp_path, _published("Second"), replace=True)
+    code, out, err = periplus("workflows", "rollback", "weekly")
+    assert (code, first["version"] in out) == (0, True), err
+    (listed,) = [
+        each
+        for each in json.loads(periplus("workflows", "list", "--json")[1])
+        if each["workflow_id"] == "weekly"
+    ]
+    assert (listed["version"], listed["unverified"]) == (first["version"], True)
 
 
 @pytest.mark.parametrize(

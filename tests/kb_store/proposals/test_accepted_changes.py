@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kb_schema import KnowledgeError, parse_document
+from kb_schema.base import SCHEMA_VERSION
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.proposals import (
     CONFIRMED_BY,
@@ -25,6 +26,7 @@ from kb_schema.proposals import (
 from kb_schema.screens import Signature
 from kb_schema.selectors import Selector, css
 from kb_store import load_knowledge, open_stores, read_knowledge
+from kb_store.errors import StoreTooNew
 from kb_store.proposals.accepted_changes import (
     AcceptedChangesCheck,
     AcceptedChangesLost,
@@ -135,6 +137,57 @@ async def test_proposals_come_by_website_oldest_first_and_tell_of_changes(kept):
     assert [p.website_id for p in await kept.proposals()] == ["bakery", "shop", "shop"]
     assert await kept.revision("shop") != before
     assert await kept.revision("nowhere") == await kept.revision("elsewhere")
+
+
+def in_version(version, change):
+    """The change as a program of that schema version stored it."""
+    stated = {"schema_version": version}
+    match change:
+        case ScreenChange():
+            return change.model_copy(update={"screen": change.screen.model_copy(update=stated)})
+        case TransitionChange():
+            return change.model_copy(update={"transition": change.transition.model_copy(update=stated)})
+        case WorkflowChange():
+            task = parse_document({"type": "task", "task_id": "t", "steps": [{"action": "no_op"}]})
+            edge = parse_document({"type": "composes", "_from": "task/t", "_to": "task/order"})
+            return WorkflowChange(
+                type="workflow",
+                workflow=change.workflow.model_copy(update={"unverified": False, **stated}),
+                tasks=(task.model_copy(update=stated),),
+                dependencies=(edge.model_copy(update=stated),),
+                screens=(NEW.screen.model_copy(update=stated),),
+            )
+
+
+def documents_in(change):
+    return list(getattr(change, "documents", ())) or [getattr(change, change.type)]
+
+
+STORED = pytest.mark.parametrize(
+    "kept", ["embedded", pytest.param("mongodb", marks=pytest.mark.mongodb)], indirect=True
+)
+
+
+@STORED
+async def test_documents_of_stored_changes_are_migrated_as_those_of_the_knowledge_are(kept):
+    changes = [in_version(1, each) for each in (NEW, THERE, workflow())]
+    for each in changes:
+        await kept.support(proposed(each), None)
+    found = {each.change.type: each.change for each in await kept.proposals("shop")}
+    for each in changes:
+        assert {document.schema_version for document in documents_in(each)} == {1}
+        assert {document.schema_version for document in documents_in(found[each.type])} == {SCHEMA_VERSION}
+    assert len(documents_in(found["workflow"])) == 4
+    assert found["workflow"].workflow.unverified
+    read = await kept.proposal("shop", proposed(changes[2]).proposal_id)
+    assert read.change == found["workflow"]
+
+
+@STORED
+async def test_a_stored_change_of_a_newer_schema_version_is_an_error_that_says_so(kept):
+    await kept.support(proposed(in_version(SCHEMA_VERSION + 1, NEW)), None)
+    with pytest.raises(StoreTooNew, match=f"schema_version {SCHEMA_VERSION + 1}"):
+        await kept.proposals("shop")
 
 
 async def test_a_decision_is_kept_and_what_is_not_there_cannot_be_decided(kept):
