@@ -121,6 +121,8 @@ class WorkflowChange(Model):
     dependencies: tuple[TaskDependency, ...] = ()
     screens: tuple[Screen, ...] = ()
     """The new screens it uses."""
+    published: bool = True
+    """False: it was edited or loaded from files, and is kept because a publication replaced it."""
 
     @property
     def documents(self) -> tuple[Document, ...]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 
 from kb_schema.base import Document
+from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.tasks import Task
 from kb_schema.workflows import TaskNode, Workflow, walk
 
@@ -31,6 +32,13 @@ def compute_workflow_version(workflow: Workflow, tasks: Iterable[Task]) -> str:
     parts = [_body(workflow), *sorted((_body(task) for task in tasks), key=lambda each: str(each["task_id"]))]
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def find_workflow_version(knowledge: KnowledgeBase, workflow: Workflow, tasks: Iterable[Task] = ()) -> str:
+    """Return the version of a workflow with these tasks; the others are those of the knowledge."""
+    known = knowledge.tasks | {task.task_id: task for task in tasks}
+    used = [known[task_id] for task_id in list_task_ids(workflow) if task_id in known]
+    return compute_workflow_version(workflow, used)
 
 
 def _body(document: Document) -> dict[str, object]:

@@ -22,6 +22,7 @@ from kb_schema.proposals import (
     ProposableChange,
     Proposal,
     ProposalAnswer,
+    ProposalStatus,
     PublicationAnswer,
     ReportedSupport,
     ScreenChange,
@@ -34,6 +35,7 @@ from kb_schema.proposals import (
 from kb_schema.screens import Screen, UIElement
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
+from kb_schema.workflow_versions import find_workflow_version, list_task_ids
 from kb_schema.workflows import Workflow
 from kb_store.errors import StoreError
 from kb_store.proposals.accepted_changes import (
@@ -161,7 +163,7 @@ class ProposalService:
     ) -> PublicationAnswer:
         """Publish a workflow with its tasks, their dependencies and its new screens.
 
-        Existing screens are never replaced. Raises `BadRequest`, `SourceUnavailable`.
+        Existing screens are never replaced. A replaced version that was never published is kept. Raises `BadRequest`, `SourceUnavailable`.
         """
         named = {"website_id": view.website_id}
         workflow = workflow.model_copy(update=named)
@@ -197,8 +199,10 @@ class ProposalService:
             _, warnings = apply_change(view.knowledge, change)
             revision = view.generation
             if not contains_change(view.knowledge, change):
+                if known is not None:
+                    await self._keep_replaced(view, known)
                 revision = await self._writer.change(view.website_id, change)
-            await self._accepted(view, change, known)
+            await self._record(view, change, known, "accepted")
         except KnowledgeError as exc:
             raise BadRequest(
                 f"the workflow cannot be published: {_describe_problems(exc)}", hint="mend it"
@@ -282,7 +286,33 @@ class ProposalService:
                 hint="a person accepts or rejects them with `periplus kb proposals`",
             )
 
-    async def _accepted(self, view: KnowledgeView, change: WorkflowChange, before: Workflow | None) -> None:
+    async def _keep_replaced(self, view: KnowledgeView, workflow: Workflow) -> None:
+        """Keep the present version of a workflow with all its tasks, unless it is kept as a publication."""
+        knowledge = view.knowledge
+        version = find_workflow_version(knowledge, workflow)
+        for each in await self._store.proposals(view.website_id):
+            kept = each.change
+            if (
+                isinstance(kept, WorkflowChange)
+                and each.status == "accepted"
+                and kept.workflow.workflow_id == workflow.workflow_id
+                and find_workflow_version(knowledge, kept.workflow, kept.tasks) == version
+            ):
+                return
+        tasks = {each: knowledge.tasks[each] for each in list_task_ids(workflow) if each in knowledge.tasks}
+        edges = [each for each in knowledge.dependencies if {each.from_task, each.to_task} <= tasks.keys()]
+        change = WorkflowChange(
+            type="workflow",
+            workflow=workflow,
+            tasks=tuple(tasks.values()),
+            dependencies=tuple(edges),
+            published=False,
+        )
+        await self._record(view, change, None, "replaced")
+
+    async def _record(
+        self, view: KnowledgeView, change: WorkflowChange, before: Workflow | None, status: ProposalStatus
+    ) -> None:
         now = datetime.now(UTC)
         name = proposal_id(view.website_id, change)
         proposal = Proposal(
@@ -293,7 +323,7 @@ class ProposalService:
             proposed_at=now,
         )
         await self._store.support(proposal, None)
-        await self._store.decide(view.website_id, name, "accepted", now)
+        await self._store.decide(view.website_id, name, status, now)
 
 
 def _check_names(knowledge: KnowledgeBase, change: ProposableChange) -> None:

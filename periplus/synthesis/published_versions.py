@@ -1,6 +1,7 @@
 """The published versions of a workflow, and the return to an earlier one.
 
-Every publication is an accepted change in the store, with all its documents; a version is one of them.
+Every publication is a change in the store, with all its documents; a version is one of them. So is what a publication
+replaced that had been edited or loaded from files.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
-from kb_schema import KnowledgeBase
 from kb_schema.documents import did_you_mean
 from kb_schema.proposals import Proposal, WorkflowChange
-from kb_schema.workflow_versions import compute_workflow_version, list_task_ids
+from kb_schema.workflow_versions import find_workflow_version
 from kb_schema.workflows import Workflow
 from kb_store import Stores, read_knowledge
 from periplus.errors import UserError
@@ -28,6 +28,7 @@ class PublishedVersion:
     published_at: datetime | None
     """None: it was never published, but edited or loaded from files."""
     change: WorkflowChange | None
+    """None: it is the current version, and nothing is kept of it yet."""
     current: bool
     """Whether a run would use it now."""
 
@@ -51,12 +52,13 @@ async def list_versions(stores: Stores, website_id: str, workflow_id: str) -> li
             f"no workflow {workflow_id!r}",
             fix=did_you_mean(workflow_id, knowledge.workflows) or "`periplus kb show` lists what there is",
         )
-    now = None if workflow is None else _version_in(knowledge, workflow)
+    now = None if workflow is None else find_workflow_version(knowledge, workflow)
     found: dict[str, PublishedVersion] = {}
     for at, change in changes:
-        version = _version_of(knowledge, change)
+        version = find_workflow_version(knowledge, change.workflow, change.tasks)
         found.pop(version, None)
-        found[version] = PublishedVersion(version, at, change, version == now)
+        published_at = at if change.published else None
+        found[version] = PublishedVersion(version, published_at, change, version == now)
     newest_first = list(reversed(found.values()))
     if now is not None and now not in found:
         newest_first.insert(0, PublishedVersion(now, None, None, current=True))
@@ -66,17 +68,19 @@ async def list_versions(stores: Stores, website_id: str, workflow_id: str) -> li
 async def roll_back(site: SynthesisSite, workflow_id: str, version: str | None = None) -> PublishedVersion:
     """Publish an earlier version again and return it; None: the one before the current version.
 
-    Runs that are under way go on with the version with which they began. Raises `UserError`.
+    Screens that exist stay as they are: they may have been healed since, and other workflows use them. Runs that are under way go on with the version with which they began. Raises `UserError`.
     """
     versions = await list_versions(site.stores, site.website_id, workflow_id)
     wanted = _choose_version(versions, workflow_id, version)
     change = wanted.change
     if change is None:
-        raise UserError(f"version {wanted.version} was never published", fix="choose a published version")
+        raise UserError(f"nothing is kept of version {wanted.version}", fix="choose another version")
+    knowledge, _ = await read_knowledge(site.stores.documents, site.stores.graph, site.website_id)
+    screens = [knowledge.screens.get(screen.screen_id, screen) for screen in change.screens]
     await publish_workflow(
         site,
         WorkflowDocuments(change.workflow, change.tasks, change.dependencies),
-        change.screens,
+        screens,
         replace=True,
     )
     return wanted
@@ -98,7 +102,8 @@ def _choose_version(
     if len(found) != 1 or found[0].change is None:
         known = ", ".join(each.version for each in others) or "none"
         raise UserError(
-            f"workflow {workflow_id!r} has no published version {version!r}", fix=f"other versions: {known}"
+            f"workflow {workflow_id!r} has no version {version!r} to return to",
+            fix=f"other versions: {known}",
         )
     return found[0]
 
@@ -106,23 +111,12 @@ def _choose_version(
 def _list_publications(
     proposals: Sequence[Proposal], workflow_id: str
 ) -> list[tuple[datetime | None, WorkflowChange]]:
-    """Return when each version was published last, oldest first."""
+    """Return when each version was published or replaced last, oldest first."""
     found = [
         (each.decided_at, each.change)
         for each in proposals
         if isinstance(each.change, WorkflowChange)
-        and each.status == "accepted"
+        and each.status in ("accepted", "replaced")
         and each.change.workflow.workflow_id == workflow_id
     ]
     return sorted(found, key=lambda each: (each[0] is not None, each[0]))
-
-
-def _version_in(knowledge: KnowledgeBase, workflow: Workflow) -> str:
-    tasks = [knowledge.tasks[each] for each in list_task_ids(workflow) if each in knowledge.tasks]
-    return compute_workflow_version(workflow, tasks)
-
-
-def _version_of(knowledge: KnowledgeBase, change: WorkflowChange) -> str:
-    own = {task.task_id: task for task in change.tasks}
-    tasks = [own.get(each) or knowledge.tasks.get(each) for each in list_task_ids(change.workflow)]
-    return compute_workflow_version(change.workflow, [task for task in tasks if task is not None])

@@ -343,7 +343,6 @@ async def publish_workflow(
                 lowered.workflow, lowered.tasks, lowered.dependencies, screens, replace=replace
             )
         except AgentError as exc:
-            raise UserError(
-                str(exc), fix=exc.hint or "use --replace to replace the existing workflow"
-            ) from exc
+            advice = None if replace else "use --replace to replace the existing workflow"
+            raise UserError(str(exc), fix=exc.hint or advice) from exc
     return answer.workflow_id

@@ -6,6 +6,7 @@ import asyncio
 import json
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -14,12 +15,15 @@ from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema import SourcedDocument, assemble, parse_document
-from kb_schema.proposals import Proposal, WorkflowChange, proposal_id
+from kb_schema.proposals import Proposal, SignatureChange, WorkflowChange, proposal_id
 from kb_schema.run_records import RunStatus
+from kb_schema.screens import Screen
 from kb_schema.workflows import Workflow
 from kb_store import open_stores
+from kb_store.proposals.accepted_changes import apply_change, store_change
 from kb_store.store_factory import open_runs
 from loaders import write_folder
+from loaders.files.folder_reader import read_knowledge_folder
 from periplus.cli import main
 from periplus.run_store_adapters import RunStoreKeeping
 from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
@@ -70,11 +74,11 @@ def periplus(tmp_path, monkeypatch, capsys):
     return run
 
 
-def _publish(tmp_path, workflow: Workflow, *, replace: bool = False) -> None:
+def _publish(tmp_path, workflow: Workflow, *screens: Screen, replace: bool = False) -> None:
     async def publish() -> None:
         async with open_stores(tmp_path / "data") as stores:
             site = SynthesisSite(stores, knowledge_of().website.website_id, None)
-            await publish_workflow(site, WorkflowDocuments(workflow, (), ()), replace=replace)
+            await publish_workflow(site, WorkflowDocuments(workflow, (), ()), screens, replace=replace)
 
     asyncio.run(publish())
 
@@ -132,11 +136,71 @@ def test_a_version_published_in_an_older_schema_version_is_known_and_can_be_rest
     assert (listed["version"], listed["unverified"]) == (first["version"], True)
 
 
+def _screen(title: str) -> Screen:
+    signature = {"required_indicators": [{"type": "title_contains", "value": title}]}
+    told = {"type": "screen", "screen_id": "made", "name": "Made", "state_signature": signature}
+    parsed = parse_document(told)
+    assert isinstance(parsed, Screen)
+    return parsed
+
+
+def test_a_screen_that_has_changed_since_does_not_prevent_a_rollback_and_stays_as_it_is(periplus, tmp_path):
+    _publish(tmp_path, _published("First"), _screen("Made"))
+    _publish(tmp_path, _published("Second"), replace=True)
+    changed = _screen("Made anew").state_signature
+    assert changed is not None
+
+    async def accept_signature() -> None:
+        async with open_stores(tmp_path / "data") as stores:
+            change = SignatureChange(type="signature", screen_id="made", signature=changed)
+            website_id = knowledge_of().website.website_id
+            await store_change(
+                stores.documents, stores.graph, website_id, lambda known: apply_change(known, change)[0]
+            )
+
+    asyncio.run(accept_signature())
+    code, out, err = periplus("workflows", "rollback", "weekly")
+    assert code == 0, err
+    assert _versions(periplus)[0]["version"] in out
+    assert [each["current"] for each in _versions(periplus)] == [True, False]
+    periplus("kb", "export", tmp_path / "after")
+    knowledge, _ = read_knowledge_folder(tmp_path / "after")
+    assert (knowledge.workflows["weekly"].name, knowledge.signatures["made"]) == ("First", changed)
+
+
+def test_what_was_loaded_from_files_is_kept_when_a_publication_replaces_it(periplus, tmp_path):
+    loaded = [*knowledge_of().documents(), _published("Loaded")]
+    write_folder(assemble([SourcedDocument(each) for each in loaded])[0], tmp_path / "loaded")
+    assert periplus("kb", "load", tmp_path / "loaded")[0] == 0
+    (before,) = _versions(periplus)
+    _publish(tmp_path, _published("Published"), replace=True)
+    published, kept = _versions(periplus)
+    assert (kept, published["current"]) == ({**before, "current": False}, True)
+    assert kept["published_at"] is None
+    assert "edited or loaded from files" in periplus("workflows", "versions", "weekly")[1]
+    assert periplus("workflows", "rollback", "weekly")[0] == 0
+    assert next(each for each in _versions(periplus) if each["current"])["version"] == before["version"]
+    assert periplus("workflows", "rollback", "weekly")[0] == 0
+    assert next(each for each in _versions(periplus) if each["current"])["version"] == published["version"]
+    assert len(_versions(periplus)) == 2
+    periplus("kb", "export", tmp_path / "after")
+    assert periplus("kb", "load", tmp_path / "after")[0] == 0
+
+
+def test_a_publication_that_a_load_replaced_can_be_restored(periplus, tmp_path):
+    _publish(tmp_path, _published("First"))
+    (first,) = _versions(periplus)
+    assert periplus("kb", "load", tmp_path / "kb", "--replace-learned")[0] == 0
+    assert _versions(periplus) == [{**first, "current": False, "published_at": ANY}]
+    assert periplus("workflows", "rollback", "weekly")[0] == 0
+    assert [(each["version"], each["current"]) for each in _versions(periplus)] == [(first["version"], True)]
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [
         (["rollback", "weekly"], "has no other version"),
-        (["rollback", "weekly", "--to", "zzz"], "has no published version 'zzz'"),
+        (["rollback", "weekly", "--to", "zzz"], "has no version 'zzz' to return to"),
         (["versions", "weakly"], "no workflow 'weakly'"),
     ],
 )
