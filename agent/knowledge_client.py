@@ -42,6 +42,7 @@ from kb_schema.tool_answers import (
     TaskSummary,
 )
 from kb_schema.websites import Website
+from kb_schema.workflow_versions import list_named_parts
 from kb_schema.workflows import Workflow
 
 AnswerT = TypeVar("AnswerT", bound=Model)
@@ -58,6 +59,8 @@ class KnowledgeClient:
         self.website_id = website_id
         self._base_url = base_url
         self._documents: dict[tuple[str, str], Document] = {}
+        self._own: set[tuple[str, str]] = set()
+        """Those that the agent made itself."""
         self._no_document: set[str] = set()
         self._request_locks: dict[tuple[str, str], asyncio.Lock] = {}
         self.calls = 0
@@ -67,6 +70,7 @@ class KnowledgeClient:
     def know(self, document: Document) -> None:
         """Add a document that the agent made itself, for the life of this client."""
         self._documents[document.kind, document.local_id] = document
+        self._own.add((document.kind, document.local_id))
 
     async def website(self) -> Website:
         """Return the website's document."""
@@ -85,19 +89,52 @@ class KnowledgeClient:
         return await self._document("get_task_definition", "task", task_id, Task, {"task_id": task_id})
 
     async def workflow(self, workflow_id: str) -> Workflow:
-        """Return a published workflow, read as an MCP resource. Raises `UnknownToKnowledge`."""
+        """Return a published workflow. Raises `UnknownToKnowledge`.
+
+        What it uses is read with it, of the same revision of the knowledge: tasks, actions and the screens they name.
+        """
         if ("workflow", workflow_id) not in self._documents:
-            address = f"kb://{quote(self.website_id, safe='')}/workflows/{quote(workflow_id, safe='')}"
+            site, name = (quote(each, safe="") for each in (self.website_id, workflow_id))
             self.calls += 1
             try:
-                read = await self._client.read_resource(address)
-                document = parse_document(json.loads(getattr(read.contents[0], "text", "")))
+                read = await self._client.read_resource(f"kb://{site}/workflows/{name}/documents")
+                documents = [
+                    parse_document(each) for each in json.loads(getattr(read.contents[0], "text", ""))
+                ]
             except MCPError as exc:
                 raise UnknownToKnowledge(f"no workflow {workflow_id!r}: {exc}") from exc
             except (KnowledgeError, ValueError, IndexError) as exc:
                 raise KnowledgeUnavailable(f"workflow {workflow_id!r} cannot be read: {exc}") from exc
-            self._documents["workflow", workflow_id] = document
+            for document in documents:
+                key = (document.kind, document.local_id)
+                if key not in self._own:
+                    self._documents[key] = document
         return cast("Workflow", self._read_document("workflow", workflow_id))
+
+    async def read_parts(self, workflow: Workflow) -> tuple[list[Task], list[Action]]:
+        """Return the tasks and actions that a workflow uses, after reading the screens that these name.
+
+        Each is read once: later changes of the knowledge do not reach this client. Raises `UnknownToKnowledge`.
+        """
+        tasks: dict[str, Task] = {}
+        actions: dict[str, Action] = {}
+        named: set[str] = set()
+        waiting: list[Document] = [workflow]
+        while waiting:
+            parts = list_named_parts(waiting.pop())
+            for name in parts.tasks:
+                if name not in tasks:
+                    tasks[name] = await self.task(name)
+                    waiting.append(tasks[name])
+            for name in parts.actions:
+                if name not in named and (action := await self.action(name)) is not None:
+                    actions[name] = action
+                    waiting.append(action)
+            named.update(parts.actions)
+            for name in parts.screens:
+                with suppress(UnknownToKnowledge):
+                    await self.screen(name)
+        return list(tasks.values()), list(actions.values())
 
     async def publish(
         self,

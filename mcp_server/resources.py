@@ -3,6 +3,7 @@
 kb://{website_id}                    the website
 kb://{website_id}/map                every screen and transition, without details
 kb://{website_id}/screens/{id}       and tasks, actions, flows, workflows: one document
+kb://{website_id}/workflows/{id}/documents   a workflow with what it uses, of one revision
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mcp.types import ListResourcesResult, Resource
 
 from kb_schema.base import Document
 from kb_schema.knowledge_base import KnowledgeBase
+from kb_schema.workflow_versions import list_workflow_parts
 from mcp_server import cursors
 from mcp_server.descriptions import document_summaries, site_map
 from mcp_server.errors import KnowledgeServerError, UnknownName
@@ -73,6 +75,16 @@ def add_resources(server: MCPServer, server_context: ServerContext) -> None:
     async def site(website_id: str) -> str:
         """Every screen of a website and every transition between two."""
         return await _read_json(view_of, website_id, lambda view: site_map.build_site_map(view).to_json())
+
+    @server.resource(
+        "kb://{website_id}/workflows/{workflow_id}/documents", name="workflow documents", mime_type=MIME
+    )
+    async def workflow_documents(website_id: str, workflow_id: str) -> str:
+        """A list: a published workflow, the tasks and actions that it can run, and the screens they name.
+
+        All are of one revision, also if the knowledge is changed at the same time.
+        """
+        return await _read_json(view_of, website_id, lambda view: _list_parts(view, workflow_id))
 
     for folder in RESOURCE_FOLDERS:
         _add_folder(server, folder, view_of)
@@ -164,6 +176,14 @@ def _uri(knowledge: KnowledgeBase) -> str:
 
 def _document(view: KnowledgeView, document: Document) -> Any:
     return document_summaries.describe_document(view, document, "full").document
+
+
+def _list_parts(view: KnowledgeView, workflow_id: str) -> Any:
+    known = view.knowledge
+    workflow = require_document("workflow", workflow_id, known.workflows, "resources/list says what there is")
+    parts = list_workflow_parts(known, workflow)
+    screens = [known.screens[each] for each in parts.screens]
+    return [_document(view, each) for each in (workflow, *parts.tasks, *parts.actions, *screens)]
 
 
 async def _read_json(view_of: ViewLookup, website_id: str, found: Callable[[KnowledgeView], Any]) -> str:

@@ -33,7 +33,7 @@ from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import tree_variables
-from kb_schema.workflow_versions import compute_workflow_version, list_task_ids
+from kb_schema.workflow_versions import compute_workflow_version
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
 
 FORK_S = 2.0
@@ -168,13 +168,13 @@ class _WorkflowRun:
         )
 
     async def _fix_version(self) -> None:
-        """Read all tasks before the first node, so that an edit does not change a run that is under way.
+        """Read what the workflow uses before the first node, so that an edit does not change a run that is under way.
 
         Raises `StepFailed` if a resumed run began with another version.
         """
         knowledge, state = self._session.knowledge, self._engine.checkpoints.state
-        tasks = [await knowledge.task(task_id) for task_id in list_task_ids(self._workflow)]
-        self._version = compute_workflow_version(self._workflow, tasks)
+        tasks, actions = await knowledge.read_parts(self._workflow)
+        self._version = compute_workflow_version(self._workflow, tasks, actions)
         if state.workflow_version not in (None, self._version):
             name = self._workflow.workflow_id
             raise StepFailed(

@@ -12,6 +12,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from kb_schema.action_calls import ActionCall
+from kb_schema.base import Document
 from kb_schema.conditions import (
     AllRequiredFieldsFilled,
     Authenticated,
@@ -88,6 +89,21 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
                 problems += checked(names, document, node, path)
             for problem in problems:
                 yield Problem(problem.message, problem.path, where, fix=problem.fix, rule=RULE)
+
+
+def list_references(document: Document) -> list[tuple[str, str]]:
+    """Return what a document refers to as (kind, name), each once; names with `{x}` are left out.
+
+    Kinds are the values of `REFERENCES`.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for _, node in walk(document):
+        for field, _, kind in _references_of(type(node)):
+            value = getattr(node, field)
+            for name in value if isinstance(value, tuple) else (value,):
+                if name is not None and "{" not in name:
+                    found[kind, name] = None
+    return list(found)
 
 
 @cache

@@ -35,7 +35,7 @@ from kb_schema.proposals import (
 from kb_schema.screens import Screen, UIElement
 from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
-from kb_schema.workflow_versions import find_workflow_version, list_task_ids
+from kb_schema.workflow_versions import find_workflow_version, list_workflow_parts
 from kb_schema.workflows import Workflow
 from kb_store.errors import StoreError
 from kb_store.proposals.accepted_changes import (
@@ -299,7 +299,7 @@ class ProposalService:
                 and find_workflow_version(knowledge, kept.workflow, kept.tasks) == version
             ):
                 return
-        tasks = {each: knowledge.tasks[each] for each in list_task_ids(workflow) if each in knowledge.tasks}
+        tasks = {each.task_id: each for each in list_workflow_parts(knowledge, workflow).tasks}
         edges = [each for each in knowledge.dependencies if {each.from_task, each.to_task} <= tasks.keys()]
         change = WorkflowChange(
             type="workflow",

@@ -13,18 +13,21 @@ import pytest
 from agent.events import StepStarted
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
+from agent.knowledge_client import KnowledgeClient
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
-from kb_schema import SourcedDocument, assemble, parse_document
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
 from kb_schema.proposals import Proposal, SignatureChange, WorkflowChange, proposal_id
 from kb_schema.run_records import RunStatus
 from kb_schema.screens import Screen
+from kb_schema.workflow_versions import compute_workflow_version, find_workflow_version
 from kb_schema.workflows import Workflow
-from kb_store import open_stores
+from kb_store import load_knowledge, open_stores
 from kb_store.proposals.accepted_changes import apply_change, store_change
 from kb_store.store_factory import open_runs
 from loaders import write_folder
 from loaders.files.folder_reader import read_knowledge_folder
 from periplus.cli import main
+from periplus.knowledge_server import connect_knowledge_client
 from periplus.run_store_adapters import RunStoreKeeping
 from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
 from tests.kb_store.sample_knowledge import knowledge_of
@@ -220,7 +223,9 @@ async def test_a_result_names_the_version(session, site):
     assert len(first.workflow_version or "") == 12
 
 
-async def test_every_task_is_read_before_the_first_step_so_that_an_edit_comes_too_late(session, site):
+async def test_every_task_at_any_depth_is_read_before_the_first_step_so_that_an_edit_comes_too_late(
+    session, site
+):
     told = _registers("Auk").to_json()
     told["nodes"] = [*told["nodes"], {"type": "task", "node_id": "last", "task_id": "cast_off_all"}]
     workflow = parse_document(told)
@@ -234,7 +239,59 @@ async def test_every_task_is_read_before_the_first_step_so_that_an_edit_comes_to
     session.knowledge.task = task
     session.bus.listen(lambda event: order.append("step") if isinstance(event, StepStarted) else None)
     await run_workflow(TaskRunner(session), workflow, {})
-    assert {"register_boat", "cast_off_all"} <= set(order[: order.index("step")])
+    assert {"register_boat", "cast_off_all", "cast_off_one"} <= set(order[: order.index("step")])
+
+
+def _with_parts(shop: KnowledgeBase, **names: str) -> KnowledgeBase:
+    """The shop with a workflow of a task that runs a sub-task, which uses an action and names a screen."""
+    screen = {"type": "on_screen", "screen_id": "screen_0"}
+    told = [
+        {"type": "workflow", "workflow_id": "deep", "name": "Deep", "unverified": True,
+         "nodes": [{"node_id": "one", "type": "task", "task_id": "outer"}]},
+        {"type": "task", "task_id": "outer", "name": names.get("task", "x"),
+         "steps": [{"action": {"action_type": "run_task", "task_id": "inner"}}]},
+        {"type": "task", "task_id": "inner", "name": names.get("subtask", "x"),
+         "steps": [{"action": {"action_type": "buy"}, "preconditions": [screen]}]},
+        {"type": "action", "action_id": "buy", "name": names.get("action", "x"),
+         "execution_steps": [{"step": 1, "action": "click", "target": "#buy"}]},
+        {"type": "screen", "screen_id": "screen_0", "name": names.get("screen", "x"),
+         "ui_elements": [{"element_id": "go", "type": "button", "selector": "#go"}]},
+        {"type": "task", "task_id": "order", "name": names.get("other", "x"), "steps": [{"action": "no_op"}]},
+    ]  # fmt: skip
+    documents = [parse_document(each) for each in told]
+    own = {(each.kind, each.local_id) for each in documents}
+    others = [each for each in shop.documents() if (each.kind, each.local_id) not in own]
+    return assemble([SourcedDocument(each) for each in (*others, *documents)])[0]
+
+
+@pytest.mark.parametrize(
+    ("edited", "changes"),
+    [("task", True), ("subtask", True), ("action", True), ("screen", False), ("other", False)],
+)
+def test_the_version_covers_what_a_workflow_runs_at_any_depth_and_nothing_else(edited, changes):
+    before, after = _with_parts(knowledge_of()), _with_parts(knowledge_of(), **{edited: "edited"})
+    versions = [find_workflow_version(each, each.workflows["deep"]) for each in (before, after)]
+    assert (versions[0] != versions[1]) is changes
+
+
+async def test_what_a_run_reads_of_a_workflow_is_of_one_revision_however_late_it_is_read(tmp_path):
+    async with open_stores(tmp_path) as stores, connect_knowledge_client(stores) as client:
+        before = _with_parts(knowledge_of())
+        await load_knowledge(stores.documents, stores.graph, before)
+        run = KnowledgeClient(client, "shop")
+        workflow = await run.workflow("deep")
+        after = _with_parts(knowledge_of(), subtask="edited", action="edited", screen="edited")
+        outer = after.tasks["outer"].model_copy(update={"name": "edited"})
+        await load_knowledge(stores.documents, stores.graph, after)
+        await KnowledgeClient(client, "shop").publish(after.workflows["deep"], [outer], replace=True)
+        later = KnowledgeClient(client, "shop")
+        for knowledge, name in ((run, "x"), (later, "edited")):
+            read = [await knowledge.task("outer"), await knowledge.task("inner")]
+            named = [*read, await knowledge.action("buy"), await knowledge.screen("screen_0")]
+            assert [each.name for each in named if each is not None] == [name] * 4
+        tasks, actions = await run.read_parts(workflow)
+    version = compute_workflow_version(workflow, tasks, actions)
+    assert version == find_workflow_version(before, before.workflows["deep"])
 
 
 async def test_a_run_is_not_resumed_with_another_version(session, site, tmp_path, browser):

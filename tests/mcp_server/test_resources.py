@@ -74,6 +74,7 @@ async def test_every_kind_has_a_template_and_an_unknown_name_is_told():
             "kb://{website_id}",
             "kb://{website_id}/screens/{screen_id}",
             "kb://{website_id}/map",
+            "kb://{website_id}/workflows/{workflow_id}/documents",
         } <= templates
         (content,) = (await client.read_resource("kb://pantry/screens/shelf")).contents
         assert json.loads(content.text)["screen_id"] == "shelf"
