@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from kb_schema import KnowledgeBase, SourcedDocument, assemble, parse_document
 from loaders import write_folder
 from periplus.cli import COMMANDS, main
 from tests.kb_store.sample_knowledge import knowledge_of
@@ -73,6 +74,31 @@ def test_what_a_load_would_change_is_shown_as_a_tree(periplus, folder, tmp_path)
     assert code == 0
     for line in ("screen (1)", "- screen_3", "~ t_2", "$._to"):
         assert line in out
+
+
+def _pressing(name: str) -> KnowledgeBase:
+    """The shop, whose workflow presses a button that is known by a fingerprint with this name."""
+    fingerprint = {"role": "button", "name": name}
+    press = {"action_type": "click", "target": "#go", "fingerprint": fingerprint}
+    order = parse_document({"type": "task", "task_id": "order", "steps": [{"action": press}]})
+    others = [each for each in knowledge_of().documents() if (each.kind, each.local_id) != ("task", "order")]
+    return assemble([SourcedDocument(each) for each in (*others, order)])[0]
+
+
+def test_a_changed_fingerprint_of_a_workflows_step_is_a_difference(periplus, tmp_path):
+    write_folder(_pressing("Order"), tmp_path / "before")
+    write_folder(_pressing("Order now"), tmp_path / "after")
+    assert periplus("kb", "load", tmp_path / "before")[0] == 0
+    code, out, _ = periplus("kb", "diff", tmp_path / "after", "--exit-code")
+    assert code == 1
+    for line in ("~ order", '$.steps[step_1].action.fingerprint.name "Order" -> "Order now"'):
+        assert line in out
+    assert "screen (" not in out
+    told = json.loads(periplus("kb", "diff", tmp_path / "after", "--json")[1])
+    assert [(each["change"], each["kind"], each["id"]) for each in told["entries"]] == [
+        ("changed", "task", "order")
+    ]
+    assert periplus("kb", "diff", tmp_path / "before", "--exit-code")[0] == 0
 
 
 def test_two_folders_differ_in_words_for_a_pull_request_without_a_store(periplus, folder, tmp_path):
