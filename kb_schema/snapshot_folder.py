@@ -20,6 +20,8 @@ from kb_schema.errors import KnowledgeError, Problem
 from kb_schema.page_snapshots import PageSnapshot
 
 PAGE_SUFFIX, FACTS_SUFFIX = ".html", ".json"
+MOST_BYTES = 40_000_000
+"""The size of a file; a page has at most ten million characters."""
 
 Labels = dict[str, str | None]
 """Name of a snapshot -> its screen; None: a page of no known screen."""
@@ -181,6 +183,8 @@ def _json(file: Path, source: str) -> Any:
 
 def _text(file: Path, source: str) -> str:
     try:
+        if file.stat().st_size > MOST_BYTES:
+            raise _refused(f"is larger than {MOST_BYTES // 1_000_000} MB", source, "leave the page out")
         return file.read_bytes().decode("utf-8-sig")
     except OSError as exc:
         raise _refused(

@@ -11,9 +11,10 @@ import multiprocessing
 import os
 import pickle
 import resource
+import signal
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -26,8 +27,8 @@ T = TypeVar("T")
 MEBIBYTE = 1 << 20
 STALLED_FACTOR = 6
 """A child that waits instead of computing may take so many times its processor time."""
-RESULT_SHARE = 8
-"""The result may have this part of the memory, since it is read by the main process."""
+RESULT_SHARE = 4
+"""The result may have this part of the memory, since it is read by the main process, which holds it twice then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,18 @@ class ImportBudget:
     seconds: int = 8
     """Processor time."""
 
+    def left_since(self, before: float) -> ImportBudget:
+        """Return what is left of it after children that ended since `child_seconds()` was `before`."""
+        return replace(self, seconds=max(1, self.seconds - round(child_seconds() - before)))
+
 
 DEFAULT_BUDGET = ImportBudget()
+
+
+def child_seconds() -> float:
+    """Return the processor time of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class InputTooLarge(UserError):
@@ -63,11 +74,11 @@ class _Raised:
 
 
 def read_foreign(
-    source: Path, budget: ImportBudget, read: Callable[P, T], *args: P.args, **more: P.kwargs
+    source: Path | Sequence[Path], budget: ImportBudget, read: Callable[P, T], *args: P.args, **more: P.kwargs
 ) -> T:
     """Return `read(*args, **more)`, done in a child process.
 
-    Raises what it raises, and `InputTooLarge` with the name of `source`.
+    Raises what it raises, and `InputTooLarge` with the names of `source`: the files or folders that are read.
     """
     context = (
         multiprocessing.get_context("fork")
@@ -104,6 +115,7 @@ def _read_in_child(
     more: dict[str, Any],
 ) -> None:
     faulthandler.disable()  # being ended by a limit is no crash
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends this process
     _limit(budget)
     try:
         said: Any = read(*args, **more)
@@ -132,8 +144,11 @@ def _limit(budget: ImportBudget) -> None:
     os.nice(5)
 
 
-def _too_large(source: Path, budget: ImportBudget, what: str) -> InputTooLarge:
+def _too_large(source: Path | Sequence[Path], budget: ImportBudget, what: str) -> InputTooLarge:
+    first, *others = [source] if isinstance(source, Path) else source or [Path("the input")]
+    more = f" with {len(others)} more" if others else ""
     return InputTooLarge(
-        f"{source} expands beyond {what}; reading it may use {budget.memory_mb} MB of memory and {budget.seconds} s",
-        fix="if you trust the file, raise --max-import-memory (MB) or --max-import-seconds",
+        f"{first}{more} expands beyond {what}; reading it may use {budget.memory_mb} MB of memory and {budget.seconds} s",
+        fix="if you trust it, raise --max-import-memory (MB) or --max-import-seconds (for all commands:"
+        " PERIPLUS_MAX_IMPORT_MEMORY, PERIPLUS_MAX_IMPORT_SECONDS)",
     )

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agent import retry_limits
 from kb_schema.documents import describe_invalid_value
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET
 
 SettingsT = TypeVar("SettingsT", bound=BaseSettings)
 
@@ -31,6 +32,10 @@ class PeriplusSettings(BaseSettings):
     """An ArangoDB for the graph; may contain a password."""
     max_heal_rounds: int = Field(default=retry_limits.HEALING_ROUNDS, ge=0, le=10)
     """Maximum number of healing rounds for a missing element (PACTS); 0: no healing."""
+    max_import_memory: int = Field(default=DEFAULT_BUDGET.memory_mb, ge=64)
+    """Memory in MB that reading files may use, if a command has no `--max-import-memory`."""
+    max_import_seconds: int = Field(default=DEFAULT_BUDGET.seconds, ge=1)
+    """Processor time that reading files may use, if a command has no `--max-import-seconds`."""
     chromium: Path | None = None
     """The Chromium executable, if the detected one is not the right one."""
 

@@ -26,6 +26,8 @@ MOST_REOPENED = 500_000
 """The most open formatting elements, summed over all tags: the parser may have to create as many."""
 MOST_ATTRIBUTES = 2_000
 """The most attributes of one tag."""
+MOST_ATTRIBUTE_STEPS = 200_000_000
+"""The squares of the number of attributes, summed over all tags: the parser compares every name with those before."""
 MOST_OPTIONS = 10_000
 """The most options of a list: the parser takes quadratic time, half a second for this many."""
 
@@ -36,8 +38,8 @@ _VALUE = r"(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^ \t\n\f\r>\"'][^ \t\n\f\r>]*+
 _ATTRIBUTE = re.compile(rf"[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+{_VALUE}?)?+")
 """An attribute as the parser reads it (HTML 13.2.5.32-39)."""
 _WHOLE_TAG = re.compile(rf"<[a-zA-Z][^ \t\n\f\r/>]*+(?:[ \t\n\f\r/]++|{_ATTRIBUTE.pattern})*+")
-_SHORTEST_LONG = 2 * MOST_ATTRIBUTES
-"""The least characters that so many attributes need."""
+_MOST_UNREAD_PRODUCT = 2_000_000_000
+"""The length of a page times that of a tag whose attributes are not counted: at most two seconds in the parser."""
 _QUOTED_END = re.compile(r"=[ \t\n\f\r]*+(?:\"[^\">]*+>|'[^'>]*+>)")
 """A `>` inside quotes: only there a tag does not end at the first one."""
 _MOST_READ = 20
@@ -79,8 +81,9 @@ def check_markup(html: str, *, most_tags: int = MOST_TAGS) -> int:
 
     A few counts show that most pages are harmless; the others are read tag by tag.
     """
-    if not _tags_are_short(html):
-        _check_attributes(html)
+    longest = _longest_unread(html)
+    if not _tags_are_short(html, longest):
+        _check_attributes(html, longest)
     most = html.count("<")
     if most > MOST_OPTIONS and sum(1 for _ in _OPTION.finditer(html)) > MOST_OPTIONS:
         raise PageRefused(f"the page has more than {MOST_OPTIONS:,} options to choose from")
@@ -128,20 +131,27 @@ def check_tree(depth: int, elements: int) -> None:
         raise PageRefused(f"the page has more than {MOST_ELEMENTS:,} elements")
 
 
-def _tags_are_short(html: str) -> bool:
-    """Return whether no tag can be long enough for too many attributes; False if that is not certain."""
-    stride = _SHORTEST_LONG // 2
+def _longest_unread(html: str) -> int:
+    """Return the characters that a tag may have whose attributes are not counted: too few for `MOST_ATTRIBUTES`,
+    and few in a large page.
+    """
+    return max(8, min(2 * MOST_ATTRIBUTES, _MOST_UNREAD_PRODUCT // max(1, len(html))))
+
+
+def _tags_are_short(html: str, longest: int) -> bool:
+    """Return whether no tag can have so many characters; False if that is not certain."""
+    stride = longest // 2
     # If every piece of half that length contains the end of a tag, no two ends are that far apart.
     if any(html.find(">", at, at + stride) < 0 for at in range(0, len(html) - stride + 1, stride)):
         return False
     return _QUOTED_END.search(html) is None
 
 
-def _check_attributes(html: str) -> None:
+def _check_attributes(html: str, longest: int) -> None:
     """Measure every position where a tag could begin, and inspect only long ones."""
-    if len(html) < _SHORTEST_LONG:
+    if len(html) < longest:
         return
-    left = _MOST_READ * len(html)
+    left, steps = _MOST_READ * len(html), 0
     for match in _TAG.finditer(html):
         tag = None if match[1] else _WHOLE_TAG.match(html, match.start())
         if tag is None:
@@ -149,8 +159,11 @@ def _check_attributes(html: str) -> None:
         left -= tag.end() - tag.start()
         if left < 0:
             raise PageRefused("its tags cannot be separated: too many unclosed quotes")
-        if tag.end() - tag.start() < _SHORTEST_LONG:
+        if tag.end() - tag.start() < longest:
             continue
         count = sum(1 for _ in _ATTRIBUTE.finditer(html, match.end(), tag.end()))
         if count > MOST_ATTRIBUTES:
             raise PageRefused(f"an element has more than {MOST_ATTRIBUTES:,} attributes")
+        steps += count * count
+        if steps > MOST_ATTRIBUTE_STEPS:
+            raise PageRefused("too many elements have hundreds of attributes")

@@ -14,10 +14,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.commands.command_options import BaseUrl, WebsiteId, parse_inputs
+from periplus.commands.command_options import BaseUrl, WebsiteId, choose_import_budget, parse_inputs
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.fleet.workers_option import WorkersOption, parse_workers
+from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl
 
 if TYPE_CHECKING:
@@ -141,14 +142,16 @@ def _read_collection(
     )
     from periplus.output_folder import prepare_output_folder  # noqa: PLC0415
 
+    budget = choose_import_budget(None, None)
     if resume is not None:
         found = find_collection(resume)
-        return found, read_input_rows(Path(found.inputs))
+        file = Path(found.inputs)
+        return found, read_foreign(file, budget, read_input_rows, file)
     if task is None or inputs is None:
         raise UserError(
             "task or file is missing", fix="periplus collect TASK --inputs FILE.csv (or --resume DIR)"
         )
-    rows = read_input_rows(inputs)
+    rows = read_foreign(inputs, budget, read_input_rows, inputs)
     website_id = asyncio.run(find_website(settings.store_addresses, website))
     collection = RunCollection(
         task_id=task,

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
+from periplus.settings import load_settings
 
 WebsiteId = Annotated[str | None, typer.Option(help="The website's id; required if the store has several.")]
 BaseUrl = Annotated[
@@ -17,17 +19,31 @@ Headed = Annotated[bool | None, typer.Option("--headed/--headless", help="Show t
 
 
 ImportMemory = Annotated[
-    int,
+    int | None,
     typer.Option(
-        "--max-import-memory", metavar="MB", min=64, help="Memory that reading a file may use, in MB."
+        "--max-import-memory",
+        metavar="MB",
+        min=64,
+        help="Memory that reading files may use, in MB.",
+        show_default=str(DEFAULT_BUDGET.memory_mb),
     ),
 ]
 ImportSeconds = Annotated[
-    int,
+    int | None,
     typer.Option(
-        "--max-import-seconds", metavar="S", min=1, help="Processor time that reading a file may use."
+        "--max-import-seconds",
+        metavar="S",
+        min=1,
+        help="Processor time that reading files may use.",
+        show_default=str(DEFAULT_BUDGET.seconds),
     ),
 ]
+
+
+def choose_import_budget(memory_mb: int | None, seconds: int | None) -> ImportBudget:
+    """Return the limits given with the options, otherwise those of the settings."""
+    settings = load_settings()
+    return ImportBudget(memory_mb or settings.max_import_memory, seconds or settings.max_import_seconds)
 
 
 def parse_inputs(pairs: Iterable[str]) -> dict[str, str]:

@@ -15,9 +15,9 @@ from kb_schema.session_reader import MANIFEST
 from kb_schema.session_writer import write_session
 from loaders.recordings.formats import known_formats, read_recording
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording
-from periplus.commands.command_options import ImportMemory, ImportSeconds
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.errors import UserError
-from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, InputTooLarge, read_foreign
+from periplus.foreign_input import InputTooLarge, read_foreign
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 FOLDER = Path("out") / "traces"
@@ -31,8 +31,8 @@ def import_(
         Path,
         typer.Option(metavar="DIR", help="The folder for the traces; each trace gets its own subfolder."),
     ] = FOLDER,
-    max_import_memory: ImportMemory = DEFAULT_BUDGET.memory_mb,
-    max_import_seconds: ImportSeconds = DEFAULT_BUDGET.seconds,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
 ) -> None:
     """Convert recordings of other tools to traces.
 
@@ -46,7 +46,7 @@ def import_(
     """
     console = Console()
     refused: list[str] = []
-    budget = ImportBudget(max_import_memory, max_import_seconds)
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
     for file in files:
         try:
             found = read_foreign(file, budget, read_recording, file)

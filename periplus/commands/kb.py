@@ -34,9 +34,11 @@ from loaders.diffs.diff_summary import DiffEntry, DiffSummary, summarise_diff, t
 from loaders.diffs.knowledge_diff import ValueChange, diff_knowledge
 from loaders.markup_escapes import one_line
 from periplus.commands import kb_check, kb_export, kb_import, kb_migrate, kb_proposals, kb_status, kb_stores
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.commands.command_output import format_change, format_count, print_json, print_tree
 from periplus.errors import UserError, print_problems
 from periplus.exit_codes import ExitCode
+from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 app = typer.Typer(
@@ -97,6 +99,8 @@ def load(
             help="Discard accepted proposals and published workflows that the folder does not contain.",
         ),
     ] = False,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
@@ -109,7 +113,8 @@ def load(
     An invalid folder is refused with a list of all problems; the store stays unchanged.
     A folder that lacks proposals accepted, or workflows published, since the last load is refused too.
     """
-    knowledge, warnings = read_knowledge_folder(folder)
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
+    knowledge, warnings = read_foreign(folder, budget, read_knowledge_folder, folder)
     opening = open_selected_stores(mongodb_url, arangodb_url)
     report = asyncio.run(_load(knowledge, opening, quiet=as_json, replace_learned=replace_learned))
     if as_json:
@@ -126,7 +131,13 @@ def load(
 
 
 @app.command()
-def validate(folder: Folder, *, as_json: AsJson = False) -> None:
+def validate(
+    folder: Folder,
+    *,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
+    as_json: AsJson = False,
+) -> None:
     """Validate a knowledge base folder without loading it.
 
     Example: [cyan]periplus kb validate seeds/spadeworks/kb[/]
@@ -135,8 +146,9 @@ def validate(folder: Folder, *, as_json: AsJson = False) -> None:
     rules: task steps are linear, every variable is provided, and similar
     screens can be distinguished.
     """
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
     try:
-        knowledge, warnings = read_knowledge_folder(folder)
+        knowledge, warnings = read_foreign(folder, budget, read_knowledge_folder, folder)
     except KnowledgeError as exc:
         if not as_json:
             raise
@@ -200,6 +212,8 @@ def diff_(
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with code 1 if there are differences.")
     ] = False,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: AsJson = False,
@@ -211,9 +225,10 @@ def diff_(
     Each difference is described in a sentence, followed by the changed values. The exit code is 0;
     with --exit-code it is 1 if there are differences.
     """
-    new, _ = read_knowledge_folder(folder)
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
+    new, _ = read_foreign(folder, budget, read_knowledge_folder, folder)
     website_id = new.website.website_id
-    old = _load_compared_knowledge(website_id, against, mongodb_url, arangodb_url)
+    old = _load_compared_knowledge(website_id, against, budget, mongodb_url, arangodb_url)
     found = diff_knowledge(old, new)
     words = summarise_diff(found, old, new)
     if as_json or form is DiffForm.JSON:
@@ -233,11 +248,15 @@ def diff_(
 
 
 def _load_compared_knowledge(
-    website_id: str, against: Path | None, mongodb_url: str | None, arangodb_url: str | None
+    website_id: str,
+    against: Path | None,
+    budget: ImportBudget,
+    mongodb_url: str | None,
+    arangodb_url: str | None,
 ) -> KnowledgeBase | None:
     """Return the knowledge to compare with; None if there is none yet."""
     if against is not None:
-        return read_knowledge_folder(against)[0]
+        return read_foreign(against, budget, read_knowledge_folder, against)[0]
     try:
         return asyncio.run(_read(website_id, open_selected_stores(mongodb_url, arangodb_url)))[0]
     except NoSuchWebsite:

@@ -30,8 +30,10 @@ from mcp_server.signature_checks.check_report import (
     SignatureFinding,
 )
 from mcp_server.signature_checks.signature_check import check_signatures
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
+from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.website_selection import list_websites, select_website
 
@@ -68,6 +70,8 @@ def check(
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="The site's base URL when the pages were stored.")
     ] = None,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -82,10 +86,12 @@ def check(
     Without labels it lists only contradictions.
     Exit codes: 0 no problem, 1 identification is broken, 2 an error to correct first.
     """
-    stored = list_snapshots(snapshots)
-    knowledge = _knowledge(folder, website, mongodb_url, arangodb_url)
-    names = {each.name for each in stored}
-    known = read_labels(labels, names, knowledge.screens) if labels is not None else None
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
+    stored = read_foreign(snapshots, budget, list_snapshots, snapshots)
+    knowledge = _knowledge(folder, website, budget, mongodb_url, arangodb_url)
+    names, known = {each.name for each in stored}, None
+    if labels is not None:
+        known = read_foreign(labels, budget, read_labels, labels, names, set(knowledge.screens))
     with _progress(len(stored), quiet=as_json) as on_page:
         report = check_signatures(
             compile_view(knowledge, "files"), _read(stored), labels=known, base_url=base_url, on_page=on_page
@@ -99,11 +105,15 @@ def check(
 
 
 def _knowledge(
-    folder: Path | None, website: str | None, mongodb_url: str | None, arangodb_url: str | None
+    folder: Path | None,
+    website: str | None,
+    budget: ImportBudget,
+    mongodb_url: str | None,
+    arangodb_url: str | None,
 ) -> KnowledgeBase:
     if folder is None:
         return asyncio.run(_stored_knowledge(website, open_selected_stores(mongodb_url, arangodb_url)))
-    knowledge, _ = read_knowledge_folder(folder)
+    knowledge, _ = read_foreign(folder, budget, read_knowledge_folder, folder)
     held = knowledge.website.website_id
     if website not in (None, held):
         raise UserError(

@@ -22,7 +22,9 @@ from loaders.bridges.graph_diagrams import to_dot, to_graphml, to_mermaid
 from loaders.bridges.knowledge_digest import Level, render_digest
 from loaders.bridges.page_objects import WRITTEN_BY, PageObjectPackage, build_page_objects
 from loaders.markup_escapes import one_line
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.errors import UserError
+from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.website_selection import list_websites, select_website
 
@@ -90,6 +92,8 @@ def export(
             "--force", help="Write into a folder with other files (they are kept), or replace a file."
         ),
     ] = False,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
@@ -104,7 +108,9 @@ def export(
     if website is not None and source is not None:
         raise UserError("--website and --folder cannot be combined", fix="give one of them")
     if source is not None:
-        knowledge, of = read_knowledge_folder(source)[0], f"from {source}"
+        budget = choose_import_budget(max_import_memory, max_import_seconds)
+        knowledge, _ = read_foreign(source, budget, read_knowledge_folder, source)
+        of = f"from {source}"
     else:
         knowledge, generation = asyncio.run(_read(website, mongodb_url, arangodb_url))
         of = f"generation {generation}"

@@ -22,10 +22,10 @@ from loaders.files.folder_changes import apply_changes
 from loaders.files.folder_layout import WEBSITE_STEM
 from loaders.files.yaml_files import read_file
 from loaders.markup_escapes import one_line
-from periplus.commands.command_options import ImportMemory, ImportSeconds
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.commands.command_output import format_count
 from periplus.errors import UserError
-from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, read_foreign
+from periplus.foreign_input import ImportBudget, child_seconds, read_foreign
 
 MOST_NOTES = 20
 """Maximum number of notes that are printed."""
@@ -69,8 +69,8 @@ def import_(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the knowledge base in --out.")] = False,
-    max_import_memory: ImportMemory = DEFAULT_BUDGET.memory_mb,
-    max_import_seconds: ImportSeconds = DEFAULT_BUDGET.seconds,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
 ) -> None:
     """Draft a knowledge base from files that a project already has. Nothing is executed or fetched.
 
@@ -87,9 +87,11 @@ def import_(
         raise UserError(
             f"--website {website!r} is not a valid id", fix="use letters, digits, `_`, `.` and `-`"
         ) from exc
-    budget = ImportBudget(max_import_memory, max_import_seconds)
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
+    before = child_seconds()
     try:
         chosen = form or read_foreign(source, budget, _detect_form, source)
+        budget = budget.left_since(before)
         if chosen is ImportForm.OPENAPI and (folder / f"{WEBSITE_STEM}.yaml").exists():
             _print_api_hints(source, website_id, folder, budget)
             return
@@ -152,7 +154,7 @@ def _detect_form(source: Path) -> ImportForm:
 
 def _print_api_hints(source: Path, website_id: str, folder: Path, budget: ImportBudget) -> None:
     """Add what an OpenAPI document says about elements to the knowledge base in `folder`."""
-    knowledge, _ = read_knowledge_folder(folder)
+    knowledge, _ = read_foreign(folder, budget, read_knowledge_folder, folder)
     if knowledge.website.website_id != website_id:
         raise UserError(
             f"{folder} contains website {knowledge.website.website_id!r}, not {website_id!r}",

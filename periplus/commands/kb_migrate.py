@@ -24,8 +24,10 @@ from loaders.knowledge_migration import (
     plan_folder,
     plan_store,
 )
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.commands.command_output import format_change, print_tree
 from periplus.errors import UserError
+from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 out = Console()
@@ -38,6 +40,8 @@ def migrate(
     ] = None,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -51,7 +55,9 @@ def migrate(
     In the store, each website that changes gets a new generation.
     """
     if folder is not None:
-        plan = plan_folder(folder)
+        plan = read_foreign(
+            folder, choose_import_budget(max_import_memory, max_import_seconds), plan_folder, folder
+        )
         _show([plan], dry_run=dry_run, as_json=as_json)
         if plan and not dry_run:
             _rewrite(plan)

@@ -32,8 +32,10 @@ from loaders.diffs.knowledge_diff import changes_between
 from loaders.files.folder_changes import FolderChangeReport, apply_changes
 from loaders.files.proposal_files import read_proposals, write_proposals
 from loaders.markup_escapes import one_line
+from periplus.commands.command_options import choose_import_budget
 from periplus.commands.command_output import format_change, print_json
 from periplus.errors import UserError
+from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 
 app = typer.Typer(
@@ -234,7 +236,7 @@ def apply(
 
     Undecided proposals do not change. Proposals that are not in the store yet are added to it.
     """
-    decided = read_proposals(folder)
+    decided = read_foreign(folder, choose_import_budget(None, None), read_proposals, folder)
     accepted = [each.said.proposal for each in decided if each.said.decision == "accept"]
     if into is not None:
         _print_applied(into, accepted, _write_into_folder(into, accepted, anyway=anyway), as_json=as_json)
@@ -413,7 +415,7 @@ async def _apply(
 
 def _write_into_folder(folder: Path, proposals: Sequence[Proposal], *, anyway: bool) -> FolderChangeReport:
     """Apply the proposals to the files of a knowledge base folder; return the changed files."""
-    knowledge, _ = read_knowledge_folder(folder)
+    knowledge, _ = read_foreign(folder, choose_import_budget(None, None), read_knowledge_folder, folder)
     first: dict[str, Proposal] = {}
     for each in proposals:
         if each.website_id != knowledge.website.website_id:

@@ -23,9 +23,11 @@ from loaders.files.folder_layout import WEBSITE_STEM
 from loaders.files.folder_writer import TargetFolderOccupied, write_folder
 from loaders.markup_escapes import one_line
 from loaders.screen_learner.signature_learner import LearnedScreens, LearnedSignature, learn_signatures
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.commands.command_output import format_count, print_json
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
+from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.knowledge_server import connect_knowledge_client
 from periplus.learned_screens.learned_knowledge import (
     MisidentifiedPage,
@@ -89,6 +91,8 @@ def learn(
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="The site's base URL when the pages were stored.")
     ] = None,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
@@ -107,6 +111,7 @@ def learn(
         raise UserError(
             f"--base-url {base_url} is not a web address", fix="start it with http:// or https://"
         )
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
     opening = open_selected_stores(mongodb_url, arangodb_url)
     if sessions:
         if snapshots or labels or out_folder:
@@ -114,21 +119,21 @@ def learn(
                 "SESSIONS cannot be combined with --snapshots, --labels or --out",
                 fix="give either SESSIONS, or --snapshots with --labels",
             )
-        _learn_from_sessions(sessions, opening, website, base_url, as_json=as_json)
+        _learn_from_sessions(sessions, budget, opening, website, base_url, as_json=as_json)
         return
     if snapshots is None or labels is None:
         raise UserError("no input to learn from", fix="give SESSIONS, or --snapshots DIR and --labels FILE")
     if out_folder is not None and proposing:
         raise UserError("--out and --propose cannot be combined", fix="choose one of them")
     with _progress() as on_page:
-        pages = read_sorted_pages(snapshots, labels, base_url, on_page)
+        pages = read_sorted_pages(snapshots, labels, base_url, budget, on_page)
     found = learn_signatures([page.observed for page in pages])
     site = choose_base_url(pages, base_url)
     knowledge, refused = build_knowledge_base(found.learned, website or suggest_website_id(site), site)
     wrong = find_misidentified_pages(knowledge, pages, {*refused, *found.refused})
     answered: list[SubmittedProposal] = []
     if out_folder is not None:
-        _write(knowledge, out_folder)
+        _write(knowledge, out_folder, budget)
     elif proposing:
         answered = asyncio.run(_propose(opening, website, found, pages))
     told = _LearnReport(found, refused, pages, wrong, answered, out_folder)
@@ -140,9 +145,10 @@ def learn(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _write(knowledge: KnowledgeBase, folder: Path) -> None:
+def _write(knowledge: KnowledgeBase, folder: Path, budget: ImportBudget) -> None:
     if (folder / f"{WEBSITE_STEM}.yaml").exists():
-        more = find_authored_content(read_knowledge_folder(folder)[0], knowledge.website.website_id)
+        there, _ = read_foreign(folder, budget, read_knowledge_folder, folder)
+        more = find_authored_content(there, knowledge.website.website_id)
         if more is not None:
             raise UserError(
                 f"{folder} contains content that was not learned: {more}",
@@ -173,9 +179,15 @@ async def _propose(
 
 
 def _learn_from_sessions(
-    folders: Sequence[Path], opening: Any, website: str | None, base_url: str | None, *, as_json: bool
+    folders: Sequence[Path],
+    budget: ImportBudget,
+    opening: Any,
+    website: str | None,
+    base_url: str | None,
+    *,
+    as_json: bool,
 ) -> None:
-    traces = [trace for trace in read_traces(folders) if trace.steps]
+    traces = [trace for trace in read_foreign(folders, budget, read_traces, folders) if trace.steps]
     if not traces:
         raise UserError(
             "the sessions contain no steps", fix="create sessions with `periplus record` or `periplus run`"

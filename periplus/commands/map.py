@@ -21,7 +21,7 @@ from kb_schema.url_patterns import is_web_address, origin_of
 from kb_store import LoadReport, Stores, load_knowledge
 from kb_store.runs.run_store import RunStore
 from loaders.exploration_import import ExploredKnowledge
-from periplus.commands.command_options import Headed, parse_inputs
+from periplus.commands.command_options import Headed, choose_import_budget, parse_inputs
 from periplus.commands.command_output import print_json
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
@@ -40,6 +40,7 @@ from periplus.exploration.sign_in_methods import (
 )
 from periplus.exploration.sitemap_addresses import select_sitemap_addresses
 from periplus.fleet.workers_option import WorkerSelection, WorkersOption, parse_workers
+from periplus.foreign_input import read_foreign
 from periplus.run_store_adapters import open_run_store
 from periplus.session_setup import start_browser
 from periplus.settings import load_settings
@@ -331,7 +332,8 @@ def _add_start_pages(plan: MapRunPlan, also: list[str], sitemap: Path | None, co
             )
     hints: tuple[str, ...] = plan.hints
     if sitemap is not None:
-        found, notes = select_sitemap_addresses(sitemap, origins)
+        budget = choose_import_budget(None, None)
+        found, notes = read_foreign(sitemap, budget, select_sitemap_addresses, sitemap, origins)
         hints = tuple(dict.fromkeys((*hints, *found)))
         for note in notes:
             console.print(f"[yellow]{escape(str(sitemap))}: {escape(note)}[/]", soft_wrap=True)

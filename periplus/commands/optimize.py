@@ -13,6 +13,7 @@ from rich.console import Console
 
 from agent.optimization.sources import MAX_PATCHES
 from kb_schema.suite_optimization import ExecutionMode
+from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.optimization.optimization_run import OptimizeSettings, run_optimization
@@ -83,6 +84,8 @@ def optimize(
             show_default=False,
         ),
     ] = None,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     learn: Annotated[
         bool,
         typer.Option(
@@ -153,6 +156,7 @@ def optimize(
         learn=learn,
         pytest_args=tuple(pytest_arg or ()),
         requirements=tuple(requirements or ()),
+        budget=choose_import_budget(max_import_memory, max_import_seconds),
         replay=folder if mode == "simulate" else None,
     )
     report = asyncio.run(run_optimization(settings, tell=OptimizeView(console)))

@@ -18,9 +18,18 @@ from agent.synthesis.pipeline_config import SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.execution_traces import ExecutionTrace
-from periplus.commands.command_options import BaseUrl, Headed, WebsiteId, parse_inputs
+from periplus.commands.command_options import (
+    BaseUrl,
+    Headed,
+    ImportMemory,
+    ImportSeconds,
+    WebsiteId,
+    choose_import_budget,
+    parse_inputs,
+)
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
+from periplus.foreign_input import read_foreign
 from periplus.log_setup import log_to_stderr
 from periplus.recorded_websites import select_recorded_website
 from periplus.settings import load_settings
@@ -99,6 +108,8 @@ def synthesize(
     website: WebsiteId = None,
     base_url: BaseUrl = None,
     headed: Headed = None,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder for reports and documents.")
     ] = None,
@@ -125,7 +136,8 @@ def synthesize(
     log_to_stderr()
     console = Console()
     given = parse_inputs(inputs or [])
-    read = read_traces(traces)
+    budget = choose_import_budget(max_import_memory, max_import_seconds)
+    read = read_foreign(traces, budget, read_traces, traces)
     judgement = SynthesisJudgement(
         strategy, "llm_judge" if judge else "exception_only", min_traces, model or load_settings().model
     )

@@ -11,11 +11,17 @@ import typer
 from rich.console import Console
 
 from kb_schema.url_patterns import is_web_address, origin_of
-from periplus.commands.command_options import BaseUrl, Headed, ImportMemory, ImportSeconds, parse_inputs
+from periplus.commands.command_options import (
+    BaseUrl,
+    Headed,
+    ImportMemory,
+    ImportSeconds,
+    choose_import_budget,
+    parse_inputs,
+)
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.fleet.workers_option import WorkersOption, parse_workers
-from periplus.foreign_input import DEFAULT_BUDGET
 from periplus.output_folder import prepare_output_folder
 from periplus.settings import load_settings
 
@@ -42,8 +48,8 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    max_import_memory: ImportMemory = DEFAULT_BUDGET.memory_mb,
-    max_import_seconds: ImportSeconds = DEFAULT_BUDGET.seconds,
+    max_import_memory: ImportMemory = None,
+    max_import_seconds: ImportSeconds = None,
     url: Annotated[
         str | None,
         typer.Option(metavar="URL", help="The start page of requirements that do not name one."),
@@ -159,14 +165,15 @@ def verify(
     else:
         moment = datetime.now().astimezone()
         folder = out or Path("out") / f"verify-{moment:%Y%m%d-%H%M%S}"
+        budget = choose_import_budget(max_import_memory, max_import_seconds)
         batch = VerificationBatch(
             files=tuple(str(each.absolute()) for each in requirements or ()),
             only=tuple(only or ()),
             out=str(folder.absolute()),
             base_url=base_url,
             origins=_origins(origin),
-            import_memory_mb=max_import_memory,
-            import_seconds=max_import_seconds,
+            import_memory_mb=budget.memory_mb,
+            import_seconds=budget.seconds,
             url=url,
             website=website,
             seed=seed,

@@ -12,10 +12,11 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from kb_schema.base import LocalId
-from kb_schema.snapshot_folder import StoredSnapshot, list_snapshots, read_labels
+from kb_schema.snapshot_folder import Labels, StoredSnapshot, list_snapshots, read_labels
 from kb_schema.url_patterns import origin_of, relative_path
 from loaders.screen_learner.observed_pages import ObservedPage
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, read_foreign
 from web_pages.page_limits import PageRefused
 from web_pages.page_profiles import build_page_profile
 from web_pages.stored_pages import StoredPage
@@ -39,15 +40,19 @@ class SortedPage:
 
 
 def read_sorted_pages(
-    folder: Path, labels: Path, base_url: str | None, on_page: Callable[[str], None] = lambda _: None
+    folder: Path,
+    labels: Path,
+    base_url: str | None,
+    budget: ImportBudget = DEFAULT_BUDGET,
+    on_page: Callable[[str], None] = lambda _: None,
 ) -> list[SortedPage]:
     """Return the labelled pages of a folder; pages without a label are ignored.
 
-    Raises `KnowledgeError` for an invalid folder or label file, and `UserError` for an unreadable page or if
+    Facts and labels are read in a process with limits; pages have the limits of `web_pages.page_limits`.
+    Raises `KnowledgeError` for an invalid folder or label file, `InputTooLarge` for too much of it, and `UserError` for an unreadable page or if
     the labels contain no screen.
     """
-    stored = list_snapshots(folder)
-    known = read_labels(labels, {each.name for each in stored}, _screens(labels))
+    stored, known = read_foreign((folder, labels), budget, _read_labelled, folder, labels)
     if not any(known.values()):
         raise UserError(
             f"{labels} contains no screen id", fix='add {"NAME": "screen_id"} for some of the pages'
@@ -65,6 +70,11 @@ def read_sorted_pages(
         path = relative_path(each.facts.url, base)
         found.append(SortedPage(each, base, ObservedPage(drawn, path, each.name, known[each.name])))
     return found
+
+
+def _read_labelled(folder: Path, labels: Path) -> tuple[list[StoredSnapshot], Labels]:
+    stored = list_snapshots(folder)
+    return stored, read_labels(labels, {each.name for each in stored}, _screens(labels))
 
 
 def choose_base_url(pages: Sequence[SortedPage], base_url: str | None) -> str:

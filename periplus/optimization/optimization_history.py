@@ -27,6 +27,7 @@ from kb_schema.suite_optimization import (
     OptimizeTestFile,
 )
 from periplus.errors import UserError
+from periplus.foreign_input import ImportBudget, read_foreign
 
 MESSAGES = "messages.jsonl"
 _ONE: TypeAdapter[OptimizationMessage] = TypeAdapter(OptimizationMessage)
@@ -47,15 +48,15 @@ class OptimizationHistory:
             self._begun = True
 
 
-def replay_history(folder: Path) -> tuple[Runner, FailureHandler]:
+def replay_history(folder: Path, budget: ImportBudget) -> tuple[Runner, FailureHandler]:
     """Return a runner and a failure handler that repeat the recorded answers of an earlier execution.
 
-    Raises `UserError` if there is no record.
+    Raises `UserError` if there is no record, and `InputTooLarge`.
     """
     asked: list[tuple[FailedTest, str]] = []
     answers: dict[str, LocatorSynthesisResponse] = {}
     result: ExecutionResult | None = None
-    for message in _read(folder / MESSAGES):
+    for message in read_foreign(folder / MESSAGES, budget, _read, folder / MESSAGES):
         match message:
             case OptimizeTestFile(failed=failed, request_id=request_id) if result is None:
                 asked.append((failed, request_id))
@@ -96,7 +97,11 @@ def replay_history(folder: Path) -> tuple[Runner, FailureHandler]:
     return run, look
 
 
-def _read(file: Path) -> Iterator[OptimizationMessage]:
+def _read(file: Path) -> list[OptimizationMessage]:
+    return list(_messages(file))
+
+
+def _messages(file: Path) -> Iterator[OptimizationMessage]:
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -53,8 +53,10 @@ from kb_schema.suite_optimization import (
     FailedTest,
     OptimizationReport,
 )
+from kb_schema.verification import Requirement
 from kb_store.store_factory import open_runs
 from periplus.errors import UserError
+from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
 from periplus.optimization.optimization_history import OptimizationHistory, replay_history
 from periplus.optimization.regenerated_tests import (
     RequirementTestWriter,
@@ -101,6 +103,8 @@ class OptimizeSettings:
     pytest_args: tuple[str, ...] = ()
     requirements: tuple[Path, ...] = ()
     """Requirement files from which tests may be regenerated."""
+    budget: ImportBudget = DEFAULT_BUDGET
+    """What reading requirement files and the records of an earlier run may use."""
     replay: Path | None = None
     """The folder of an earlier run, for `simulate`."""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -177,7 +181,7 @@ async def run_optimization(
         dry_run=settings.dry_run,
     )
     if pipeline:
-        report = await run_pipeline(order, settings.base_url, bus=bus)
+        report = await run_pipeline(order, settings.base_url, settings.budget, bus=bus)
     else:
         report = await _patch_suite(settings, order, bus)
     if settings.commit and report.patches and not report.dry_run:
@@ -203,7 +207,9 @@ async def _patch_suite(
     settings: OptimizeSettings, order: OptimizationOrder, bus: EventBus
 ) -> OptimizationReport:
     base_url = settings.base_url or find_configured_base_url(order.root)
-    wanted = await read_requirement_files(settings.requirements, base_url) if settings.requirements else []
+    wanted: list[Requirement] = []
+    if settings.requirements:
+        wanted = await read_requirement_files(settings.requirements, base_url, settings.budget)
     anew = RequirementTestWriter(
         wanted, root=order.root, out=order.out, base_url=settings.base_url, tell=bus.tell
     )
@@ -225,7 +231,7 @@ async def _ports(
 ) -> AsyncIterator[OptimizationPorts]:
     """Open the runner, the failure handler and the stores of an optimization."""
     if settings.mode == "simulate":
-        run, look = replay_history(settings.replay or out)
+        run, look = replay_history(settings.replay or out, settings.budget)
         yield OptimizationPorts(run=run, look=look)
         return
     environment = load_settings()

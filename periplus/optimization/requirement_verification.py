@@ -9,16 +9,23 @@ from agent.events import Event
 from agent.verification.planning import RequirementsInvalid, read_requirements
 from kb_schema.verification import Requirement, VerdictReport
 from periplus.errors import UserError
+from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.verification.requirement_verifier import open_verifier
 from periplus.verification.verifier_settings import VerifierSettings
 
 
-async def read_requirement_files(files: Sequence[Path], base_url: str | None) -> list[Requirement]:
+async def read_requirement_files(
+    files: Sequence[Path], base_url: str | None, budget: ImportBudget
+) -> list[Requirement]:
     """Return the requirements of files, in every format of `periplus verify`. Raises `UserError` with all
-    problems.
+    problems, and `InputTooLarge`.
     """
     try:
-        return await read_requirements(files, default_url=base_url)
+        return await read_requirements(
+            files,
+            default_url=base_url,
+            read=lambda function, paths: read_foreign(paths, budget, function, paths),
+        )
     except RequirementsInvalid as exc:
         raise UserError(
             str(exc), fix="correct them; `periplus verify --help` shows what they look like"

@@ -22,12 +22,13 @@ from kb_schema.suite_optimization import (
     TestOutcome,
 )
 from kb_schema.verification import VerdictReport
+from periplus.foreign_input import ImportBudget
 from periplus.optimization.requirement_verification import read_requirement_files, verify_in_turn
 from periplus.verification.verifier_settings import VerifierSettings
 
 
 async def run_pipeline(
-    order: OptimizationOrder, base_url: str | None, *, bus: EventBus
+    order: OptimizationOrder, base_url: str | None, budget: ImportBudget, *, bus: EventBus
 ) -> OptimizationReport:
     """Verify requirements, and those that drifted again with every element found anew, up to `max_attempts`
     times.
@@ -35,7 +36,7 @@ async def run_pipeline(
     Raises as `read_requirement_files` and `verify_in_turn` do.
     """
     began, moment = time.monotonic(), datetime.now(UTC)
-    wanted = await read_requirement_files([Path(each) for each in order.tests], base_url)
+    wanted = await read_requirement_files([Path(each) for each in order.tests], base_url, budget)
     post, first, last = RoleMessenger(bus), dict[str, VerdictReport](), dict[str, VerdictReport]()
     attempts: dict[str, int] = {}
     red = wanted

@@ -44,6 +44,9 @@ from periplus.knowledge_server import connect_knowledge_client
 from periplus.session_setup import open_browser_context, open_session
 from periplus.trial_stores import open_trial_stores
 
+MOST_STEPS = 2_000
+"""Steps of a trace. Comparing two traces takes time in proportion to the product of their steps."""
+
 
 def read_traces(folders: Sequence[Path]) -> list[ExecutionTrace]:
     """Return the traces of session folders and of all session folders inside them, each once.
@@ -137,8 +140,14 @@ async def induce_workflow(
 ) -> PipelineResult:
     """Synthesize a portable graph and its script from traces; `add_workflow_documents` completes the result.
 
-    Raises `UserError`, with the reason, if a stage refuses the traces.
+    Raises `UserError`, with the reason, if a stage refuses the traces, or if one has more than `MOST_STEPS` steps.
     """
+    for trace in traces:
+        if len(trace.steps) > MOST_STEPS:
+            raise UserError(
+                f"{trace.session_dir or trace.trace_id} has {len(trace.steps):,} steps; {MOST_STEPS:,} are allowed",
+                fix="leave it out, or record the task in parts",
+            )
     config = PipelineConfig(
         name=name,
         synthesis_strategy=judgement.strategy,

@@ -122,7 +122,7 @@ async def _requirements(batch: VerificationBatch) -> list[Requirement]:
         files,
         inferencer=_inferencer(batch.model),
         default_url=default_url,
-        read=lambda function, paths: read_foreign(paths[0] if paths else Path(), budget, function, paths),
+        read=lambda function, paths: read_foreign(paths, budget, function, paths),
     )
 
 

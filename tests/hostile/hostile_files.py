@@ -8,16 +8,24 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import struct
 import zipfile
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-Maker = Callable[[], bytes]
+Maker = Callable[[], bytes | dict[str, bytes]]
+"""Makes a file, or the files of a folder by their paths in it."""
 FILES: dict[str, tuple[Maker, tuple[str, ...]]] = {}
 """File name -> what makes it, and the command that reads it (`FILE` and `OUT` are replaced)."""
 
 RECORDING = ("import", "FILE", "--out", "OUT")
 KNOWLEDGE = ("kb", "import", "FILE", "--website", "shop", "--out", "OUT")
+FOLDER = ("kb", "validate", "FILE")
+PROPOSALS = ("kb", "proposals", "apply", "FILE", "--into", "FILE")
+SESSIONS = ("synthesize", "FILE", "--name", "x", "--out", "OUT")
+SNAPSHOTS = ("learn", "--snapshots", "FILE", "--labels", "FILE/labels.json", "--out", "OUT")
+RECORDS = ("optimize", "tests", "--mode", "simulate", "--out", "FILE")
 REQUIREMENTS = ("verify", "FILE", "--base-url", "http://127.0.0.1:9", "--out", "OUT")
 DOUBLINGS = 40
 
@@ -174,10 +182,196 @@ def _workbook_with_a_huge_sheet() -> bytes:
     return _workbook("<sheetData>" + '<row r="1"><c r="A1"><v>1</v></c></row>' * 8_000_000 + "</sheetData>")
 
 
+@hostile("ranges.xlsx", *REQUIREMENTS)
+def _workbook_with_many_merged_ranges() -> bytes:
+    ranges = "".join(f'<mergeCell ref="{letter}1:{letter}9000"/>' for letter in "ABCDEFGHIJKLMNOP")
+    return _workbook(f"{CELL}<mergeCells>{ranges}</mergeCells>")
+
+
+# -- archives ----------------------------------------------------------------------------------------
+
+
+def _nested_archive(depth: int) -> bytes:
+    """A zip of zips: each holds sixteen copies of the one inside."""
+    inside, name = zlib.compress(bytes(10_000_000), 9), "zeros.bin"
+    for level in range(depth):
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for number in range(16):
+                archive.writestr(f"{number}-{name}", inside)
+        inside, name = held.getvalue(), f"{level}.zip"
+    return inside
+
+
+@hostile("nested.zip", *RECORDING)
+def _archive_of_archives() -> bytes:
+    return _nested_archive(5)
+
+
+@hostile("nested.xlsx", *REQUIREMENTS)
+def _workbook_of_archives() -> bytes:
+    return _nested_archive(5)
+
+
+def _deflated(data: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return packer.compress(data) + packer.flush()
+
+
+def overlapping_archive(names: list[bytes], kernel: bytes) -> bytes:
+    """A zip whose members overlap, after D. Fifield's "A better zip bomb" (2019).
+
+    The data of each member is a stored block that quotes the header of the next member, and then that member's
+    data; the last one is the kernel. Every member thus unpacks to the kernel after the headers behind it, and the
+    file holds the kernel once.
+    """
+    whole, content, header, entries = _deflated(kernel), kernel, b"", []
+    for name in reversed(names):
+        if header:  # of the next member: quoted in a stored block
+            quote = b"\x00" + struct.pack("<HH", len(header), len(header) ^ 0xFFFF)
+            whole, content = quote + header + whole, header + content
+        sizes = struct.pack("<IIIHH", zlib.crc32(content), len(whole), len(content), len(name), 0)
+        header = b"PK\x03\x04" + struct.pack("<HHHHH", 20, 0, 8, 0, 0) + sizes + name
+        entries.append((name, sizes, len(whole) + len(header)))
+    whole = header + whole
+    central = b"".join(
+        b"PK\x01\x02"
+        + struct.pack("<HHHHHH", 20, 20, 0, 8, 0, 0)
+        + sizes
+        + struct.pack("<HHHII", 0, 0, 0, 0, len(whole) - from_end)
+        + name
+        for name, sizes, from_end in entries
+    )
+    ends = (0, 0, len(names), len(names), len(central), len(whole), 0)
+    return whole + central + b"PK\x05\x06" + struct.pack("<HHHHIIH", *ends)
+
+
+@hostile("overlap.zip", *RECORDING)
+def _archive_whose_members_overlap() -> bytes:
+    lines = b'{"type": "before", "callId": "a"}\n' * 300_000
+    return overlapping_archive([b"%d.trace" % number for number in range(400)], lines)
+
+
+@hostile("overlap.xlsx", *REQUIREMENTS)
+def _workbook_whose_parts_overlap() -> bytes:
+    names = [b"xl/worksheets/sheet%d.xml" % number for number in range(400)]
+    return overlapping_archive([b"xl/workbook.xml", *names], b"<row/>" * 1_500_000)
+
+
+# -- folders -----------------------------------------------------------------------------------------
+
+WEBSITE = b"type: website\nwebsite_id: shop\nname: Shop\nbase_url: https://shop.example\n"
+
+
+@hostile("kb-laughs", *FOLDER)
+def _knowledge_with_aliases() -> dict[str, bytes]:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    return {"website.yaml": WEBSITE, "screens/a.yaml": "\n".join(lines).encode()}
+
+
+@hostile("kb-circle", *FOLDER)
+def _knowledge_with_an_alias_inside_its_anchor() -> dict[str, bytes]:
+    return {"website.yaml": WEBSITE, "screens/a.yaml": b"screen_id: a\nelements: &a\n  more: *a\n"}
+
+
+@hostile("kb-deep", *FOLDER)
+def _knowledge_that_nests() -> dict[str, bytes]:
+    return {"website.yaml": WEBSITE, "screens/a.json": b"[" * 300_000, "tasks/a.yaml": b"{a: " * 50_000}
+
+
+@hostile("kb-many", *FOLDER)
+def _knowledge_with_many_documents() -> dict[str, bytes]:
+    return {"website.yaml": WEBSITE, "screens/a.json": b"[" + b"{}," * 600_000 + b"{}]"}
+
+
+@hostile("kb-proposals", *PROPOSALS)
+def _proposals_that_nest() -> dict[str, bytes]:
+    return {"website.yaml": WEBSITE, "a.yaml": b"[" * 300_000, "b.json": b"[" + b"[]," * 30_000 + b"[]]"}
+
+
+def session(lines: list[bytes], **parts: bytes) -> dict[str, bytes]:
+    """A session of one turn with these lines in its log, and the files that they name."""
+    turns = [{"turn": 1, "path": "turn_001/session.jsonl", "status": "success"}]
+    manifest = {"session_id": "s", "website_id": "shop", "complete": True, "turns": turns}
+    more = {f"turn_001/session.jsonl.parts/{name}.html": content for name, content in parts.items()}
+    return {
+        "manifest.json": json.dumps(manifest).encode(),
+        "turn_001/session.jsonl": b"\n".join(lines),
+        **more,
+    }
+
+
+def step(**more: object) -> bytes:
+    """One line of a session's log."""
+    target = {"strategies": [{"type": "css", "value": "#a"}]}
+    data = {"action_type": "click", "target": target, "result": {"success": True}, **more}
+    return json.dumps(
+        {"type": "AgentActionResults", "data": {"source_url": "https://a.example/", **data}}
+    ).encode()
+
+
+@hostile("session-parts", *SESSIONS)
+def _session_that_names_one_page_many_times() -> dict[str, bytes]:
+    page = {"__parts_file__": "session.jsonl.parts/page.html"}
+    return session([step(body_html_before_last_action=page)] * 1_500, page=b"<p>x</p>" * 120_000)
+
+
+@hostile("session-deep", *SESSIONS)
+def _session_that_nests() -> dict[str, bytes]:
+    return session([step(), b"[" * 200_000])
+
+
+@hostile("session-steps", *SESSIONS)
+def _session_with_very_many_steps() -> dict[str, bytes]:
+    return session([step(timestamp=f"2026-01-01T00:00:{number % 60:02}Z") for number in range(6_000)])
+
+
+def _page(html: bytes, facts: bytes = b'{"url": "https://a.example/"}') -> dict[str, bytes]:
+    return {"a.html": html, "a.json": facts, "labels.json": b'{"a": "a_screen"}'}
+
+
+@hostile("page-deep", *SNAPSHOTS)
+def _page_that_nests() -> dict[str, bytes]:
+    return _page(b"<div>" * 300_000)
+
+
+@hostile("page-attributes", *SNAPSHOTS)
+def _page_with_many_attributes() -> dict[str, bytes]:
+    return _page((b"<i " + b" ".join(b"a%d" % n for n in range(1_990)) + b">") * 180)
+
+
+@hostile("page-facts", *SNAPSHOTS)
+def _page_whose_facts_nest() -> dict[str, bytes]:
+    return _page(b"<p>a</p>", b"[" * 300_000)
+
+
+@hostile("page-labels", *SNAPSHOTS)
+def _labels_that_nest() -> dict[str, bytes]:
+    return {**_page(b"<p>a</p>"), "labels.json": b'{"a": ' * 200_000}
+
+
+@hostile("records", *RECORDS)
+def _records_that_nest() -> dict[str, bytes]:
+    return {"messages.jsonl": b"[" * 400_000}
+
+
 def write(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Write one file; return its path and the command that reads it."""
     maker, command = FILES[name]
     path = folder / name
-    path.write_bytes(maker())
-    places = {"FILE": str(path), "OUT": str(folder / "out")}
-    return path, tuple(places.get(each, each) for each in command)
+    write_made(maker(), path)
+    return path, place(command, path, folder)
+
+
+def write_made(made: bytes | Mapping[str, bytes], path: Path) -> None:
+    """Write a file, or the files of a folder."""
+    for name, content in made.items() if isinstance(made, Mapping) else [("", made)]:
+        target = path / name if name else path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+def place(command: tuple[str, ...], path: Path, folder: Path) -> tuple[str, ...]:
+    """Return the arguments of a command that reads `path`."""
+    return tuple(each.replace("FILE", str(path)).replace("OUT", str(folder / "out")) for each in command)

@@ -58,7 +58,7 @@ def test_what_is_read_comes_back():
     [
         (_eats_memory, "128 MB of memory"),
         (_eats_time, "1 s"),
-        (_says_much, "16 MB of result"),
+        (_says_much, "32 MB of result"),
         (_goes_deep, "its depth"),
         (_dies, "its limits"),
     ],

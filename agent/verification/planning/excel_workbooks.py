@@ -9,15 +9,16 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from openpyxl import load_workbook
-from openpyxl.utils import get_column_letter
+from openpyxl.utils import get_column_letter, range_boundaries
 from openpyxl.utils.exceptions import InvalidFileException
-from openpyxl.workbook.workbook import Workbook
-from openpyxl.worksheet.worksheet import Worksheet
+from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+from openpyxl.xml.functions import iterparse
 
 from agent.verification.planning.cell_formats import render_cell
 from agent.verification.planning.requirement_drafts import LocatedText
@@ -36,6 +37,10 @@ FARTHEST_ROW = 50_000
 """Rows beyond this are not read, even if the rows above are empty."""
 MOST_BYTES = 64_000_000
 """Limit for the unpacked size of everything in the file."""
+MOST_MERGED = 100_000
+"""Cells of merged ranges in one sheet."""
+_Place = tuple[int, int]
+"""Row and column, from 1."""
 _OLD_FORMAT = bytes.fromhex("d0cf11e0a1b11ae1")
 """How an encrypted workbook and an .xls file begin."""
 _UNREADABLE = (
@@ -77,7 +82,7 @@ def read_workbook(path: Path, *, file: str, fallback_id: str) -> TableDrafts:
                     RequirementProblem(SourceLocation(file=file, sheet=name), what, fix) for name in too_long
                 ]
             )
-        values, formulas = load_workbook(path, data_only=True), load_workbook(path)
+        sheets = list(_sheet_rows(path, file, extents))
     except _UNREADABLE as exc:
         return TableDrafts(
             problems=[
@@ -88,28 +93,46 @@ def read_workbook(path: Path, *, file: str, fallback_id: str) -> TableDrafts:
                 )
             ]
         )
-    return _read_sheets(values, formulas, extents, path, file, fallback_id)
+    return _read_tables(sheets, path, file, fallback_id)
 
 
-def _read_sheets(
-    values: Workbook,
-    formulas: Workbook,
-    extents: Mapping[str, _Extent],
-    path: Path,
-    file: str,
-    fallback_id: str,
-) -> TableDrafts:
+@dataclass(slots=True)
+class _SheetRows:
+    """The rows of a sheet with content."""
+
+    place: SourceLocation
+    title: str
+    rows: list[RequirementRow]
+    problems: list[RequirementProblem]
+
+
+def _sheet_rows(path: Path, file: str, extents: Mapping[str, _Extent]) -> Iterator[_SheetRows]:
+    """Yield the visible sheets, read row by row. Raises what openpyxl raises."""
+    with (
+        closing(load_workbook(path, data_only=True, read_only=True)) as values,
+        closing(load_workbook(path, read_only=True)) as formulas,
+    ):
+        for sheet in values.worksheets:
+            if sheet.sheet_state != "visible":
+                continue
+            place = SourceLocation(file=file, sheet=sheet.title)
+            found = _SheetRows(place, sheet.title, [], [])
+            twin, extent = formulas[sheet.title], extents[sheet.title]
+            for each in (sheet, twin):
+                each.reset_dimensions()
+            merged = _merged(path, sheet) if extent.filled else {}
+            found.rows += _rows(sheet, twin, extent, merged, place, found.problems)
+            yield found
+
+
+def _read_tables(sheets: list[_SheetRows], path: Path, file: str, fallback_id: str) -> TableDrafts:
     whole = TableDrafts()
     nearly: list[RequirementProblem] = []
-    sheets = [sheet for sheet in values.worksheets if sheet.sheet_state == "visible"]
     for sheet in sheets:
-        place = SourceLocation(file=file, sheet=sheet.title)
         alone = len(sheets) == 1 or sheet.title.strip().lower() in _DEFAULT_SHEETS
-        problems: list[RequirementProblem] = []
-        rows = _rows(sheet, formulas[sheet.title], extents[sheet.title], place, problems)
         found = read_table(
-            rows,
-            place=place,
+            sheet.rows,
+            place=sheet.place,
             fallback_id=fallback_id if alone else sheet.title,
             title="" if alone else sheet.title,
             folder=path.parent,
@@ -117,7 +140,7 @@ def _read_sheets(
         if found.is_table:
             whole.is_table = True
             whole.drafts += found.drafts
-            whole.problems += [*problems, *found.problems]
+            whole.problems += [*sheet.problems, *found.problems]
         else:
             nearly += found.problems
     whole.problems += nearly
@@ -190,37 +213,56 @@ def _extents(path: Path) -> dict[str, _Extent]:
 
 
 def _rows(
-    sheet: Worksheet,
-    formulas: Worksheet,
+    sheet: ReadOnlyWorksheet,
+    formulas: ReadOnlyWorksheet,
     extent: _Extent,
+    merged: Mapping[_Place, _Place],
     place: SourceLocation,
     problems: list[RequirementProblem],
 ) -> Iterator[RequirementRow]:
-    merged = _merged(sheet)
+    """Yield the rows with content. A cell of a merged range has the text of the range's first cell."""
     if not extent.filled:
         return
-    for cells in sheet.iter_rows(max_row=extent.row, max_col=extent.column):
+    kept: dict[_Place, LocatedText] = {}
+    firsts = set(merged.values())
+    rows, twins = (
+        each.iter_rows(max_row=extent.row, max_col=extent.column)  # type: ignore[misc] # borrowed from Worksheet
+        for each in (sheet, formulas)
+    )
+    for row, (cells, said_formulas) in enumerate(zip(rows, twins, strict=False), 1):
         said = []
-        for cell in cells:
-            own = (int(cell.row or 1), int(cell.column or 1))
-            row, column = merged.get(own, own)
-            name = f"{get_column_letter(column)}{row}"
-            at = place.model_copy(update={"cell": name})
-            said.append(
-                LocatedText(_text(sheet.cell(row, column), formulas.cell(row, column), at, problems), at)
-            )
+        for column, (cell, formula) in enumerate(zip(cells, said_formulas, strict=True), 1):
+            own = (row, column)
+            text = kept.get(merged.get(own, own))
+            if text is None:
+                at = place.model_copy(update={"cell": f"{get_column_letter(column)}{row}"})
+                text = LocatedText(_text(cell, formula, at, problems), at)
+            if own in firsts:
+                kept[own] = text
+            said.append(text)
         if any(each.text.strip() for each in said):
             first = next(each.place for each in said if each.text.strip())
             yield RequirementRow(first, tuple(said))
 
 
-def _merged(sheet: Worksheet) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return the cells of merged ranges in their first column, each with the cell that has the value."""
-    return {
-        (row, span.min_col): (span.min_row, span.min_col)
-        for span in sheet.merged_cells.ranges
-        for row in range(span.min_row + 1, min(span.max_row, span.min_row + MOST_ROWS) + 1)
-    }
+def _merged(path: Path, sheet: ReadOnlyWorksheet) -> dict[_Place, _Place]:
+    """Return the cells of merged ranges in their first column, each with the cell that has the value.
+
+    Of each range at most `MOST_ROWS` rows count. Raises `ValueError` for more than `MOST_MERGED` cells.
+    """
+    found: dict[_Place, _Place] = {}
+    # openpyxl does not say the merged ranges of a sheet that it reads row by row.
+    name = sheet._worksheet_path  # type: ignore[attr-defined]  # noqa: SLF001
+    with zipfile.ZipFile(path) as packed, packed.open(name) as opened:
+        for _, element in iterparse(opened, events=("end",)):
+            if element.tag.rpartition("}")[2] == "mergeCell":
+                left, top, _, bottom = (int(each or 0) for each in range_boundaries(element.get("ref") or ""))
+                rows = range(top + 1, min(bottom, top + MOST_ROWS) + 1)
+                found.update({(row, left): (top, left) for row in rows})
+                if len(found) > MOST_MERGED:
+                    raise ValueError(f"more than {MOST_MERGED:,} merged cells in {sheet.title!r}")
+            element.clear()
+    return found
 
 
 def _text(cell: Any, formula: Any, place: SourceLocation, problems: list[RequirementProblem]) -> str:

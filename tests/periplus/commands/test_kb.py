@@ -237,10 +237,10 @@ def test_a_defect_is_one_short_message_and_a_log(periplus, data_dir, monkeypatch
 
 
 def test_interrupting_ends_with_130(periplus, monkeypatch):
-    def interrupted(_path):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("periplus.commands.kb.read_knowledge_folder", interrupted)
+    monkeypatch.setattr("periplus.commands.kb.read_foreign", interrupted)
     code, _, err = periplus("kb", "validate", "x")
     assert code == 130
     assert "Traceback" not in err
