@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Literal, TypeVar
 
 from kb_schema import KnowledgeBase
+from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import GenerationMoved, LoadConflict, StoreCorrupt, StoreError
 from kb_store.knowledge_records import document_records, edge_records, records_in, vertex_records
 from kb_store.lease_owners import is_certainly_dead, this_process
@@ -92,6 +93,7 @@ async def load_knowledge(
         with contextlib.suppress(StoreError):  # the lease also expires by itself
             await documents.release(lease)
         raise
+    await record_async("knowledge_changed", f"generation {lease.generation}", website=website_id)
     on_progress(LoadProgress("collect", total, total))
     collected = await collect(documents, graph, website_id)
     on_progress(LoadProgress("done", total, total))

@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from kb_store.errors import StoreUnavailable
 from kb_store.graph_queries import GraphQueries
 from kb_store.learned.learned_numbers import LearnedStore
 from kb_store.ports import DocumentStore, GraphStore
 from kb_store.proposals.proposal_store import ProposalStore
+from kb_store.runs.audited_runs import AuditedRuns
 from kb_store.runs.run_store import RunStore
 from kb_store.sqlite import SqliteDatabase, SqliteDocumentStore, SqliteGraphStore
 from kb_store.sqlite.learned_store import SqliteLearnedStore
@@ -107,15 +109,17 @@ def _choose_arangodb(url: str) -> tuple[GraphStore, LearnedStore, GraphQueries]:
 
 
 @asynccontextmanager
-async def open_runs(data_dir: Path, mongodb_url: str | None = None) -> AsyncIterator[RunStore]:
+async def open_runs(
+    data_dir: Path, mongodb_url: str | None = None, *, audited: bool = True
+) -> AsyncIterator[RunStore]:
     """Yield the configured run store, prepared, and close it at the end.
 
-    Raises `StoreUnavailable` if it does not answer.
+    `audited`: the audit log names new and ended runs. Raises `StoreUnavailable` if the store does not answer.
     """
     store = choose_runs(data_dir, mongodb_url)
     try:
         await store.prepare()
-        yield store
+        yield cast("RunStore", AuditedRuns(store)) if audited else store
     finally:
         await store.close()
 

@@ -50,6 +50,7 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "mcp": LazyCommand("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
     "serve": LazyCommand("periplus.commands.serve", "Serve the console, the HTTP API and MCP."),
+    "audit": LazyCommand("periplus.commands.audit", "List, export and check the audit log."),
     "kb": LazyCommand("periplus.commands.kb", "Validate, load, export and compare knowledge bases."),
 }
 

@@ -18,6 +18,7 @@ from kb_schema.run_storage import EVENT_TTL_S, Checkpoint, JournalEntry, Locator
 from kb_store import StoreError
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import choose_runs, open_runs
+from periplus.audit_setup import start_audit_log
 from periplus.errors import UserError
 from periplus.settings import load_settings
 
@@ -33,8 +34,9 @@ FEW = 100
 def open_run_store(
     mongodb_url: str | None = None, *, data_dir: Path | None = None
 ) -> AbstractAsyncContextManager[RunStore]:
-    """Open the run store of options and environment. Raises the errors of `open_runs`, and `UserError`."""
+    """Open the run store and the audit log of options and environment. Raises the errors of `open_runs`, `UserError`."""
     settings = load_settings(mongodb_url=mongodb_url)
+    start_audit_log(data_dir or settings.data_dir)
     url = settings.mongodb_url
     return open_runs(data_dir or settings.data_dir, url.get_secret_value() if url else None)
 

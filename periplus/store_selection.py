@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from kb_store import Stores, open_stores
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import choose_stores, open_runs
+from periplus.audit_setup import start_audit_log
 from periplus.errors import UserError
 from periplus.settings import load_settings
 
@@ -40,8 +41,9 @@ ArangoUrl = Annotated[
 def open_selected_stores(
     mongodb_url: str | None = None, arangodb_url: str | None = None
 ) -> AbstractAsyncContextManager[Stores]:
-    """Open the stores of options and environment. Raises the errors of `open_stores`, and `UserError`."""
+    """Open the stores and the audit log of options and environment. Raises the errors of `open_stores`, `UserError`."""
     data_dir, urls = _read_store_choice(mongodb_url, arangodb_url)
+    start_audit_log(data_dir)
     return open_stores(data_dir, **urls)
 
 
@@ -84,8 +86,8 @@ class StoreLocation:
         )
 
     def open_runs(self) -> AbstractAsyncContextManager[RunStore]:
-        """Open its runs. Raises the errors of `open_runs`."""
-        return open_runs(self.data_dir, _secret(self.mongodb_url))
+        """Open its runs, without records in the audit log. Raises the errors of `open_runs`."""
+        return open_runs(self.data_dir, _secret(self.mongodb_url), audited=False)
 
 
 def parse_store_location(place: str, arangodb_url: str | None = None) -> StoreLocation:

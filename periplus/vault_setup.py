@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agent.errors import PersonNeeded
 from agent.execution.values.secret_vaults import EnvironmentVault, FileVault, KeyringVault, VaultChain
 from agent.run_context import Vault
+from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
 from periplus.settings import read_settings
 
@@ -27,9 +28,26 @@ class SecretSettings(BaseSettings):
     """Whether to use the system's keyring, if its library is installed."""
 
 
-def open_vault(website_id: str) -> Vault:
+class _AuditedVault:
+    """Records in the audit log which secrets are read, each once."""
+
+    def __init__(self, vault: Vault, website_id: str) -> None:
+        self._vault, self._website_id = vault, website_id
+        self._recorded: set[str] = set()
+
+    async def secret(self, name: str) -> tuple[str, str] | None:
+        """Return a secret and where it was found; see `Vault`."""
+        found = await self._vault.secret(name)
+        if found is not None and name not in self._recorded:
+            self._recorded.add(name)
+            await record_async("secret_used", f"{name} ({found[1]})", website=self._website_id)
+        return found
+
+
+def open_vault(website_id: str, *, audited: bool = True) -> Vault:
     """Return a vault that reads the environment, then the file, then the keyring.
 
+    `audited`: the audit log names the secrets that are read; False for one who only asks whether there are any.
     Raises `UserError` for a file that is missing or readable by others.
     """
     settings = read_settings(SecretSettings, {})
@@ -42,4 +60,5 @@ def open_vault(website_id: str) -> Vault:
     if settings.keyring:
         with suppress(ImportError):  # an optional extra
             vaults.append(KeyringVault(website_id))
-    return VaultChain(vaults)
+    chain = VaultChain(vaults)
+    return _AuditedVault(chain, website_id) if audited else chain

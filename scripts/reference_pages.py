@@ -24,7 +24,7 @@ from kb_schema.json_schemas import all_schemas
 from mcp_server.tool_reference import list_tools, render_reference
 from periplus.agent_server.agent_tool_reference import list_agent_tools
 from periplus.cli import COMMANDS
-from periplus.service import run_routes
+from periplus.service import audit_routes, run_routes
 from periplus.service.visits import visit_routes
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _mcp_tools() -> str:
 
 def _rest() -> Iterator[str]:
     app = FastAPI(title="Periplus", generate_unique_id_function=lambda route: route.name)
-    for router in (run_routes.router, visit_routes.api):
+    for router in (run_routes.router, visit_routes.api, audit_routes.router):
         app.include_router(router, prefix="/api")
     yield "# REST endpoints\n\nGenerated. The service itself has the whole OpenAPI document at `/api/openapi.json`.\n"
     for path, operations in app.openapi()["paths"].items():

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from kb_schema import KnowledgeBase
-from kb_schema.proposals import Proposal, ProposalStatus, ScreenChange
+from kb_schema.proposals import Proposal, ScreenChange
+from kb_store.audit.audit_entry import AuditAction
+from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import NoSuchWebsite
 from kb_store.knowledge_reader import read_knowledge
 from kb_store.ports import DocumentStore, GraphStore
@@ -164,7 +166,12 @@ async def _apply_proposal(stores: ReviewStores, proposal: Proposal, *, anyway: b
     return report.generation
 
 
-async def _record_decision(stores: ReviewStores, proposal: Proposal, status: ProposalStatus) -> Proposal:
+async def _record_decision(
+    stores: ReviewStores, proposal: Proposal, status: Literal["accepted", "rejected"]
+) -> Proposal:
     now = datetime.now(UTC)
     await stores.proposals.decide(proposal.website_id, proposal.proposal_id, status, now)
+    about = f"{proposal.proposal_id} ({proposal.change.about})"
+    action: AuditAction = "proposal_accepted" if status == "accepted" else "proposal_rejected"
+    await record_async(action, about, website=proposal.website_id)
     return Proposal(**{**dict(proposal), "status": status, "decided_at": now})

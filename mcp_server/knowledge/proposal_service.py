@@ -37,6 +37,7 @@ from kb_schema.selectors import Selector
 from kb_schema.tasks import Task
 from kb_schema.workflow_versions import find_workflow_version, list_workflow_parts
 from kb_schema.workflows import Workflow
+from kb_store.audit.audit_recorder import record_async
 from kb_store.errors import StoreError
 from kb_store.proposals.accepted_changes import (
     ChangeTargetMissing,
@@ -324,6 +325,8 @@ class ProposalService:
         )
         await self._store.support(proposal, None)
         await self._store.decide(view.website_id, name, status, now)
+        if status == "accepted":
+            await record_async("workflow_published", change.workflow.workflow_id, website=view.website_id)
 
 
 def _check_names(knowledge: KnowledgeBase, change: ProposableChange) -> None:

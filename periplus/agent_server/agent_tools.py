@@ -15,6 +15,7 @@ from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.tasks import Task
 from kb_schema.workflows import Workflow
+from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_leases import find_live_holder
 from mcp_server.errors import BadRequest, UnknownName
 from mcp_server.knowledge.view_cache import ViewCache
@@ -113,6 +114,7 @@ async def cancel_run(context: AgentToolContext, run_id: RunId, wait_seconds: Wai
     executor, live = context.executor, context.executor.live(run_id)
     if live is not None:
         live.cancel(CANCELLED)
+        await record_async("run_cancelled", run_id)
         await live.ended(min(wait_seconds, current_call("cancel_run").longest))
     elif (held := await find_live_holder(executor.runs.leases, run_id)) is not None:
         raise RunHeldElsewhere(run_id, str(held.owner))
@@ -200,7 +202,7 @@ async def _list_needed_inputs(
 ) -> list[NeededInput]:
     """Return the inputs that only a person can give: not another task, a page or a generator."""
     at_hand = {*given, *knowledge.website.global_context}
-    vault = open_vault(knowledge.website.website_id)
+    vault = open_vault(knowledge.website.website_id, audited=False)
     found = []
     for spec in task.io_spec.inputs:
         wanted = build_task_value_request(spec)

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from kb_store.audit.audit_recorder import record
 from mcp_server.security import bearer_tokens
 from mcp_server.security.access_scopes import READ, REVIEW, WRITE, AccessScope
+from periplus.audit_setup import start_audit_log
 from periplus.errors import UserError
 from periplus.mcp_settings import load_mcp_settings
 
@@ -88,6 +90,8 @@ def new(
             fix = "use letters and digits; . _ - are allowed after the first character"
             raise UserError(f"--name {chosen!r} is not a valid token name", fix=fix) from exc
         kept.add(entry)
+    start_audit_log()
+    record("token_made", f"token {chosen} ({', '.join(entry.scopes)})")
     typer.echo(token)
     until = "" if entry.expires_at is None else f", expires {entry.expires_at:%Y-%m-%d}"
     typer.echo(f"token {entry.name!r} ({', '.join(entry.scopes)}{until}) stored in {kept.path}", err=True)
@@ -125,6 +129,8 @@ def revoke(
     """Revoke a token. A running server refuses it from the next request on."""
     with _report_token_errors():
         _file(file).remove(name)
+    start_audit_log()
+    record("token_revoked", f"token {name}")
     typer.echo(f"token {name!r} is revoked")
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from kb_store.audit.audit_recorder import record_async
 from periplus.commands.command_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName
 from periplus.errors import UserError
 from periplus.log_setup import log_to_stderr
@@ -106,6 +107,7 @@ async def _serve(
                 )
                 if console is not None:
                     ticket = new_ticket(settings)
+                    await record_async("room_link_made", f"room {ticket.room}")
                     console.print(f"{ticket.url}\n{escape(ticket.token)}", soft_wrap=True, highlight=False)
                 await over.wait()
                 tell("stopping the demos")

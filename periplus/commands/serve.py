@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from kb_store.audit.audit_recorder import set_actor
 from mcp_server.identification.base_urls import LOOPBACK
 from periplus.errors import UserError
 from periplus.exploration.map_folder import MAPS
@@ -118,6 +119,8 @@ def serve(
     place = visitors.VisitSite(
         own.data_dir, demo, wanted.base_urls, mongodb_url=mongodb_url, arangodb_url=arangodb_url
     )
+
+    set_actor("service")  # what nobody's request started
 
     async def run(listener: socket.socket) -> None:
         async with (

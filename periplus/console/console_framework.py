@@ -108,7 +108,10 @@ _MENU = (
     ("Demos", "/demos"),
     ("Reports", "/reports"),
     ("Health", "/health"),
+    ("Audit log", "/audit"),
 )
+_FOR_OPERATORS = frozenset({"/audit"})
+"""Entries of the menu that only the role `operate` sees."""
 _OF_A_SITE = (
     ("Map", ""),
     ("Search", "/search"),
@@ -204,7 +207,7 @@ def _given(request: Request, context: dict[str, Any]) -> dict[str, Any]:
         "theme": theme if theme in THEMES else "auto",
         "version": __version__,
         "here": f"{path}{query}" if request.method in _READS else _find_previous_page(request),
-        "menu": _menu(mounted.paths, path),
+        "menu": _menu(mounted.paths if looks.may("operate") else mounted.paths - _FOR_OPERATORS, path),
         "site": None,
         "site_menu": [] if site is None else _site_menu(mounted.paths, str(site), path),
         "note": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from periplus.console import (
+    audit_page,
     demo_pages,
     health_page,
     home_page,
@@ -34,5 +35,6 @@ PAGES: list[APIRouter] = [
     demo_pages.router,
     report_pages.router,
     health_page.router,
+    audit_page.router,
 ]
 """The routers, in the order in which FastAPI matches them."""

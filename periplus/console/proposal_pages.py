@@ -13,6 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from kb_schema import KnowledgeError
 from kb_schema.proposals import Proposal
+from kb_store.audit.audit_recorder import record_async
 from kb_store.proposals import review_decisions
 from kb_store.proposals.accepted_changes import ChangeTargetMissing, ScreenMissing
 from kb_store.proposals.review_decisions import (
@@ -113,6 +114,8 @@ async def picture(
     shot = await proposal_evidence.read_evidence_picture(parts, await _find(parts, site, proposal_id), number)
     if shot is None:
         raise ApiProblem(404, "not_found", "no such screenshot, or it was deleted")
+    about = f"picture {number} of proposal {proposal_id}"
+    await record_async("artifact_opened", about, website=site)
     headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'"}
     return Response(shot.content, media_type=shot.media_type, headers=headers)
 

@@ -12,6 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from kb_store.audit.audit_recorder import record_async
 from periplus.console import report_view_models
 from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, render
 from periplus.console.run_list import LOOKED_AT
@@ -60,6 +61,7 @@ async def file(request: Request, parts: ConsoleContextParam, path: Where) -> Res
     """Return the report file, for the frame or as a download."""
     found = _report(parts, path)
     content = await asyncio.to_thread(found.read_bytes)
+    await record_async("artifact_opened", f"report {path}")
     if request.headers.get("sec-fetch-dest") != "iframe":
         return download_response(content, found.name)
     return website_html_response(request, content.decode("utf-8", "replace"), found.name)

@@ -21,6 +21,7 @@ from kb_schema.run_records import StoredRun
 from kb_schema.run_storage import StoredEvent
 from kb_schema.verification import VerdictReport
 from kb_store import StoreError
+from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_store import RunStore
 from mcp_server.errors import KnowledgeServerError
 from periplus.console import run_artifacts
@@ -165,13 +166,18 @@ async def picture(
         raise ApiProblem(
             404, "not_found", f"run {run_id!r} has no screenshot of step {number}, or it was deleted"
         )
+    await record_async(
+        "artifact_opened", f"picture of step {number} of run {run_id}", website=found.website_id
+    )
     return Response(shot.content, media_type=shot.media_type, headers=_KEPT)
 
 
 @router.get("/runs/{run_id}/film")
-async def film(parts: ConsoleContextParam, run_id: RunId) -> Response:
+async def film(request: Request, parts: ConsoleContextParam, run_id: RunId) -> Response:
     """Return the film of a demo; range requests are supported."""
     kept = await _film(parts, run_id)
+    if is_first_part(request):
+        await record_async("artifact_opened", f"film of run {run_id}")
     return FileResponse(kept.path, media_type=kept.media_type, headers=_OF_A_FILM)
 
 
@@ -208,6 +214,7 @@ async def page_seen(
         html = action.html_before if side == "before" else action.html_after
     if html is None:
         raise ApiProblem(404, "not_found", f"run {run_id!r} has no page {number} {side}, or it was deleted")
+    await record_async("artifact_opened", f"page {number} {side} of run {run_id}", website=found.website_id)
     return website_html_response(request, html, f"{run_id}-{number}-{side}.html")
 
 
@@ -228,10 +235,16 @@ async def file(
             f"run {run_id!r} has no file {name!r}, or it was changed",
             fix="choose an artifact on the run's page",
         )
+    await record_async("artifact_opened", f"{name} of run {run_id}", website=found.website_id)
     return FileResponse(path, media_type="application/octet-stream", filename=path.name, headers=SEALED)
 
 
 # -- for the other pages ---------------------------------------------------------------------------
+
+
+def is_first_part(request: Request) -> bool:
+    """Return whether a request is for a whole file or its beginning: players fetch the rest in many parts."""
+    return request.headers.get("range", "bytes=0-").startswith("bytes=0-")
 
 
 def today_utc() -> date:

@@ -12,6 +12,7 @@ from kb_schema.action_calls import ActionCall
 from kb_schema.graph_documents import Transition
 from kb_schema.screens import UIElement
 from kb_schema.tool_answers import RecoveryOption
+from kb_store.audit.audit_recorder import record_async
 from mcp_server.document_text import condition_text
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from mcp_server.paths import recovery_options
@@ -126,6 +127,7 @@ async def picture(site: str, screen_id: str, parts: ConsoleContextParam) -> Resp
     found = None if screen is None else parts.pictures.of(site, screen)
     if found is None:
         raise ApiProblem(404, "not_found", f"no screenshot of {screen_id}")
+    await record_async("artifact_opened", f"picture of screen {screen_id}", website=site)
     return FileResponse(
         found,
         media_type=KINDS[found.suffix],

@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from kb_store.audit.audit_recorder import record_async
 from periplus.console.console_framework import THEME, THEMES, ConsoleContextParam, render
-from periplus.service.access_control import COOKIE, SIGN_IN, check_lockout, person_of
+from periplus.service.access_control import COOKIE, SIGN_IN, check_lockout, name_actor, note_key, person_of
 from periplus.service.console_sessions import LASTS_S
 
 A_YEAR_S = 365 * 86_400
@@ -41,9 +42,11 @@ async def sign_in(
     address = request.client.host if request.client else ""
     check_lockout(parts.lockout, address, key.strip())
     cookie = parts.sessions.begin(key.strip())
-    parts.lockout.note(address, key.strip(), right=cookie is not None)
+    await note_key(parts.lockout, address, key.strip(), right=cookie is not None)
     if cookie is None:
         return render(request, "sign_in.html.j2", 401, to=safe_redirect_path(to), refused=True, needed=True)
+    person = parts.sessions.person(cookie)
+    await record_async("signed_in", actor="" if person is None else name_actor(person[0]))
     answer = RedirectResponse(safe_redirect_path(to), 303)
     answer.set_cookie(
         COOKIE,
@@ -60,6 +63,7 @@ async def sign_in(
 @router.post("/sign-out")
 async def sign_out() -> Response:
     """End the session in this browser."""
+    await record_async("signed_out")
     answer = RedirectResponse(SIGN_IN, 303)
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer

@@ -20,6 +20,7 @@ from kb_schema.base import Model
 from kb_store import Stores, open_stores
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
+from periplus.audit_setup import start_audit_log
 from periplus.session_setup import start_browser
 
 T = TypeVar("T")
@@ -67,6 +68,7 @@ class WorkerResources:
     async def open_stores(self, addresses: StoreAddresses) -> tuple[Stores, RunStore]:
         """Return the stores at these addresses. Raises the errors of `open_stores` and `open_runs`."""
         folder = Path(addresses.data_dir)
+        start_audit_log(folder)
         stores = await self.keep(
             ("stores", addresses),
             lambda: open_stores(

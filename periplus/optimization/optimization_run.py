@@ -55,6 +55,7 @@ from kb_schema.suite_optimization import (
 )
 from kb_schema.verification import Requirement
 from kb_store.store_factory import open_runs
+from periplus.audit_setup import start_audit_log
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget
 from periplus.optimization.optimization_history import OptimizationHistory, replay_history
@@ -256,6 +257,7 @@ async def _ports(
             learned=learned,
         )
         if settings.learn:
+            start_audit_log(environment.data_dir)
             runs = await stack.enter_async_context(open_runs(environment.data_dir, url))
             ports = OptimizationPorts(
                 run=ports.run,

@@ -30,7 +30,10 @@ async def check_run_request(run_request: TaskRunRequest, stores: Stores, *, asks
         knowledge = KnowledgeClient(client, run_request.website_id)
         website = await _find_website(knowledge)
         context = RunContext(global_values={**website.global_context, **run_request.values})
-        context.said, context.vault = dict(run_request.values), open_vault(run_request.website_id)
+        context.said, context.vault = (
+            dict(run_request.values),
+            open_vault(run_request.website_id, audited=False),
+        )
         try:
             if run_request.goal is not None:
                 await knowledge.screen(run_request.goal)

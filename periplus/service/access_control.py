@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb_schema.run_storage import RATE_TTL_S
 from kb_store import StoreError
+from kb_store.audit.audit_recorder import record_async, set_actor
 from kb_store.runs.run_store import RunStore
 from mcp_server.security.access_scopes import READ, WRITE
 from mcp_server.security.key_lockout import KeyLockout
@@ -141,10 +142,12 @@ class GuardedApp:
         client = f"key {asker.name}" if asker else f"address {address}"
         structlog.contextvars.bind_contextvars(client=client)
         await self._pace(client)
-        if asker is not None:
-            scope.setdefault("state", {})["person"] = asker.person
+        person = ANYBODY if self._access.verifier is None else None if asker is None else asker.person
+        request_id = scope.get("state", {}).get("request_id", "")
+        set_actor(client if person is None else name_actor(person), request_id)
+        if person is not None:
+            scope.setdefault("state", {})["person"] = person
         if self._access.verifier is None:
-            scope.setdefault("state", {})["person"] = ANYBODY
             return
         if path.startswith(WITH_LINK) or path == SIGN_IN:
             return
@@ -190,7 +193,7 @@ class GuardedApp:
         if offered:
             check_lockout(self._access.lockout, address, offered)
             token = await self._access.verifier.verify_token(offered)
-            self._access.lockout.note(address, offered, right=token is not None)
+            await note_key(self._access.lockout, address, offered, right=token is not None)
             return None if token is None else _requester_of_token(token)
         if not (page or reads):
             return None
@@ -228,6 +231,24 @@ def check_lockout(lockout: KeyLockout, address: str, key: str) -> None:
             fix=f"retry in {seconds} s with the right key",
             headers={"Retry-After": str(seconds)},
         )
+
+
+async def note_key(lockout: KeyLockout, address: str, key: str, *, right: bool) -> None:
+    """Record whether a key was right; the audit log names wrong ones and lockouts, without the key."""
+    lockout.note(address, key, right=right)
+    if right:
+        return
+    who = f"address {address}"
+    await record_async("sign_in_failed", "a key", outcome="refused", actor=who)
+    if lockout.wait(address, key) > 0:
+        await record_async("locked_out", who, outcome="refused", actor=who)
+
+
+def name_actor(person: ConsolePerson) -> str:
+    """Return how the audit log names a person of the console, or the holder of a key."""
+    if person is ANYBODY:
+        return person.name
+    return f"console {person.name}" if person.signed_in else f"key {person.name}"
 
 
 def _requester_of_token(token: AccessToken) -> _Requester:

@@ -21,6 +21,7 @@ import structlog
 from kb_schema.run_records import StoredRun
 from kb_schema.verification import Requirement
 from kb_store import StoreError
+from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_leases import find_live_holder, hold_run_lease
 from kb_store.runs.run_store import RunStore
 from periplus.service.problem_details import ApiProblem
@@ -229,6 +230,7 @@ class RunQueue:
         live = self._running.get(run.run_id)
         if live is not None:
             live.stop.ask(CANCELLED)
+            await record_async("run_cancelled", run.run_id, website=run.website_id)
             self._do_aside(self._cut_off_later(live), f"cancelling {run.run_id}")
             return "cancelling"
         if run.run_id in self._waiting:
@@ -241,6 +243,7 @@ class RunQueue:
                 self._into_line(run.run_id, req_id)
                 raise
             self._forget(run.run_id, req_id)
+            await record_async("run_cancelled", run.run_id, website=run.website_id)
             _log.info("run_cancelled", run_id=run.run_id, req_id=req_id)
             return "cancelled"
         if run.finished_at is not None:

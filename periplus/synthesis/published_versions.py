@@ -16,6 +16,7 @@ from kb_schema.proposals import Proposal, WorkflowChange
 from kb_schema.workflow_versions import find_workflow_version
 from kb_schema.workflows import Workflow
 from kb_store import Stores, read_knowledge
+from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
 from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
 
@@ -83,6 +84,8 @@ async def roll_back(site: SynthesisSite, workflow_id: str, version: str | None =
         screens,
         replace=True,
     )
+    about = f"{workflow_id} to version {wanted.version}"
+    await record_async("workflow_rolled_back", about, website=site.website_id)
     return wanted
 
 

@@ -50,9 +50,11 @@ from kb_schema.verification import (
     VerificationRunState,
 )
 from kb_store import StoreError
+from kb_store.audit.audit_recorder import record_async
 from kb_store.runs.run_leases import hold_run_lease
 from kb_store.runs.run_store import RunStore
 from kb_store.store_factory import open_runs
+from periplus.audit_setup import start_audit_log
 from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.run_store_adapters import RunStoreLocatorCache
 from periplus.runs.task_runs import TAKEN_OVER, new_run_id
@@ -85,6 +87,7 @@ async def open_verifier(settings: VerifierSettings) -> AsyncIterator[Requirement
     url = environment.mongodb_url.get_secret_value() if environment.mongodb_url else None
     data_dir = settings.data_dir or environment.data_dir
     rounds = settings.max_heal_rounds
+    start_audit_log(data_dir)
     async with AsyncExitStack() as stack:
         runs = await stack.enter_async_context(open_runs(data_dir, url))
         saver = await stack.enter_async_context(open_checkpointer(data_dir, url))
@@ -183,6 +186,8 @@ class RequirementVerifier:
         context = RunContext(run_id=run_id)
         context.keep_secret(list(secrets.values()))
         website_id = self._settings.website_id or urlsplit(base_url).netloc
+        for name in secrets:
+            await record_async("secret_used", f"{name} (run {run_id})", website=website_id)
         run = build_run_record(
             context,
             website_id=website_id,

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from periplus import __version__
 from periplus.console import console_framework as console
 from periplus.console.page_registry import PAGES
-from periplus.service import run_routes
+from periplus.service import audit_routes, run_routes
 from periplus.service.access_control import API, HEADER, AccessControl, GuardedApp
 from periplus.service.problem_details import ApiProblem, ProblemDetails, handle_problems
 from periplus.service.request_bodies import SizeLimitedBodies
@@ -132,6 +132,7 @@ def _api(parts: ServiceParts) -> FastAPI:
     ]
     guarded = keys if parts.access.verifier is not None else []
     app.include_router(run_routes.router, prefix=API, dependencies=guarded)
+    app.include_router(audit_routes.router, prefix=API, dependencies=guarded)
     if parts.visits is not None:
         mount_visits(app, parts.visits, API, guarded)
     app.include_router(_health(parts.health), prefix=API)

@@ -12,6 +12,7 @@ import structlog
 
 from kb_schema.flow_translations import find_translation
 from kb_schema.presentation_flows import PresentationFlow
+from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
 from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit
 from periplus.service.visits.visit_ports import PresentationOpener, RoomOpener, VisitWish
@@ -98,6 +99,7 @@ class VisitRegistry:
             label=label,
         )
         self._by_digest[_digest(token)] = visit
+        await record_async("visit_link_made", f"visit {visit_id} of flow {found.flow_id}", website=named)
         _log.info("visit_made", visit_id=visit_id, website=named, flow=found.flow_id)
         return visit, token
 
@@ -120,6 +122,7 @@ class VisitRegistry:
         """Revoke a link; a running presentation ends."""
         self._by_digest = {digest: each for digest, each in self._by_digest.items() if each is not visit}
         await visit.close()
+        await record_async("visit_link_revoked", f"visit {visit.visit_id}", website=visit.wish.website)
 
     def start(self, visit: VisitorVisit) -> None:
         """Start its presentation. Raises `TooManyVisits` at the limit, and `VisitActionUnavailable` if it may

@@ -16,6 +16,7 @@ from fastapi.responses import FileResponse, HTMLResponse, StreamingResponse
 from fastapi.sse import format_sse_event
 from jinja2 import Environment
 
+from kb_store.audit.audit_recorder import record_async
 from periplus.errors import UserError
 from periplus.service.problem_details import ApiProblem, document_problems
 from periplus.service.visits.visit import VisitActionUnavailable, VisitorVisit, VisitRateExceeded
@@ -196,6 +197,8 @@ async def page(token: str, visits: VisitRegistryParam) -> HTMLResponse:
     visit = visits.find(token)
     language = visit.flow.language.split("-")[0] if visit is not None else "en"
     words = _WORDS.get(language, _WORDS["en"])
+    if visit is not None:
+        await record_async("visit_opened", f"visit {visit.visit_id}", website=visit.wish.website)
     text = _PAGE.render(visit=visit, words=words, language=language if language in _WORDS else "en")
     return HTMLResponse(text, 200 if visit is not None else 404, headers=_build_security_headers(visits))
 
@@ -219,6 +222,8 @@ def _build_security_headers(visits: VisitRegistry) -> dict[str, str]:
 async def state(visit: VisitParam) -> dict[str, Any]:
     """The complete state of the page, with a ticket for its room if there is one."""
     room = await visit.room()
+    if room is not None:
+        await record_async("room_link_made", f"visit {visit.visit_id}", website=visit.wish.website)
     return {**visit.as_data(), "livekit": None if room is None else {"url": room.url, "token": room.token}}
 
 

@@ -21,6 +21,7 @@ from kb_schema.proposals import (
 )
 from kb_schema.selectors import css
 from kb_store import open_stores
+from kb_store.audit.audit_log import AuditLog
 from loaders import read_knowledge_folder, write_folder
 from periplus.cli import main
 from periplus.commands import kb_proposals
@@ -105,6 +106,21 @@ def test_a_proposal_is_listed_shown_accepted_and_exported(periplus, folder, data
     periplus("kb", "export", "--website", "shop", tmp_path / "out")
     exported, _ = read_knowledge_folder(tmp_path / "out")
     assert exported.elements("screen_0")["go"].selector == css("#healed")
+
+
+def test_decisions_are_recorded_in_the_audit_log(periplus, folder, data_dir):
+    accepted, rejected = propose(data_dir, "#a"), propose(data_dir, "#b", runs=1)
+    periplus("kb", "proposals", "accept", accepted)
+    periplus("kb", "proposals", "reject", rejected)
+    told = [
+        (each.action, each.about.text, each.website.text) for each in AuditLog(data_dir / "audit").entries()
+    ]
+    assert told == [
+        ("knowledge_changed", "generation 1", "shop"),
+        ("knowledge_changed", "generation 2", "shop"),
+        ("proposal_accepted", f"{accepted} (selector of screen_0.go)", "shop"),
+        ("proposal_rejected", f"{rejected} (selector of screen_0.go)", "shop"),
+    ]
 
 
 def test_a_load_without_what_was_accepted_says_so_with_the_difference(periplus, folder, data_dir):

@@ -15,6 +15,8 @@ import pytest
 from agent.media.screencast import jpeg_size
 from agent.media.voice import Speech
 from agent.page.errors import PageGone
+from kb_store.audit.audit_log import AuditLog
+from kb_store.audit.audit_recorder import use_audit_log
 from periplus.log_setup import log_to_stderr
 from periplus.service.visits.visit_registry import VisitRegistry
 from periplus.service.visits.visit_settings import VisitSettings
@@ -99,6 +101,25 @@ async def _house(tmp_path, browser, keyed=True, **settings):
 async def house(tmp_path, browser):
     async with _house(tmp_path, browser) as one:
         yield one
+
+
+async def test_who_makes_opens_and_revokes_a_link_is_recorded_without_the_link(house, tmp_path):
+    log = AuditLog(tmp_path / "audit")
+    use_audit_log(log)
+    try:
+        path = await house.link()
+        await house.strangers.get(path)
+        (visit,) = (await house.served.client.get("/api/visits")).json()["visits"]
+        await house.served.client.post(f"/api/visits/{visit['visit_id']}/end")
+    finally:
+        use_audit_log(None)
+    told = [(each.actor.text, each.action) for each in log.entries()]
+    assert told == [
+        ("key api-key", "visit_link_made"),
+        ("address 127.0.0.1", "visit_opened"),
+        ("key api-key", "visit_link_revoked"),
+    ]
+    assert path.rpartition("/")[2] not in (log.folder / "audit.jsonl").read_text()
 
 
 async def test_a_link_is_made_with_a_key_and_opened_without_one(house):

@@ -1,0 +1,25 @@
+"""Opens the audit log of the data directory (`kb_store.audit`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.redaction import redact_known
+from kb_store.audit.audit_log import AuditLog
+from kb_store.audit.audit_recorder import use_audit_log
+from periplus.settings import load_settings
+
+AUDIT = "audit"
+"""The subfolder of the data directory."""
+
+
+def open_audit_log(data_dir: Path | None = None) -> AuditLog:
+    """Return the audit log of a data directory; None: of the configured one. Raises `UserError`."""
+    return AuditLog((data_dir or load_settings().data_dir) / AUDIT)
+
+
+def start_audit_log(data_dir: Path | None = None) -> AuditLog:
+    """Record what this process does in that audit log, without secrets. Raises `UserError`."""
+    log = open_audit_log(data_dir)
+    use_audit_log(log, redact_known)
+    return log
