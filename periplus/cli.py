@@ -51,6 +51,12 @@ COMMANDS: dict[str, LazyCommand] = {
     "mcp": LazyCommand("periplus.commands.mcp", "Serve the knowledge base to any MCP client."),
     "serve": LazyCommand("periplus.commands.serve", "Serve the console, the HTTP API and MCP."),
     "audit": LazyCommand("periplus.commands.audit", "List, export and check the audit log."),
+    "prune": LazyCommand(
+        "periplus.commands.prune", "Delete records and files that are older than configured."
+    ),
+    "erase-person": LazyCommand(
+        "periplus.commands.erase_person", "Find a person in all records and files, and erase them there."
+    ),
     "kb": LazyCommand("periplus.commands.kb", "Validate, load, export and compare knowledge bases."),
 }
 

@@ -38,6 +38,7 @@ SETTINGS = (
     "periplus.resilience_settings:ResilienceSettings",
     "periplus.knowledge_server:PathSearchSettings",
     "periplus.vault_setup:SecretSettings",
+    "periplus.privacy.retention:RetentionSettings",
     "periplus.mcp_settings:McpSettings",
     "periplus.service.service_settings:ServeSettings",
     "periplus.service.visits.visit_settings:VisitSettings",

@@ -145,7 +145,7 @@ def test_make_alone_lists_every_target() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_command_in_the_documents_exists(document: Path) -> None:
-    commands = set(re.findall(r"\bperiplus ((?:kb )?[a-z]+)\b(?!\.)", _code(document)))
+    commands = set(re.findall(r"\bperiplus ((?:kb )?[a-z]+(?:-[a-z]+)*)\b(?!\.)", _code(document)))
     assert {command: told for command in sorted(commands) if (told := _refused(command))} == {}
 
 

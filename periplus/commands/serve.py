@@ -16,6 +16,7 @@ from periplus.errors import UserError
 from periplus.exploration.map_folder import MAPS
 from periplus.log_setup import log_to_stderr
 from periplus.mcp_settings import load_mcp_settings
+from periplus.privacy.retention import pruning_daily
 from periplus.run_store_adapters import open_run_store
 from periplus.server_sockets import format_url_host, open_listening_socket, parse_base_urls
 from periplus.settings import load_settings
@@ -126,6 +127,7 @@ def serve(
         async with (
             stores as opened,
             run_store as runs,
+            pruning_daily(own.data_dir, opened, runs),
             visitors.open_visit_registry(place, opened, runs) as visits,
             service_setup.open_service(wanted, opened, runs, opener, visits=visits) as (service, waiting),
         ):
