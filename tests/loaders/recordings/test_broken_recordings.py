@@ -74,7 +74,10 @@ def _places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def _broken(data: Any, drawn: Random) -> Any:
     broken = copy.deepcopy(data)
     for _ in range(drawn.randint(1, 3)):
-        *way, last = drawn.choice(list(_places(broken)))
+        places = list(_places(broken))
+        if not places:
+            break  # nothing is left of it
+        *way, last = drawn.choice(places)
         node = broken
         for key in way:
             node = node[key]
