@@ -87,8 +87,24 @@ class PressAnswers:
     """The run was resumed: what was accepted before is not known."""
     held: bool = False
     """Whether the success criteria of the run held when the present press began."""
-    held_before: bool = False
-    """Whether they held when the last press began that sent something: then they are no evidence of it."""
+    held_at_write: bool = False
+    """Whether they held when the last press began that sent something."""
+    held_always: bool = False
+    """Whether they held when every press so far began; False if there was none, or some are not known."""
+    _pressed: bool = False
+
+    @property
+    def held_before(self) -> bool:
+        """Whether the success criteria are no evidence of what was done, as they held before."""
+        return self.held_at_write or self.held_always
+
+    def note_criteria(self, *, held: bool) -> None:
+        """A press begins while the success criteria hold or do not."""
+        self.held, self.held_always = (
+            held,
+            held and (not self._pressed or self.held_always) and not self.forgotten,
+        )
+        self._pressed = True
 
 
 @dataclass
@@ -163,7 +179,7 @@ class PageWrites:
         elif write.address not in self._failing:
             self.writes.append(write)
         if self.presses is not None and self._is_of_press(request, write):
-            self.presses.held_before = self.presses.held
+            self.presses.held_at_write = self.presses.held
         if self.began is not None:
             self.began(write)
 

@@ -355,6 +355,43 @@ async def test_what_was_there_before_the_last_write_is_no_evidence_of_it(browser
     assert (done.status.value, done.error) == (status, None)
 
 
+IN_PAGE = """<body><h1>Accounts</h1><ul id=list></ul><button id=new>New</button><div id=dialog></div><script>
+const names = ['ilse'];
+const draw = () => { list.innerHTML = names.map(each => `<li>${each}</li>`).join('') };
+draw();
+document.getElementById('new').onclick = () => {
+  dialog.innerHTML = '<label>Name <input id=name></label><button id=save>Save</button><p id=told></p>';
+  document.getElementById('save').onclick = () => {
+    const name = document.getElementById('name').value;
+    if (names.includes(name)) { told.textContent = 'Choose another name'; return }
+    names.push(name); draw(); dialog.innerHTML = '';
+  };
+};</script></body>"""
+"""Sends nothing, and refuses a name that is there in words that are not marked as an error."""
+
+
+async def _adds_in_the_page(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click("#new")
+    await page.fill("#name", given["name"])
+    await page.click("#save")
+    await page.locator("li", has_text=given["name"]).wait_for()
+
+
+@pytest.mark.parametrize(("name", "status"), [("fern", "success"), ("ilse", "unverified")])
+async def test_what_was_there_at_every_press_is_no_evidence_where_nothing_is_sent(
+    browser, tmp_path, name, status
+):
+    with running_site(lambda _: Answered(IN_PAGE)) as site:
+        shown = [{"name": each} for each in ("marga", "otto", "tilde")]
+        result = await induced(browser, site, tmp_path / "traces", _adds_in_the_page, shown)
+        assert result.lowered is not None
+        (spec,) = result.lowered.workflow.io_spec.inputs
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {spec.name: name})
+    assert (done.status.value, done.error) == (status, None)
+
+
 SILENT = """<body><h1>Moorings</h1><button id=edit>Edit</button><div id=dialog></div><script>
 document.getElementById('edit').onclick = () => {
   dialog.innerHTML = '<label>Boat <input id=boat></label><button id=save>Save</button>';

@@ -49,7 +49,8 @@ class RefusalWatch:
         """Note the page as it is; the action follows."""
         self._before = await self._read()
         session = self._engine.session
-        session.presses.held = session.criteria is not None and await session.criteria()
+        if session.criteria is not None:
+            session.presses.note_criteria(held=await session.criteria())
         self._writes.presses = session.presses
         self._writes.begin()
         return self
