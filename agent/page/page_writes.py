@@ -91,12 +91,14 @@ class PressAnswers:
     """Whether they held when the last press began that sent something."""
     held_always: bool = False
     """Whether they held when every press so far began; False if there was none, or some are not known."""
+    idle_loop: bool = False
+    """Whether a loop over what the page shows found nothing: nothing was there, or it is called otherwise now."""
     _pressed: bool = False
 
     @property
     def held_before(self) -> bool:
         """Whether the success criteria are no evidence of what was done, as they held before."""
-        return self.held_at_write or self.held_always
+        return self.held_at_write or self.held_always or (self.idle_loop and not self._pressed)
 
     def note_criteria(self, *, held: bool) -> None:
         """A press begins while the success criteria hold or do not."""

@@ -70,6 +70,21 @@ async def test_a_group_repeats_its_nodes_for_every_item(session, site):
     assert [record.status for record in result.steps if record.step_id == "never"] == [StepStatus.SKIPPED] * 2
 
 
+@pytest.mark.parametrize(("rows", "status"), [("tr.boat", "success"), ("tr.vessel", "unverified")])
+async def test_a_loop_that_finds_nothing_to_do_is_no_evidence(session, site, rows, status):
+    """In another release the rows are called otherwise, and "no such row is there" holds from the beginning."""
+    site.moor("Tern", "Skua")
+    loop = {
+        "type": "task", "node_id": "all", "task_id": "cast_off_one",
+        "iterator_spec": {"type": "collection_processing", "collection_selector": rows,
+                          "item_action": {"task_id": "cast_off_one"}, "termination_condition": {"type": "empty_collection"}},
+    }  # fmt: skip
+    gone = {"type": "element_disappears", "element": rows}
+    result = await run_workflow(TaskRunner(session), _workflow(loop, success_criteria=[gone]), {})
+    assert (result.status.value, result.error) == (status, None)
+    assert len(site.state()["boats"]) == (0 if rows == "tr.boat" else 2)
+
+
 async def test_a_task_repeats_over_what_the_page_has(session, site):
     site.moor("Tern", "Skua", "Gannet")
     loop = {

@@ -477,6 +477,8 @@ class JobMeasurement:
         verified = None if instance.verify is None else instance.verify(self._running.base_url)[0]
         changes = find_differences(after, wanted)
         outcome = _judge(before, wanted, after, claim=claim, success=success, feasible=feasible)
+        if success and verified is False:  # the benchmark says otherwise than the scripted person's state
+            outcome = "false_success"
         return Ending(
             instance.name,
             instance.kind,

@@ -89,7 +89,10 @@ class _IteratorRun:
             await self._shrink(spec, collection)
         else:
             await self._walk(collection)
-        return items.end()
+        done = items.end()
+        if done == 0:
+            self._engine.session.presses.idle_loop = True
+        return done
 
     async def _require_members(self, collection: LoopCollection) -> None:
         """Wait until the rows that an input tells are there. Raises `StepFailed` if there are none.
