@@ -20,10 +20,13 @@ from periplus.exit_codes import ExitCode
 
 
 class UserError(Exception):
-    """An error that the user can correct: `message` says what is wrong, `fix` what to do."""
+    """An error that the user can correct: `message` says what is wrong, `fix` what to do.
 
-    def __init__(self, message: str, *, fix: str | None = None) -> None:
-        self.message, self.fix = message, fix
+    `code` is the exit code of a command that ends with it: 2 says that nothing was done.
+    """
+
+    def __init__(self, message: str, *, fix: str | None = None, code: ExitCode = ExitCode.USER_ERROR) -> None:
+        self.message, self.fix, self.code = message, fix, code
         super().__init__(f"{message} -> {fix}" if fix else message)
 
 
@@ -34,7 +37,7 @@ def report_error(error: BaseException, console: Console) -> int:
         return ExitCode.INTERRUPTED
     if isinstance(error, UserError | StoreError):
         _print_error(console, error.message, error.fix)
-        return ExitCode.USER_ERROR
+        return error.code if isinstance(error, UserError) else ExitCode.USER_ERROR
     if isinstance(error, KnowledgeError):
         _print_error(console, format_headline(error), None)
         print_problems(console, error.problems)
