@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import structlog
+import typer
+
 from agent.redaction import redact_known
 from kb_store.audit.audit_log import AuditLog
 from kb_store.audit.audit_recorder import use_audit_log
@@ -21,5 +24,13 @@ def open_audit_log(data_dir: Path | None = None) -> AuditLog:
 def start_audit_log(data_dir: Path | None = None) -> AuditLog:
     """Record what this process does in that audit log, without secrets. Raises `UserError`."""
     log = open_audit_log(data_dir)
-    use_audit_log(log, redact_known)
+    use_audit_log(log, redact_known, _report)
     return log
+
+
+def _report(text: str) -> None:
+    """Log a text where this process logs, else print it as an error."""
+    if structlog.is_configured():
+        structlog.get_logger(__name__).error("audit_not_written", reason=text)
+    else:
+        typer.echo(text, err=True)

@@ -7,7 +7,6 @@ or thread and those it starts; else it is the caller of an MCP tool, else the us
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import pwd
 import re
@@ -22,7 +21,6 @@ from kb_store.audit.audit_entry import LONGEST, AuditAction, AuditEvent
 from kb_store.audit.audit_log import AuditLog
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,7 @@ class AuditActor:
 class _Target:
     log: AuditLog
     redact: Callable[[str], str]
+    report: Callable[[str], None]
 
 
 _ACTOR: ContextVar[AuditActor | None] = ContextVar("audit_actor", default=None)
@@ -44,9 +43,13 @@ _targets: list[_Target] = []
 """The log of this process, if there is one."""
 
 
-def use_audit_log(log: AuditLog | None, redact: Callable[[str], str] = str) -> None:
-    """Record in this log from now on; None: nowhere. `redact` removes secrets from a text."""
-    _targets[:] = [] if log is None else [_Target(log, redact)]
+def use_audit_log(
+    log: AuditLog | None,
+    redact: Callable[[str], str] = str,
+    report: Callable[[str], None] = lambda text: print(text, file=sys.stderr),  # noqa: T201 - a command's error
+) -> None:
+    """Record in this log from now on; None: nowhere. `redact` removes secrets; `report` says that it cannot be written."""
+    _targets[:] = [] if log is None else [_Target(log, redact, report)]
 
 
 def current_audit_log() -> AuditLog | None:
@@ -113,15 +116,15 @@ def record(
 ) -> None:
     """Record an action in the log, if there is one. `actor` None: who acts now.
 
-    A log that cannot be written stops nothing: the error is logged.
+    A log that cannot be written stops nothing: it is reported.
     """
-    log = current_audit_log()
-    if log is None:
+    target = _targets[0] if _targets else None
+    if target is None:
         return
     try:
-        log.append(build_event(action, about, outcome=outcome, website=website, actor=actor))
+        target.log.append(build_event(action, about, outcome=outcome, website=website, actor=actor))
     except OSError as exc:
-        _log.error("the audit log cannot be written (%s); not recorded: %s", exc.strerror, action)
+        target.report(f"the audit log cannot be written ({exc.strerror}); not recorded: {action}")
 
 
 async def record_async(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from kb_store.audit.audit_entry import AuditAction
 from kb_store.audit.audit_log import AuditFilter, AuditLog
@@ -18,6 +19,17 @@ from periplus.service.access_control import person_of
 from periplus.service.problem_details import ApiProblem, document_problems
 
 T = TypeVar("T")
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+def _check_date_time(value: object) -> object:
+    """Refuse numbers, which would be taken as seconds."""
+    if isinstance(value, str) and _DATE_TIME.match(value) is None:
+        raise ValueError("expected a time such as 2026-11-22T15:50:00Z")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_check_date_time)]
 
 
 class AuditEntryView(BaseModel):
@@ -87,6 +99,16 @@ def require_operator(request: Request) -> None:
         )
 
 
+def refuse_repeated_parameters(request: Request) -> None:
+    """Refuse a parameter that is given twice: only one of its values would count."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ApiProblem(
+            422, "invalid_request", f"query.{repeated} is given more than once", fix="give it once"
+        )
+
+
 def get_audit_log() -> AuditLog:
     """Return the log of this process. Raises `ApiProblem`."""
     log = current_audit_log()
@@ -108,7 +130,7 @@ async def read_audit_log(read: Callable[[], T]) -> T:
         ) from exc
 
 
-router = APIRouter(dependencies=[Depends(require_operator)])
+router = APIRouter(dependencies=[Depends(require_operator), Depends(refuse_repeated_parameters)])
 AuditLogParam = Annotated[AuditLog, Depends(get_audit_log)]
 
 
@@ -121,7 +143,7 @@ AuditLogParam = Annotated[AuditLog, Depends(get_audit_log)]
 )
 async def list_audit_entries(
     log: AuditLogParam,
-    since: Annotated[AwareDatetime | None, Query(description="Only entries from then on.")] = None,
+    since: Annotated[Moment | None, Query(description="Only entries from then on.")] = None,
     actor: Annotated[str | None, Query(max_length=200, description="A part of the actor.")] = None,
     action: Annotated[AuditAction | None, Query(description="Only entries of this action.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000, description="Maximum number of entries.")] = 100,

@@ -290,7 +290,7 @@ def test_the_client_of_an_mcp_call_is_the_actor():
         auth_context_var.reset(held)
 
 
-def test_a_log_that_cannot_be_written_stops_nothing_and_is_reported(recording, caplog):
+def test_a_log_that_cannot_be_written_stops_nothing_and_is_reported(recording, capsys):
     recording.folder.parent.joinpath("audit").write_text("a file")
     record("run_submitted", "run-1")
-    assert "the audit log cannot be written" in caplog.text
+    assert "the audit log cannot be written" in capsys.readouterr().err

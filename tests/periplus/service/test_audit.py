@@ -107,7 +107,12 @@ async def test_the_log_is_read_checked_and_exported_over_rest(service, log):
     path.write_text(path.read_text().replace("REQ-3", "REQ-4"))
     check = (await service.client.get("/api/audit/check", params={"head": check["head"]})).json()
     assert check["problems"] == ["entry 1: about was changed"]
-    assert (await service.client.get("/api/audit", params={"action": "nothing"})).status_code == 422
+    for wrong in ({"action": "nothing"}, {"since": "0.5"}, {"since": "2026-11-22"}):
+        assert (await service.client.get("/api/audit", params=wrong)).status_code == 422, wrong
+    twice = await service.client.get("/api/audit", params=[("actor", "a"), ("actor", "b")])
+    assert (twice.status_code, twice.json()["detail"]) == (422, "query.actor is given more than once")
+    later = {"since": "2999-01-01T00:00:00Z"}
+    assert (await service.client.get("/api/audit", params=later)).json() == {"entries": []}
 
 
 async def test_a_log_that_cannot_be_read_is_said_without_its_place(service, log):

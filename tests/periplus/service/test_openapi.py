@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kb_store.audit.audit_log import AuditLog
+from kb_store.audit.audit_recorder import use_audit_log
 from periplus.service.visits.visit_registry import VisitRegistry
 from periplus.service.visits.visit_settings import VisitSettings
 from tests.periplus.service.service_support import KEY, served
@@ -21,8 +23,10 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 async def service(tmp_path_factory):
     links = VisitRegistry(Puppets(browser=None), VisitSettings())
+    use_audit_log(AuditLog(tmp_path_factory.mktemp("audit")))
     async with served(tmp_path_factory.mktemp("openapi"), visits=links) as one:
         yield one
+    use_audit_log(None)
 
 
 @pytest.fixture(scope="module")
