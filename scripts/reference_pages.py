@@ -41,6 +41,7 @@ SETTINGS = (
     "periplus.privacy.retention:RetentionSettings",
     "periplus.mcp_settings:McpSettings",
     "periplus.service.service_settings:ServeSettings",
+    "periplus.service.single_sign_on:OidcSettings",
     "periplus.service.visits.visit_settings:VisitSettings",
     "periplus.rooms.room_settings:RoomSettings",
 )

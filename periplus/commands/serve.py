@@ -95,6 +95,7 @@ def serve(
     try:
         from periplus.service import run_queue  # noqa: PLC0415 - an optional extra
         from periplus.service.service_settings import load_serve_settings  # noqa: PLC0415
+        from periplus.service.single_sign_on import load_oidc_settings  # noqa: PLC0415
         from periplus.service.visits import visit_setup as visitors  # noqa: PLC0415
         from periplus.web_server import service_setup, uvicorn_server  # noqa: PLC0415 - an optional extra
     except ModuleNotFoundError as exc:
@@ -111,6 +112,7 @@ def serve(
         base_urls=parse_base_urls(base_url or []),
         read_only=read_only,
         maps=own.data_dir / MAPS,
+        oidc=load_oidc_settings(),
     )
     keyed = service_setup.build_access_control(wanted).verifier is not None
     opener = partial(

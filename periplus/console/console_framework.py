@@ -46,6 +46,7 @@ from periplus.service.console_sessions import ANYBODY, ConsolePerson, ConsoleSes
 from periplus.service.problem_details import ApiProblem, get_request_id
 from periplus.service.run_queue import RunQueue
 from periplus.service.service_health import HealthReport
+from periplus.service.single_sign_on import SingleSignOn
 from periplus.service.visits.visit_registry import VisitRegistry
 
 THEME = "periplus_theme"
@@ -86,6 +87,8 @@ class ConsoleContext:
     pictures: ScreenPictures = field(default_factory=ScreenPictures)
     visits: VisitRegistry | None = None
     """Demos for visitors; None if the service has none."""
+    sign_on: SingleSignOn | None = None
+    """Single sign-on; None if people sign in with keys only."""
 
     @property
     def views(self) -> Any:

@@ -17,12 +17,14 @@ from periplus.console import (
     screen_page,
     search_page,
     sign_in_page,
+    single_sign_on_page,
     site_page,
     task_pages,
 )
 
 PAGES: list[APIRouter] = [
     sign_in_page.router,
+    single_sign_on_page.router,
     home_page.router,
     site_page.router,
     screen_page.router,

@@ -20,7 +20,11 @@ router = APIRouter()
 
 
 @router.get(SIGN_IN)
-async def sign_in_page(request: Request, next: Annotated[str, Query(max_length=LONGEST)] = "/") -> Response:  # noqa: A002
+async def sign_in_page(
+    request: Request,
+    parts: ConsoleContextParam,
+    next: Annotated[str, Query(max_length=LONGEST)] = "/",  # noqa: A002
+) -> Response:
     """Show the sign-in form."""
     return render(
         request,
@@ -28,6 +32,7 @@ async def sign_in_page(request: Request, next: Annotated[str, Query(max_length=L
         to=safe_redirect_path(next),
         refused=False,
         needed=person_of(request.scope) is None,
+        sign_on=None if parts.sign_on is None else parts.sign_on.host,
     )
 
 
@@ -44,10 +49,24 @@ async def sign_in(
     cookie = parts.sessions.begin(key.strip())
     await note_key(parts.lockout, address, key.strip(), right=cookie is not None)
     if cookie is None:
-        return render(request, "sign_in.html.j2", 401, to=safe_redirect_path(to), refused=True, needed=True)
+        return render(
+            request,
+            "sign_in.html.j2",
+            401,
+            to=safe_redirect_path(to),
+            refused=True,
+            needed=True,
+            sign_on=None if parts.sign_on is None else parts.sign_on.host,
+        )
     person = parts.sessions.person(cookie)
     await record_async("signed_in", actor="" if person is None else name_actor(person[0]))
     answer = RedirectResponse(safe_redirect_path(to), 303)
+    set_session_cookie(answer, request, cookie)
+    return answer
+
+
+def set_session_cookie(answer: Response, request: Request, cookie: str) -> None:
+    """Add a session's cookie to a response."""
     answer.set_cookie(
         COOKIE,
         cookie,
@@ -57,7 +76,6 @@ async def sign_in(
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return answer
 
 
 @router.post("/sign-out")

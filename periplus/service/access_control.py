@@ -149,7 +149,7 @@ class GuardedApp:
             scope.setdefault("state", {})["person"] = person
         if self._access.verifier is None:
             return
-        if path.startswith(WITH_LINK) or path == SIGN_IN:
+        if path.startswith((WITH_LINK, f"{SIGN_IN}/")) or path == SIGN_IN:
             return
         if asker is None or READ not in asker.scopes:
             raise _unauthorized(by_password=page and not _is_from_browser(headers))

@@ -1,7 +1,7 @@
 """Console sessions in signed cookies.
 
 A session contains the name of its token and a digest of the token's stored entry, never the token. It ends when
-the token expires or is revoked. Sessions are signed with a key of this service; if its file is lost, people sign in
+the token expires or is revoked. With single sign-on it contains the person's name and groups. Sessions are signed with a key of this service; if its file is lost, people sign in
 again. Roles are checked in `periplus.console.console_framework`; `access_control` reads the cookie.
 """
 
@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Literal
 
 import structlog
+from pydantic import ValidationError
 
 from kb_schema.base import Model
 from mcp_server.security.access_scopes import REVIEW, WRITE
 from mcp_server.security.bearer_tokens import FileTokenVerifier, TokenEntry, digest_token
+from periplus.service.single_sign_on import OidcSettings
 
 Role = Literal["read", "review", "operate"]
 """`read` reads, `review` also decides on proposals, `operate` also starts and stops runs and demos."""
@@ -73,15 +75,22 @@ class _SessionCookie(Model):
     until: int
     """Seconds since 1970."""
     nonce: str
+    groups: tuple[str, ...] | None = None
+    """With single sign-on: the person's groups, which have scopes; `proof` is of the issuer."""
 
 
 class ConsoleSessions:
     """Starts and reads sessions, and signs forms."""
 
     def __init__(
-        self, key: bytes, tokens: FileTokenVerifier | None = None, *, clock: Callable[[], float] = time.time
+        self,
+        key: bytes,
+        tokens: FileTokenVerifier | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        sign_on: OidcSettings | None = None,
     ) -> None:
-        self._key, self._tokens, self._clock = key, tokens, clock
+        self._key, self._tokens, self._clock, self._sign_on = key, tokens, clock, sign_on
 
     def begin(self, token: str) -> str | None:
         """Return the cookie of a new session; None for an unknown or expired token."""
@@ -94,25 +103,48 @@ class ConsoleSessions:
             until=int(self._clock()) + LASTS_S,
             nonce=secrets.token_hex(8),
         )
-        body = base64.urlsafe_b64encode(session.model_dump_json().encode()).decode().rstrip("=")
-        return f"{body}.{self._sign('session', body)}"
+        return self.seal("session", session.model_dump_json())
+
+    def begin_for(self, name: str, groups: tuple[str, ...]) -> str:
+        """Return the cookie of a new session of a person who signed in at the issuer."""
+        session = _SessionCookie(
+            name=name,
+            proof=self._issuer_proof(),
+            until=int(self._clock()) + LASTS_S,
+            nonce=secrets.token_hex(8),
+            groups=groups,
+        )
+        return self.seal("session", session.model_dump_json())
+
+    def seal(self, purpose: str, text: str) -> str:
+        """Return a text for a cookie, with a signature."""
+        body = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        return f"{body}.{self._sign(purpose, body)}"
+
+    def unseal(self, purpose: str, cookie: str) -> str | None:
+        """Return the text of a cookie; None if it was not sealed here for this purpose."""
+        body, _, signature = cookie.partition(".")
+        # Compared as bytes: `compare_digest` refuses non-ASCII text, and cookies can contain any.
+        if not hmac.compare_digest(self._sign(purpose, body).encode(), signature.encode("utf-8", "replace")):
+            return None
+        try:
+            return base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()
+        except ValueError:  # not base64, or not UTF-8
+            return None
 
     def person(self, cookie: str) -> tuple[ConsolePerson, tuple[str, ...]] | None:
         """Return the cookie's person with the token's scopes; None for an invalid or expired cookie."""
-        body, _, signature = cookie.partition(".")
-        # Compared as bytes: `compare_digest` refuses non-ASCII text, and cookies can contain any.
-        if not hmac.compare_digest(
-            self._sign("session", body).encode(), signature.encode("utf-8", "replace")
-        ):
-            return None
+        text = self.unseal("session", cookie)
         try:
-            session = _SessionCookie.model_validate_json(
-                base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
-            )
-        except ValueError:  # not base64, or no session (`ValidationError` is one)
+            session = None if text is None else _SessionCookie.model_validate_json(text)
+        except ValidationError:
+            return None
+        if session is None:
             return None
         if session.until <= self._clock():
             return None
+        if session.groups is not None:
+            return self._person_of_issuer(session, session.groups)
         entry = self._entry(lambda each: hmac.compare_digest(self._proof(each), session.proof))
         if entry is None:
             return None
@@ -120,6 +152,18 @@ class ConsoleSessions:
             entry.name, role_of_scopes(entry.scopes), f"session {session.nonce}", signed_in=True
         )
         return person, entry.scopes
+
+    def _person_of_issuer(
+        self, session: _SessionCookie, groups: tuple[str, ...]
+    ) -> tuple[ConsolePerson, tuple[str, ...]] | None:
+        """Return who signed in at the issuer, with the scopes that the groups have now."""
+        scopes = () if self._sign_on is None else self._sign_on.scopes_of(groups)
+        if not scopes or not hmac.compare_digest(session.proof, self._issuer_proof()):
+            return None
+        person = ConsolePerson(
+            session.name, role_of_scopes(scopes), f"session {session.nonce}", signed_in=True
+        )
+        return person, scopes
 
     def form_token(self, bound_to: str) -> str:
         """Return the CSRF token of a form."""
@@ -139,6 +183,11 @@ class ConsoleSessions:
 
     def _proof(self, entry: TokenEntry) -> str:
         return self._sign("token", f"{entry.name} {entry.sha256}")
+
+    def _issuer_proof(self) -> str:
+        """Return what sessions of the issuer have: they end when another one is configured."""
+        sign_on = self._sign_on
+        return "" if sign_on is None else self._sign("issuer", f"{sign_on.issuer} {sign_on.client_id}")
 
     def _sign(self, purpose: str, text: str) -> str:
         said = f"{purpose}\0{text}".encode("utf-8", "replace")

@@ -37,6 +37,7 @@ from periplus.service.run_routes import RunRoutesContext
 from periplus.service.served_secrets import ServedSecrets
 from periplus.service.service_health import BrowserState, HealthReport, check_browser_start
 from periplus.service.service_settings import ServeSettings
+from periplus.service.single_sign_on import OidcSettings, SingleSignOn
 from periplus.service.visits.visit_registry import VisitRegistry
 from periplus.verifier_ports import NO_SITE, BrowserCheck, SiteGrant, SubmissionVerifierPort, VerifierOpener
 from periplus.web_server.asgi_app import ServiceApp, ServiceParts
@@ -70,6 +71,8 @@ class ServiceOptions:
     read_only: bool = False
     maps: Path | None = None
     """The folder of `periplus map`, with the screenshots of screens."""
+    oidc: OidcSettings = field(default_factory=OidcSettings)
+    """Single sign-on."""
 
 
 def build_access_control(wanted: ServiceOptions) -> AccessControl:
@@ -80,6 +83,8 @@ def build_access_control(wanted: ServiceOptions) -> AccessControl:
         keyed = bool(own.entries())
     except TokenSetupError as exc:
         raise UserError(exc.message, fix=exc.hint) from exc
+    sign_on = wanted.oidc if wanted.oidc.issuer is not None else None
+    keyed = keyed or sign_on is not None
     if not keyed and wanted.host not in LOOPBACK:
         raise UserError(
             f"--host {wanted.host}: without keys, anyone who reaches this address could use the service",
@@ -87,7 +92,9 @@ def build_access_control(wanted: ServiceOptions) -> AccessControl:
         )
     return AccessControl(
         verifier=own if keyed else None,
-        sessions=ConsoleSessions(load_session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own),
+        sessions=ConsoleSessions(
+            load_session_key(wanted.mcp.token_file().path.with_name(SESSION_KEY)), own, sign_on=sign_on
+        ),
         hosts=frozenset({*LOOPBACK, *wanted.mcp.allowed_hosts}),
         per_minute=wanted.settings.serve_rate_per_minute,
         origins=frozenset(each.lower() for each in wanted.settings.cors_origins),
@@ -145,6 +152,7 @@ async def open_service(
             lockout=access.lockout,
             pictures=ScreenPictures(wanted.maps),
             visits=visits,
+            sign_on=None if wanted.oidc.issuer is None else SingleSignOn(wanted.oidc),
         )
         parts = ServiceParts(
             run_routes=RunRoutesContext(runs, queue, wanted.folder, ClientPermissions(grants, wanted.files)),

@@ -23,6 +23,7 @@ from periplus.mcp_settings import McpSettings
 from periplus.server_sockets import open_listening_socket
 from periplus.service.run_queue import RunQueue, RunQueueLimits
 from periplus.service.service_settings import ServeSettings
+from periplus.service.single_sign_on import OidcSettings
 from periplus.verifier_ports import NO_SITE, SiteGrant
 from periplus.web_server.service_setup import ServiceOptions, open_service
 
@@ -194,6 +195,7 @@ async def served(
     browser=no_browser_needed,
     visits=None,
     maps: Path | None = None,
+    oidc: OidcSettings | None = None,
     **settings,
 ) -> AsyncIterator[Served]:
     quick = quick or Quick()
@@ -204,7 +206,7 @@ async def served(
     )
     wanted = ServiceOptions(
         host="127.0.0.1", settings=known, mcp=McpSettings(tokens=data_dir / "tokens.json", burst=100_000, rate_per_second=100_000),
-        folder=data_dir / "runs", files=data_dir / "files", maps=maps,
+        folder=data_dir / "runs", files=data_dir / "files", maps=maps, oidc=oidc or OidcSettings(),
         limits=limits or RunQueueLimits(grace_s=2, stop_s=2, cancel_s=2),
     )  # fmt: skip
     async with AsyncExitStack() as stack:

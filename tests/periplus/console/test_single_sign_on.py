@@ -1,0 +1,223 @@
+"""Single sign-on in a real browser, at an issuer that listens; and what is refused."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+
+from kb_store.audit.audit_log import AuditLog
+from kb_store.audit.audit_recorder import use_audit_log
+from periplus.errors import UserError
+from periplus.service.console_sessions import ConsoleSessions
+from periplus.service.single_sign_on import OidcSettings, load_oidc_settings
+from tests.periplus.service.service_support import served
+from tests.support.oidc_issuer import CLIENT, SECRET, issuing
+
+PAGE = {"Accept": "text/html", "X-API-Key": ""}
+
+
+@pytest.fixture
+def issuer():
+    people = {
+        "ann": {"email": "ann@example.com", "groups": ["staff", "testers"]},
+        "bob": {"email": "bob@example.com", "groups": ["admins"]},
+        "eve": {"email": "eve@example.com", "groups": ["guests"]},
+    }
+    with issuing(**people) as running:
+        yield running
+
+
+def _settings(at, /, **more):
+    told = {"client_id": CLIENT, "client_secret": SECRET, "scopes": "testers=review, admins=operate"}
+    return OidcSettings(**{"issuer": at.url, **told, **more})
+
+
+@pytest.fixture
+async def service(tmp_path, issuer):
+    log = AuditLog(tmp_path / "audit")
+    use_audit_log(log)
+    async with served(tmp_path, oidc=_settings(issuer)) as opened:
+        opened.log = log
+        yield opened
+    use_audit_log(None)
+
+
+@asynccontextmanager
+async def _at_sign_in(service, browser, path="/runs"):
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto(f"{service.url}{path}")
+    yield page
+    await context.close()
+
+
+async def _sign_in(page, name="ann"):
+    await page.get_by_role("link", name="Sign in with localhost").click()
+    await page.get_by_label("Name").fill(name)
+    await page.get_by_label("Password").fill("open")
+    await page.get_by_role("button", name="Allow").click()
+
+
+async def test_a_person_signs_in_at_the_issuer_comes_back_and_signs_out(service, issuer, browser):
+    async with _at_sign_in(service, browser) as page:
+        assert (await Axe().run(page)).response["violations"] == []
+        await _sign_in(page)
+        await page.wait_for_url("**/runs")
+        await page.get_by_role("heading", name="Runs").wait_for()
+        header = await page.locator("header").inner_text()
+        assert "ann@example.com" in header
+        assert "review" in header
+        cookies = {each["name"]: each for each in await page.context.cookies(service.url)}
+        assert cookies["periplus_session"]["sameSite"] == "Strict"
+        assert "periplus_sign_in" not in cookies
+        await page.get_by_role("button", name="Sign out").click()
+        await page.get_by_role("heading", name="Sign in").wait_for()
+        await page.goto(f"{service.url}/runs")
+        assert "/sign-in" in page.url
+    assert issuer.refused == []
+    told = [(each.actor.text, each.action) for each in service.log.entries()]
+    assert told == [("console ann@example.com", "signed_in"), ("console ann@example.com", "signed_out")]
+
+
+async def test_a_group_has_its_role_and_no_other(service, browser):
+    for name, status in (("ann", 403), ("bob", 200)):
+        async with _at_sign_in(service, browser) as page:
+            await _sign_in(page, name)
+            await page.wait_for_url("**/runs")
+            answer = await page.goto(f"{service.url}/audit")
+            assert answer.status == status
+
+
+WRONG = {
+    "state": ({"wrong_state": "x" * 32}, "the answer belongs to another sign-in (its state is another)"),
+    "nonce": ({"wrong_claims": {"nonce": "other"}}, "its nonce is another"),
+    "no nonce": ({"wrong_claims": {"nonce": None}}, "its nonce is another"),
+    "expired": ({"wrong_claims": {"exp": 1_700_000_000}}, "the ID token has expired"),
+    "audience": ({"wrong_claims": {"aud": "another-app"}}, "the ID token is for another application"),
+    "party": (
+        {"wrong_claims": {"aud": [CLIENT, "b"], "azp": "b"}},
+        "the ID token is for another application",
+    ),
+    "issuer": (
+        {"wrong_claims": {"iss": "http://localhost:1"}},
+        "the ID token is from another sign-in service",
+    ),
+    "signature": ({"wrong_key": True}, "the ID token's signature is wrong"),
+    "no expiry": ({"wrong_claims": {"exp": None}}, "the ID token is not valid"),
+    "denied": ({"no_code": True}, "did not sign you in"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+async def test_what_is_wrong_is_refused_with_a_sentence(service, issuer, browser, name):
+    fault, said = WRONG[name]
+    for key, value in fault.items():
+        setattr(issuer, key, value)
+    async with _at_sign_in(service, browser) as page:
+        await _sign_in(page)
+        await page.get_by_role("heading", name="Not allowed").wait_for()
+        assert said.casefold() in (await page.locator("main").inner_text()).casefold()
+        assert [each["name"] for each in await page.context.cookies(service.url)] != ["periplus_session"]
+        await page.goto(f"{service.url}/runs")
+        assert "/sign-in" in page.url
+    assert [(each.action, each.outcome) for each in service.log.entries()] == [("sign_in_failed", "refused")]
+
+
+async def test_a_person_without_a_scope_is_refused_by_name(service, browser):
+    async with _at_sign_in(service, browser) as page:
+        await _sign_in(page, "eve")
+        await page.get_by_role("heading", name="Not allowed").wait_for()
+        told = await page.locator("main").inner_text()
+        assert "No group of eve@example.com has access to this service." in told
+        await page.goto(f"{service.url}/runs")
+        assert "/sign-in" in page.url
+
+
+async def test_an_issuer_that_is_down_is_one_clear_error_and_keys_still_work(tmp_path):
+    with issuing() as gone:
+        settings = _settings(gone)
+    async with served(tmp_path, oidc=settings) as service:
+        answer = await service.client.get("/sign-in/oidc", headers=PAGE)
+        assert answer.status_code == 503
+        assert "does not answer" in answer.text
+        assert "sign in with a key" in answer.text
+        assert (await service.client.get("/api/runs")).status_code == 200
+
+
+async def test_an_issuer_with_another_name_is_refused(tmp_path, issuer):
+    other = _settings(issuer, issuer=issuer.url.replace("localhost", "127.0.0.1"))
+    async with served(tmp_path, oidc=other) as service:
+        answer = await service.client.get("/sign-in/oidc", headers=PAGE)
+        assert (answer.status_code, "calls itself by another name" in answer.text) == (503, True)
+
+
+async def _sent_to_issuer(service, **params):
+    begun = await service.client.get("/sign-in/oidc", params=params, headers=PAGE)
+    assert begun.status_code == 303
+    return {name: values[0] for name, values in parse_qs(urlsplit(begun.headers["location"]).query).items()}
+
+
+async def test_the_answer_to_another_browser_is_refused(service, issuer):
+    asked = await _sent_to_issuer(service)
+    back = urlsplit(issuer.sign_in(asked, "ann"))
+    service.client.cookies.clear()
+    answer = await service.client.get(f"{back.path}?{back.query}", headers=PAGE)
+    assert (answer.status_code, "began in another browser" in answer.text) == (403, True)
+
+
+async def test_a_code_is_good_once_and_one_comes_back_to_this_service_only(service, issuer):
+    asked = await _sent_to_issuer(service, next="//evil.example/")
+    back = urlsplit(issuer.sign_in(asked, "ann"))
+    cookies = dict(service.client.cookies)
+    first = await service.client.get(f"{back.path}?{back.query}", headers=PAGE)
+    assert first.status_code == 200
+    assert "evil.example" not in first.text
+    service.client.cookies.update(cookies)
+    again = await service.client.get(f"{back.path}?{back.query}", headers=PAGE)
+    assert (again.status_code, issuer.refused) == (403, ["code", "verifier", "method", "redirect"])
+
+
+async def test_without_any_key_an_issuer_alone_closes_the_door(tmp_path, issuer):
+    async with served(tmp_path, keyed=False, oidc=_settings(issuer)) as service:
+        assert (await service.client.get("/runs", headers=PAGE)).status_code == 303
+        assert (await service.client.get("/api/runs")).status_code == 401
+
+
+async def test_without_an_issuer_there_is_no_single_sign_on(tmp_path):
+    async with served(tmp_path) as service:
+        assert "Sign in with" not in (await service.client.get("/sign-in", headers=PAGE)).text
+        assert (await service.client.get("/sign-in/oidc", headers=PAGE)).status_code == 404
+
+
+def test_a_session_ends_when_the_group_loses_its_scope_or_the_issuer_changes():
+    key, settings = b"k" * 32, OidcSettings(issuer="https://a.example", client_id="c", scopes="staff=read")
+    cookie = ConsoleSessions(key, sign_on=settings).begin_for("ann", ("staff",))
+
+    def scopes(**changed):
+        now = settings.model_copy(update=changed)
+        found = ConsoleSessions(key, sign_on=now).person(cookie)
+        return None if found is None else found[1]
+
+    assert scopes() == ("read",)
+    assert scopes(scopes={"staff": "write"}) == ("read", "write")
+    assert scopes(scopes={"other": "write"}) is None
+    assert scopes(issuer="https://b.example") is None
+    assert ConsoleSessions(key).person(cookie) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        ({"ISSUER": "http://login.example.com", "CLIENT_ID": "c"}, "PERIPLUS_OIDC_ISSUER"),
+        ({"ISSUER": "https://login.example.com"}, "PERIPLUS_OIDC_CLIENT_ID"),
+        ({"SCOPES": "staff=owner"}, "PERIPLUS_OIDC_SCOPES"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_error(monkeypatch, told, named):
+    for name, value in told.items():
+        monkeypatch.setenv(f"PERIPLUS_OIDC_{name}", value)
+    with pytest.raises(UserError, match=named):
+        load_oidc_settings()
