@@ -15,7 +15,6 @@ const WARNINGLIKE = ["warn", "caution"].flatMap((word) => KIND_ATTRIBUTES.map((n
 const LIVE = '[role="alert"], [role="alertdialog"], [aria-live="assertive"]';
 const CHOICES = "button, [role=button], input[type=submit], input[type=button]";
 const NOT_MESSAGES = new Set(["button", "a", "option", "pre", "code", "svg", "script", "style", "nav"]);
-const CONTROL_ROLES = new Set(["button", "link", "menu", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "tab", "treeitem", "switch", "checkbox", "radio"]);
 const AROUND_MESSAGE = 3; // levels above a message that may tell its kind
 const AROUND_FIELD = 5; // levels above a field that may be its row
 const SIGN_LIMIT = 400; // fields and messages of one page that are read
@@ -172,7 +171,7 @@ function messageText(el, look) {
 }
 
 /** Controls ask, whatever their color: a red `Delete` in a menu. */
-const isNoMessage = (el) => NOT_MESSAGES.has(tagOf(el)) || CONTROL_ROLES.has(attr(el, "role"));
+const isNoMessage = (el) => NOT_MESSAGES.has(tagOf(el)) || INTERACTIVE_ROLES.has(attr(el, "role"));
 
 /** Says something, rather than asking for something; rows of data are no messages. */
 function isMessage(el) {

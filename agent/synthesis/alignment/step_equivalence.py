@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
+from agent.healing.fingerprint_comparison import describe_verb_conflict
 from agent.synthesis.traces.element_fingerprints import FINGERPRINT
 from agent.synthesis.traces.field_words import FIELD_WORDS
 from agent.synthesis.traces.list_rows import build_item_token
@@ -27,6 +29,7 @@ from kb_schema.selectors import (
     ValueStrategy,
 )
 from kb_schema.templates import as_text
+from kb_schema.text_similarity import meanings, words
 
 _LITERAL = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 _DIGITS = re.compile(r"\d+")
@@ -37,7 +40,6 @@ _KIND = re.compile(
 )
 """Matches a tag with classes, as CSS or XPath."""
 BUTTONS = frozenset({"button", "menuitem"})
-_WORD = re.compile(r"[^\W\d_]+")
 _SAMPLES = 2
 """Maximum number of steps of a symbol whose pages are checked for lists."""
 
@@ -87,8 +89,7 @@ def are_equivalent(one: TraceStep, other: TraceStep) -> bool:
     """
     if one.action_type != other.action_type:
         return False
-    said, says = list_button_words(one), list_button_words(other)
-    if said and says and not said & says:
+    if are_two_buttons(read_button_name(one), read_button_name(other)):
         return False
     mine, its = compute_step_tokens(one), compute_step_tokens(other)
     if mine or its:
@@ -108,10 +109,10 @@ def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) 
     """Return the symbol of each step of each row. The numbers do not depend on the order of the rows."""
     classes = _TokenClasses()
     heads: list[list[str]] = []
-    words = _group_button_words(rows)
+    buttons = _group_buttons(rows)
     for number, row in enumerate(rows):
         told = [
-            sorted(words.get((token, list_button_words(step)), token) for token in compute_step_tokens(step))
+            sorted(buttons.get((token, read_button_name(step)), token) for token in compute_step_tokens(step))
             or [f"?|{number}|{at}"]
             for at, step in enumerate(row)
         ]
@@ -124,32 +125,44 @@ def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) 
     return [[number_of[classes.name(head)] for head in row] for row in heads]
 
 
-def list_button_words(step: TraceStep) -> frozenset[str]:
-    """Return the words of the button that a step presses, in small letters; empty for other elements and for names.
-
-    Buttons of one id or class without a word in common are two buttons: "Create", and "Submit Changes" after it.
-    """
+def read_button_name(step: TraceStep) -> str:
+    """Return the name of the button that a step presses; empty for other elements and for what the task mentions."""
     told = step.metadata.get(FINGERPRINT)
     if MENTION in step.metadata or not isinstance(told, Mapping) or told.get("role") not in BUTTONS:
-        return frozenset()
-    return frozenset(_WORD.findall(str(told.get("name") or "").casefold()))
+        return ""
+    return str(told.get("name") or "")
 
 
-def _group_button_words(rows: Sequence[Sequence[TraceStep]]) -> dict[tuple[str, frozenset[str]], str]:
-    """Return a token for each token and words of a button if buttons with it have no words in common."""
-    said: dict[str, set[frozenset[str]]] = defaultdict(set)
+def are_two_buttons(one: str, other: str) -> bool:
+    """Whether the names of two buttons of one id or class say that they are two.
+
+    They have no word in common ("Create", and "Submit Changes" after it), or they do something else ("Save account",
+    "Delete account"). Numbers do not count.
+    """
+    ours, theirs = (frozenset(word for word in words(each) if not word.isdigit()) for each in (one, other))
+    if not ours or not theirs:
+        return False
+    if describe_verb_conflict(one, other) or describe_verb_conflict(other, one):
+        return True
+    return not ours & theirs and not meanings(one) & meanings(other)
+
+
+def _group_buttons(rows: Sequence[Sequence[TraceStep]]) -> dict[tuple[str, str], str]:
+    """Return a token for each token and name of a button, if there are two buttons with the token."""
+    named: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for step in row:
             for token in compute_step_tokens(step):
-                said[token].add(list_button_words(step))
-    found: dict[tuple[str, frozenset[str]], str] = {}
-    for token, every in said.items():
+                named[token].add(read_button_name(step))
+    found: dict[tuple[str, str], str] = {}
+    for token, names in named.items():
         groups = _TokenClasses()
-        for words in every:
-            groups.join(words)
-        names = {words: groups.name(min(words)) for words in every if words}
-        if len(set(names.values())) > 1:
-            found |= {(token, words): f"{token}|{name}" for words, name in names.items()}
+        for one, other in combinations(sorted(names - {""}), 2):
+            if not are_two_buttons(one, other):
+                groups.join((one, other))
+        heads = {name: groups.name(name) for name in names if name}
+        if len(set(heads.values())) > 1:
+            found |= {(token, name): f"{token}|{head}" for name, head in heads.items()}
     return found
 
 

@@ -87,11 +87,11 @@ class _Naming:
             return [squeeze(text_of(part, everything=True))]
         if not self.tag:
             return own_texts(part)
-        return [
-            squeeze(text_of(node, everything=True))
-            for node in part.descendants()
-            if node.tag == self.tag and (not self.css_class or self.css_class in list_stable_classes(node))
-        ]
+        return [squeeze(text_of(node, everything=True)) for node in part.descendants() if self.is_at(node)]
+
+    def is_at(self, node: Element) -> bool:
+        """Whether an element inside is one that has the name."""
+        return node.tag == self.tag and (not self.css_class or self.css_class in list_stable_classes(node))
 
 
 def find_row_template(
@@ -298,10 +298,20 @@ def _templates(
                 for step in inner if level else [""]:
                     yield f"{part}{naming.predicate}{more}{step}", naming, level
         if not classes and level and not word:
-            for naming in (each for each in _namings(parts[0], word=word) if each.tag):
-                for step in inner:
-                    around = f"/ancestor::{parts[0].tag}[.{step}][1]"
-                    yield f"{naming.named}{around}{step}", naming, level
+            yield from ((*each, level) for each in _around_names(parts[0], inner))
+
+
+def _around_names(part: Element, inner: Sequence[str]) -> Iterator[tuple[str, _Naming]]:
+    """Yield templates of a part without classes: so many elements around its name, none of which but it has a target.
+
+    The same name elsewhere, such as in a heading, has no target so far around it.
+    """
+    for naming in (each for each in _namings(part, word=False) if each.tag):
+        named = next(each for each in part.descendants() if naming.is_at(each))
+        far = [each for each in named.ancestors() if each.tag == part.tag].index(part) + 1
+        for step in inner:
+            near = f"[not(ancestor::{part.tag}[position()<{far}][.{step}])]" if far > 1 else ""
+            yield f"{naming.named}{near}/ancestor::{part.tag}[{far}]{step}", naming
 
 
 def _holds_like(part: Element, classes: Sequence[str]) -> bool:

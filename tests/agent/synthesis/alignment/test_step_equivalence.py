@@ -49,6 +49,8 @@ def test_buttons_without_a_word_in_common_are_two_buttons(way):
     create, change = _press("Create", way), _press("Submit Changes", way)
     assert not are_equivalent(create, change)
     assert are_equivalent(create, _press("Create issue", way))
+    assert are_equivalent(create, _press("Add", way))
+    assert not are_equivalent(_press("Save account", way), _press("Delete account", way))
     assert are_equivalent(create, _click(way))  # imported: nothing says its words
     assert are_equivalent(_press("Letters", way, role="link"), _press("Poems", way, role="link"))
     symbols = assign_step_symbols([[create, change], [_press("Create (2)", way), change]], TracePages())

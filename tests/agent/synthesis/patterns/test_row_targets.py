@@ -6,7 +6,7 @@ import pytest
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell
 from agent.synthesis.patterns.row_templates import find_row_template
-from agent.synthesis.patterns.target_templates import TargetTemplate, find_target_template
+from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate, find_target_template
 from agent.synthesis.traces.list_rows import build_item_token
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.execution_traces import TraceStep
@@ -155,3 +155,27 @@ def test_a_part_of_a_row_has_the_same_place_where_the_row_is_alone():
 
     alone, second = look(["Ann"]), look(["Bob", "Cid", "Dan"])
     assert build_item_token(alone, TracePages()) == build_item_token(second, TracePages()) is not None
+
+
+def _cards(*names: str, around: str = "") -> str:
+    cards = "".join(
+        f"<div><button role=radio></button><label><p class=title>{name}</p></label></div>" for name in names
+    )
+    return f"<!doctype html><title>T</title><div>{around}<section>{cards}</section></div>"
+
+
+def test_a_card_without_classes_is_not_found_by_its_name_elsewhere_on_the_page():
+    """With one card left, the part around the heading and the card has one control, which is another card's."""
+    names = ("Docker", "Process", "Kubernetes")
+    html = _cards(*names)
+    cells = [
+        _cell(at, html, css(f"section > div:nth-of-type({at + 1}) button")) for at in range(len(names))
+    ]
+    found = find_row_template(cells, TracePages(), {})
+    assert found is not None
+    assert set(found.words.values()) == set(names)
+    other = _cards("Azure", around="<div><div><p class=title>Docker</p></div></div>")
+    page = TracePages().get(other, "https://x.example/")
+    assert page is not None
+    assert page.stored.resolve_template(found.template, {PARAMETER: "Docker"}) == ()
+    assert len(page.stored.resolve_template(found.template, {PARAMETER: "Azure"})) == 1
