@@ -11,14 +11,17 @@ import os
 import pwd
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any, ParamSpec
 from urllib.parse import urlsplit, urlunsplit
 
 from kb_store.audit.audit_entry import LONGEST, AuditAction, AuditEvent
 from kb_store.audit.audit_log import AuditLog
+
+P = ParamSpec("P")
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 
@@ -127,17 +130,16 @@ def record(
         target.report(f"the audit log cannot be written ({exc.strerror}); not recorded: {action}")
 
 
-async def record_async(
-    action: AuditAction,
-    about: str = "",
-    *,
-    outcome: str = "done",
-    website: str = "",
-    actor: str | None = None,
-) -> None:
-    """`record` in a thread, so that the event loop does not wait for other writers."""
-    if current_audit_log() is not None:
-        await asyncio.to_thread(record, action, about, outcome=outcome, website=website, actor=actor)
+def _in_thread(function: Callable[P, None]) -> Callable[P, Coroutine[Any, Any, None]]:
+    async def call(*args: P.args, **more: P.kwargs) -> None:
+        if current_audit_log() is not None:
+            await asyncio.to_thread(function, *args, **more)
+
+    return call
+
+
+record_async = _in_thread(record)
+"""`record` in a thread, so that the event loop does not wait for other writers."""
 
 
 def _strip_url(found: re.Match[str]) -> str:

@@ -15,6 +15,7 @@ from rich.markup import escape
 from loaders.markup_escapes import one_line
 from periplus.commands.command_output import format_count, print_json
 from periplus.errors import UserError
+from periplus.exit_codes import ExitCode
 from periplus.privacy.person_erasure import ErasurePlaces, ErasureReport, erase_person
 from periplus.run_store_adapters import open_run_store
 from periplus.settings import load_settings
@@ -63,6 +64,8 @@ def erase(
     [bold]periplus erase-person ann@example.com --also "Ann Lee" --dry-run[/]
 
     Stop servers first: they have knowledge and settings in memory.
+
+    Exit codes: 0 done, 1 some files could not be searched (they are listed), 2 an error to correct.
     """
     settings = load_settings(mongodb_url=mongodb_url)
     url = settings.mongodb_url
@@ -77,14 +80,20 @@ def erase(
         typer.echo(
             "not searched: the graph in ArangoDB; load the knowledge again after the erasure", err=True
         )
-    if dry_run or not found.count:
-        return
+    if found.count and not dry_run:
+        _confirm(found, yes=yes)
+        done = asyncio.run(_erase(texts, places, mongodb_url, dry_run=False))
+        typer.echo(f"erased in {format_count(done.count, 'place')}", err=as_json)
+    if found.unsearched:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _confirm(found: ErasureReport, *, yes: bool) -> None:
+    """Ask whether to erase. Raises `UserError` if there is nobody to ask."""
     if not yes:
         if not sys.stdin.isatty():
             raise UserError("nothing was erased: there is nobody to ask", fix="add --yes")
         typer.confirm(f"Erase the person in {format_count(found.count, 'place')}?", abort=True, err=True)
-    asyncio.run(_erase(texts, places, mongodb_url, dry_run=False))
-    typer.echo(f"erased in {format_count(found.count, 'place')}", err=as_json)
 
 
 async def _erase(
@@ -95,8 +104,9 @@ async def _erase(
 
 
 def _print(found: ErasureReport) -> None:
+    _print_kind("could not be searched", len(found.unsearched), [str(each) for each in found.unsearched])
     if not found.count:
-        out.print("the person was not found")
+        out.print("the person was not found" + " elsewhere" * bool(found.unsearched))
         return
     kinds = Counter(each.table for each in found.rows)
     for table, many in sorted(kinds.items()):
@@ -133,4 +143,5 @@ def _to_json(found: ErasureReport) -> dict[str, object]:
             {"path": str(each.path), "kind": each.kind, "deleted": each.deleted} for each in found.files
         ],
         "audit_entries": list(found.audit),
+        "unsearched": [str(each) for each in found.unsearched],
     }

@@ -54,6 +54,8 @@ class ErasureReport:
     files: list[PersonalFile] = field(default_factory=list)
     audit: tuple[int, ...] = ()
     """The numbers of the audit log's entries."""
+    unsearched: list[Path] = field(default_factory=list)
+    """Files that may have the person: too large, encrypted, damaged, or packed in a way that is not read."""
 
     @property
     def count(self) -> int:
@@ -80,7 +82,7 @@ async def erase_person(
         path = _locate(artifact, places.data_dir)
         if path is not None:
             files += list_artifact_files(path, artifact.run_id)
-    report.files = await asyncio.to_thread(find_personal_files, files, matcher, mentioned)
+    report.files, report.unsearched = await asyncio.to_thread(find_personal_files, files, matcher, mentioned)
     if not dry_run:
         for file in report.files:
             await asyncio.to_thread(erase_file, file, matcher)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ KINDS: dict[str, FileKind] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".gif"), "picture"),
     **dict.fromkeys((".mp4", ".webm", ".mkv", ".mov"), "film"),
     **dict.fromkeys((".wav", ".mp3", ".m4a", ".ogg"), "sound"),
-    **dict.fromkeys((".zip", ".xlsx", ".docx"), "archive"),
+    **dict.fromkeys((".zip", ".xlsx", ".docx", ".gz", ".bz2", ".xz", ".zst", ".tar", ".7z"), "archive"),
 }
 DATABASES = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal")
 MOST_BYTES = 500_000_000
@@ -72,11 +73,12 @@ def list_artifact_files(path: Path, run_id: str) -> Iterator[SearchedFile]:
 
 def find_personal_files(
     files: Iterable[SearchedFile], matcher: PersonMatcher, runs: Iterable[str]
-) -> list[PersonalFile]:
-    """Return the files that have or may show the person. `runs`: those whose records mention the person.
+) -> tuple[list[PersonalFile], list[Path]]:
+    """Return the files that have or may show the person, and those that could not be searched.
 
-    Raises `OSError`.
+    `runs`: those whose records mention the person. Raises `OSError`.
     """
+    unsearched: list[Path] = []
     searched = {each.path.resolve(): each for each in files}
     units: set[FileUnit] = {("run", run) for run in runs}
     found: dict[Path, PersonalFile] = {}
@@ -87,14 +89,17 @@ def find_personal_files(
             if named:
                 found[place] = PersonalFile(each.path, kind, deleted=True)
             continue
-        if named or _has_person(each.path, kind, matcher):
+        has = _has_person(each.path, kind, matcher)
+        if has is None and not named:
+            unsearched.append(each.path)
+        elif named or has:
             units.add(each.unit)
             found[place] = PersonalFile(each.path, kind, deleted=kind == "archive" or not _is_text(each.path))
     for place, each in searched.items():
         kind = KINDS.get(each.path.suffix.lower(), "text")
         if kind in ("picture", "film", "sound") and each.unit in units:
             found[place] = PersonalFile(each.path, kind, deleted=True)
-    return sorted(found.values(), key=lambda file: str(file.path))
+    return sorted(found.values(), key=lambda file: str(file.path)), sorted(unsearched)
 
 
 def erase_file(file: PersonalFile, matcher: PersonMatcher) -> None:
@@ -119,21 +124,25 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _has_person(path: Path, kind: FileKind, matcher: PersonMatcher) -> bool:
+def _has_person(path: Path, kind: FileKind, matcher: PersonMatcher) -> bool | None:
+    """Whether a file has the person; None if that cannot be known: it is too large, encrypted, damaged or packed."""
     if path.stat().st_size > MOST_BYTES:
-        return False
+        return None
     if kind != "archive":
         return matcher.matches(path.read_bytes().decode("utf-8", "replace"))
+    whole = True
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [each for each in archive.infolist() if each.file_size <= MOST_BYTES]
-            return any(
-                matcher.matches(each.filename)
-                or matcher.matches(archive.read(each).decode("utf-8", "replace"))
-                for each in members
-            )
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError):  # damaged, encrypted, or another method
-        return False
+            for each in archive.infolist():
+                if matcher.matches(each.filename):
+                    return True
+                if each.file_size > MOST_BYTES:
+                    whole = False
+                elif matcher.matches(archive.read(each).decode("utf-8", "replace")):
+                    return True
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+        return None
+    return False if whole else None
 
 
 def _is_text(path: Path) -> bool:

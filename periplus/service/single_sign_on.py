@@ -43,6 +43,12 @@ EVERYBODY = "*"
 _SCOPES: Mapping[str, AccessScope] = {"read": READ, "review": REVIEW, "write": WRITE, "operate": WRITE}
 
 
+def _is_safe(address: str) -> bool:
+    """Whether what is sent to an address cannot be read on the way: it is https, or on this machine."""
+    parts = urlsplit(address)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+
+
 class OidcSettings(BaseSettings):
     """Single sign-on for the console. Without an issuer there is none."""
 
@@ -70,12 +76,7 @@ class OidcSettings(BaseSettings):
     @field_validator("issuer", "redirect_url")
     @classmethod
     def _safe(cls, value: str | None) -> str | None:
-        parts = urlsplit(value or "")
-        if (
-            value is None
-            or parts.scheme == "https"
-            or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-        ):
+        if value is None or _is_safe(value):
             return value
         raise ValueError("must begin with https:// (http:// on this machine only)")
 
@@ -252,8 +253,8 @@ class SingleSignOn:
                 raise IssuerUnavailable(f"the sign-in service at {self.host} calls itself by another name")
             self._metadata = found
         address = self._metadata.get(name)
-        if not isinstance(address, str) or not address.startswith(("https://", "http://")):
-            raise IssuerUnavailable(f"the sign-in service {self.host} does not tell its {name}")
+        if not isinstance(address, str) or not _is_safe(address):
+            raise IssuerUnavailable(f"the sign-in service {self.host} does not tell a safe {name}")
         if name == "jwks_uri" and self._keys is None:
             self._keys = IssuerKeys(OAuthResource(self.issuer, self.settings.client_id, address))
         return address

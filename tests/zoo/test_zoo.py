@@ -16,7 +16,7 @@ from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
 from tests.zoo.zoo_figures import COLUMNS, list_rows, write_markdown
 from tests.zoo.zoo_jobs import SHOWN, Application, Job
-from tests.zoo.zoo_measurement import JobFigures, find_differences, open_measurement
+from tests.zoo.zoo_measurement import JobFigures, find_differences, judge_state, open_measurement
 
 SINGLE_PAGE = sorted(name for name, each in APPLICATIONS.items() if each.make == benchmark.MAKE)
 TASKS = 372
@@ -146,3 +146,11 @@ async def _measured(browser, application: Application, job: Job, folder, *, most
     said = [(each.instance, each.outcome, each.claim, each.said, each.changes) for each in figures.endings]
     assert not NEVER & {each.outcome for each in figures.endings}, (application.name, job.name, said)
     return figures
+
+
+def test_a_success_that_the_benchmark_denies_is_a_false_one():
+    seen = {"claim": "success/verified", "success": True, "feasible": True}
+    assert judge_state({}, {"a": 1}, {"a": 1}, **seen, verified=None) == "right"
+    assert judge_state({}, {"a": 1}, {"a": 1}, **seen, verified=True) == "right"
+    assert judge_state({}, {"a": 1}, {"a": 1}, **seen, verified=False) == "false_success"
+    assert judge_state({}, {"a": 1}, {}, **(seen | {"success": False}), verified=False) == "refused"

@@ -476,9 +476,9 @@ class JobMeasurement:
         after = await self._running.state()
         verified = None if instance.verify is None else instance.verify(self._running.base_url)[0]
         changes = find_differences(after, wanted)
-        outcome = _judge(before, wanted, after, claim=claim, success=success, feasible=feasible)
-        if success and verified is False:  # the benchmark says otherwise than the scripted person's state
-            outcome = "false_success"
+        outcome = judge_state(
+            before, wanted, after, claim=claim, success=success, feasible=feasible, verified=verified
+        )
         return Ending(
             instance.name,
             instance.kind,
@@ -522,8 +522,21 @@ class JobMeasurement:
         return f"{done.status}/{done.evidence}", said, done.succeeded
 
 
-def _judge(before: Any, wanted: Any, after: Any, *, claim: str, success: bool, feasible: bool) -> Outcome:
-    if success and (after != wanted or not feasible):
+def judge_state(
+    before: Any,
+    wanted: Any,
+    after: Any,
+    *,
+    claim: str,
+    success: bool,
+    feasible: bool,
+    verified: bool | None = None,
+) -> Outcome:
+    """Return how a run ended, by the states before it, that the person leaves, and after it.
+
+    `verified`: the benchmark's own verdict, which outweighs the person's state.
+    """
+    if success and (after != wanted or not feasible or verified is False):
         return "false_success"
     if after == wanted:
         if claim == "hung":

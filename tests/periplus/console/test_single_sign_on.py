@@ -154,6 +154,19 @@ async def test_an_issuer_with_another_name_is_refused(tmp_path, issuer):
         assert (answer.status_code, "calls itself by another name" in answer.text) == (503, True)
 
 
+@pytest.mark.parametrize("name", ["authorization_endpoint", "token_endpoint"])
+async def test_an_address_that_can_be_read_on_the_way_is_not_used(service, issuer, monkeypatch, name):
+    """The discovery document may name any: our secret goes to the token endpoint."""
+    known = issuer.discovery()
+    monkeypatch.setattr(issuer, "discovery", lambda: {**known, name: "http://issuer.example/x"})
+    asked = {} if name == "authorization_endpoint" else await _sent_to_issuer(service)
+    where = "/sign-in/oidc/callback" if asked else "/sign-in/oidc"
+    answer = await service.client.get(
+        where, params={"state": asked.get("state", ""), "code": "x"}, headers=PAGE
+    )
+    assert (answer.status_code, f"does not tell a safe {name}" in answer.text) == (503, True)
+
+
 async def _sent_to_issuer(service, **params):
     begun = await service.client.get("/sign-in/oidc", params=params, headers=PAGE)
     assert begun.status_code == 303

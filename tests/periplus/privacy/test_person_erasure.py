@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import json
 import sqlite3
@@ -147,6 +148,24 @@ def test_a_person_is_listed_by_kind_and_place_and_nothing_is_changed_before(data
     assert _left(data) != []
 
 
+def test_what_could_not_be_searched_is_listed_and_is_no_success(data, outside):
+    """An encrypted, a damaged and an unread archive may have the person: nobody is told that all is gone."""
+    asyncio.run(_fill(data, outside))
+    with zipfile.ZipFile(data / "damaged.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("note.txt", f"{MAIL} " * 50)
+    content = bytearray((data / "damaged.zip").read_bytes())
+    content[40:44] = b"\xff\xff\xff\xff"
+    (data / "damaged.zip").write_bytes(content)
+    (data / "old.log.gz").write_bytes(gzip.compress(MAIL.encode()))
+    for arguments in (("--dry-run",), ("--yes",)):
+        done = _erase(data, *arguments)
+        assert done.returncode == 1, done.stderr
+        assert "could not be searched (2)" in done.stdout
+        assert "damaged.zip" in done.stdout
+        assert "old.log.gz" in done.stdout
+    assert _left(data, outside) == []  # what could be searched is erased
+
+
 def test_an_erased_person_is_nowhere_and_the_rest_stays(data, outside):
     asyncio.run(_fill(data, outside))
     done = _erase(data, "--yes")
@@ -182,7 +201,7 @@ def test_an_erased_person_is_nowhere_and_the_rest_stays(data, outside):
         assert db.execute("SELECT thread_id FROM checkpoints").fetchall() == [("without",)]
     db.close()
     again = _erase(data, "--yes", "--json")
-    assert json.loads(again.stdout) == {"rows": [], "files": [], "audit_entries": []}
+    assert json.loads(again.stdout) == {"rows": [], "files": [], "audit_entries": [], "unsearched": []}
 
 
 def test_pictures_of_a_run_whose_record_alone_mentions_the_person_are_deleted(data, outside):

@@ -168,9 +168,7 @@ def test_a_card_without_classes_is_not_found_by_its_name_elsewhere_on_the_page()
     """With one card left, the part around the heading and the card has one control, which is another card's."""
     names = ("Docker", "Process", "Kubernetes")
     html = _cards(*names)
-    cells = [
-        _cell(at, html, css(f"section > div:nth-of-type({at + 1}) button")) for at in range(len(names))
-    ]
+    cells = [_cell(at, html, css(f"section > div:nth-of-type({at + 1}) button")) for at in range(len(names))]
     found = find_row_template(cells, TracePages(), {})
     assert found is not None
     assert set(found.words.values()) == set(names)
