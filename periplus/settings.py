@@ -36,6 +36,8 @@ class PeriplusSettings(BaseSettings):
     """Memory in MB that reading files may use, if a command has no `--max-import-memory`."""
     max_import_seconds: int = Field(default=DEFAULT_BUDGET.seconds, ge=1)
     """Processor time that reading files may use, if a command has no `--max-import-seconds`."""
+    requirement_timeout: float = Field(default=1_800, gt=0)
+    """Seconds after which `verify` ends a requirement, if it has no `--requirement-timeout`."""
     chromium: Path | None = None
     """The Chromium executable, if the detected one is not the right one."""
 

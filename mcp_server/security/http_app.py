@@ -1,6 +1,6 @@
 """The HTTP app: the SDK's server as an ASGI app behind access checks.
 
-A request passes these checks in order: Host and Origin, token, rate, the scope `read`, body size, and for tools that
+A request passes these checks in order: Host and Origin, lockout, token, rate, the scope `read`, body size, and for tools that
 change something the scope `write`. Each refusal is a JSON-RPC error that says what to do, with the matching HTTP status
 and headers.
 """
@@ -22,8 +22,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.authentication import AuthCredentials, BaseUser
 from starlette.datastructures import Headers
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_server.identification.base_urls import LOOPBACK
 from mcp_server.identification.snapshot_limits import MAX_BYTES
 from mcp_server.security.access_scopes import READ, SCOPES, WRITE
+from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.security.oauth_tokens import OAuthResource
 from mcp_server.security.rate_limits import RateLimit, RateLimiter
 
@@ -54,6 +57,8 @@ class HttpAccessPolicy:
     resource: OAuthResource | None = None
     """With OAuth: the protected resource metadata for clients (RFC 9728)."""
     rate: RateLimit = field(default_factory=RateLimit)
+    lockout: KeyLockout = field(default_factory=KeyLockout)
+    """Refuses addresses that offer wrong tokens."""
     max_body_bytes: int = 3 * MAX_BYTES
     """A page grows when it is written as JSON: quotes and characters beyond ASCII are escaped."""
     body_seconds: float = 30.0
@@ -103,9 +108,9 @@ def create_http_app(
         inside = RequireAuthMiddleware(inside, [READ], metadata_url)
     inside = _RateCheck(inside, RateLimiter(door.rate))
     if door.verifier is not None:
-        inside = AuthenticationMiddleware(
-            AuthContextMiddleware(inside), backend=BearerAuthBackend(door.verifier)
-        )
+        backend = _CountingAuthBackend(door.verifier, door.lockout)
+        inside = AuthenticationMiddleware(AuthContextMiddleware(inside), backend=backend)
+        inside = _LockoutCheck(inside, door.lockout)
     app = Starlette(
         routes=[Route(MCP_PATH, endpoint=_AsgiEndpoint(inside)), *routes], lifespan=lambda _: manager.run()
     )
@@ -152,6 +157,38 @@ class _HostAndOriginCheck:
         return origin in self._door.origins or (host in LOOPBACK and host in self._door.hosts)
 
 
+class _CountingAuthBackend(BearerAuthBackend):
+    """Looks at bearer tokens, and notes for each address whether they were right."""
+
+    def __init__(self, verifier: TokenVerifier, lockout: KeyLockout) -> None:
+        super().__init__(verifier)
+        self._lockout = lockout
+
+    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
+        found: tuple[AuthCredentials, BaseUser] | None = await super().authenticate(conn)
+        token = _token_of(conn.headers)
+        if token:
+            self._lockout.note(_address_of(conn.scope), token, right=found is not None)
+        return found
+
+
+class _LockoutCheck:
+    """Tokens of an address that offered too many wrong ones are not looked at for a time."""
+
+    def __init__(self, app: ASGIApp, lockout: KeyLockout) -> None:
+        self._app, self._lockout = app, lockout
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        token = _token_of(Headers(scope=scope)) if scope["type"] == "http" else ""
+        wait = self._lockout.wait(_address_of(scope), token) if token else 0.0
+        if wait > 0:
+            seconds = max(1, math.ceil(wait))
+            message = f"too many wrong tokens from this address; come back in {seconds} s with the right one"
+            await _refuse(429, "locked_out", message, {"retry-after": str(seconds)})(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
 class _RateCheck:
     """At most so many requests a second of one client, with or without a good token."""
 
@@ -159,12 +196,12 @@ class _RateCheck:
         self._app, self._limiter = app, limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        user, client = scope.get("user"), scope.get("client")
+        user = scope.get("user")
         # Without a valid token the address counts, so that guessing is slow.
         if isinstance(user, AuthenticatedUser):
             name = f"token {user.username}"
         else:
-            name = f"address {client[0] if client else ''}"
+            name = f"address {_address_of(scope)}"
         wait = self._limiter.wait(name)
         if wait > 0:
             seconds = max(1, math.ceil(wait))
@@ -294,6 +331,17 @@ async def _ignore(scope: Scope, receive: Receive, send: Send) -> None:
 def _refuse(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
     error = {"code": REFUSED, "message": message, "data": {"error": code}}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
+
+
+def _address_of(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+def _token_of(headers: Headers) -> str:
+    """Return the bearer token of a request; empty without one."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token if kind.lower() == "bearer" else ""
 
 
 def _host_of(url: str) -> str:

@@ -97,6 +97,15 @@ def verify(
             min=0, max=10, help="Maximum number of healing rounds per step; 0: no healing.", show_default="3"
         ),
     ] = None,
+    requirement_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            min=0.01,
+            help="Seconds after which a requirement is ended and fails.",
+            show_default="1800",
+        ),
+    ] = None,
     tests: Annotated[bool, typer.Option("--tests/--no-tests", help="Write pytest-playwright tests.")] = True,
     run_tests: Annotated[
         bool,
@@ -181,6 +190,7 @@ def verify(
             workers=workers,
             headed=headed,
             max_heal_rounds=max_heal_rounds,
+            requirement_timeout=requirement_timeout,
             tests=tests,
             run_tests=run_tests,
             rediscover=rediscover,

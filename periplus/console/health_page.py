@@ -10,13 +10,14 @@ import platform
 import shutil
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from kb_schema.base import SCHEMA_VERSION
 from kb_store import StoreError
+from kb_store.ports import StoreHealth
 from kb_store.status import StoreStatus, UnversionedStores, WebsiteStatus, store_status
 from periplus import __version__
 from periplus.console.console_framework import ConsoleContext, ConsoleContextParam, render
@@ -101,8 +102,13 @@ def read_disk_usage(folder: Path) -> DiskUsage | None:
 
 
 def build_store_rows(status: StoreStatus) -> list[StoreRow]:
-    """Return the stores' rows; addresses contain no credentials."""
-    return [StoreRow(name, each.address, each.ok, each.detail) for name, each in status.stores.items()]
+    """Return the stores' rows; addresses contain no credentials, and files no folders of the server."""
+    return [_store(name, each) for name, each in status.stores.items()]
+
+
+def _store(name: str, health: StoreHealth) -> StoreRow:
+    shown = health.address if "://" in health.address else PurePath(health.address).name
+    return StoreRow(name, shown, health.ok, health.detail.replace(health.address, shown))
 
 
 def build_site_rows(status: StoreStatus) -> list[StoredSiteRow]:

@@ -89,13 +89,17 @@ def _find_refused_files(requirement: Requirement, files: Path | None) -> Iterato
 
 
 def _with_upload_paths(requirement: Requirement, files: Path | None) -> Requirement:
-    """Return the requirement with the paths of its files to upload."""
+    """Return the requirement with its files to upload searched in a folder, as beside the file it was read from.
+
+    Their names stay as the client gave them: what is told of the run names no folder of the server.
+    """
     steps = []
     for step in requirement.steps:
-        path = None
         if step.action == "upload_file" and files is not None:
-            path = resolve_inside(files, step.value or "")
-        steps.append(step if path is None else step.model_copy(update={"value": str(path)}))
+            place = step.place.model_copy(update={"file": str(files.absolute() / "request")})
+            steps.append(step.model_copy(update={"place": place}))
+        else:
+            steps.append(step)
     return requirement.model_copy(update={"steps": tuple(steps)})
 
 

@@ -212,7 +212,7 @@ class RequirementVerifier:
                     span("verification", run_id=run_id),
                     self._logins.lane() as lane,
                 ):
-                    report = await self._run_graph(
+                    report = await self._run_in_time(
                         requirement,
                         base_url,
                         website_id,
@@ -234,6 +234,23 @@ class RequirementVerifier:
             finally:
                 await log.close()
         return report
+
+    async def _run_in_time(self, requirement: Requirement, *where: Any, **more: Any) -> VerdictReport:
+        """Return the report of `_run_graph`, or one that says that the requirement took too long."""
+        began, deadline = datetime.now(UTC), asyncio.timeout(self._settings.requirement_s)
+        try:
+            async with deadline:
+                return await self._run_graph(requirement, *where, **more)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+        root = RootCause(
+            class_="env_fault",
+            confidence=0.5,
+            message=f"the requirement took more than {self._settings.requirement_s:g} s and was ended",
+            recommendation="look at which of its steps waits, split it, or raise --requirement-timeout",
+        )
+        return build_error_report(requirement, root, run_id=more["run_id"], began=began)
 
     async def _run_graph(
         self,

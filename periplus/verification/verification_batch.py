@@ -53,6 +53,8 @@ class VerificationBatch(Model):
     """As given to `--workers`."""
     headed: bool | None = None
     max_heal_rounds: int | None = None
+    requirement_timeout: float | None = Field(default=None, gt=0)
+    """Seconds; None: `PERIPLUS_REQUIREMENT_TIMEOUT`."""
     tests: bool = True
     run_tests: bool = False
     rediscover: bool = False

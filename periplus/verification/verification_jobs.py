@@ -48,6 +48,7 @@ class VerificationJobBatch(Model):
     values: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
     max_heal_rounds: int | None = None
+    requirement_s: float | None = None
     tests: bool = True
     rediscover: bool = False
     title: str = ""
@@ -138,6 +139,7 @@ def _open_verifier(work: VerificationJobBatch) -> AbstractAsyncContextManager[Re
             values=work.values,
             secrets=work.secrets,
             max_heal_rounds=work.max_heal_rounds,
+            requirement_s=work.requirement_s,
             tests=work.tests,
             rediscover=work.rediscover,
             title=work.title,

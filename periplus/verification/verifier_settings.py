@@ -38,6 +38,8 @@ class VerifierSettings:
     headed: bool | None = False
     max_heal_rounds: int | None = None
     """None: `PERIPLUS_MAX_HEAL_ROUNDS`."""
+    requirement_s: float | None = None
+    """After so many seconds a requirement is ended; None: the caller ends it."""
     tests: bool = True
     """Whether tests are written."""
     rediscover: bool = False

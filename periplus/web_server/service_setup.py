@@ -198,12 +198,12 @@ async def _read_websites(views: ViewCache, base_urls: Mapping[str, str]) -> list
 
 
 def _build_mcp_policy(wanted: ServiceOptions, access: AccessControl) -> HttpAccessPolicy:
-    """Return the access policy of MCP; the service's keys are valid, too."""
+    """Return the access policy of MCP; the service's keys are valid, too, and wrong ones are counted together."""
     policy = wanted.mcp.access_policy(wanted.host)
     if access.verifier is None:
         return policy
     verifiers = [each for each in (access.verifier, policy.verifier) if each is not None]
-    return replace(policy, verifier=TokenVerifierChain(*verifiers))
+    return replace(policy, verifier=TokenVerifierChain(*verifiers), lockout=access.lockout)
 
 
 class RunFolderVerifier:

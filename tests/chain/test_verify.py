@@ -244,3 +244,13 @@ def test_an_unknown_login_is_an_error_to_correct_and_no_fault_of_the_site(site, 
     assert "no task or requirement 'nope'" in done.stderr
     assert "-> known: " in done.stderr
     assert not (tmp_path / "out").exists(), "no folder is left behind"
+
+
+def test_a_requirement_that_takes_too_long_is_ended_and_fails(site, tmp_path):
+    (tmp_path / "sign_in.txt").write_text(SIGN_IN)
+    more = ("--base-url", site, "--website", "spadeworks", "--out", "o", "--json")
+    done = verify(tmp_path, "sign_in.txt", *more, "--requirement-timeout", "0.01")
+    assert done.returncode == 1, done.stderr
+    (told,) = json.loads(done.stdout)["requirements"]
+    assert (told["verdict"], told["rca"]["class"]) == ("fail", "env_fault")
+    assert told["rca"]["message"] == "the requirement took more than 0.01 s and was ended"

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import urljoin
 
@@ -21,9 +22,17 @@ from agent.page.page_problems import NO_PAGE_PROBLEMS, PageProblems, read_page_p
 from agent.page.page_watchdog import read_end_reason
 from agent.verification.page_checks import similar_elements
 from agent.verification.page_checks.verification_page import VerificationPage
+from kb_schema.action_types import canonical
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
-from kb_schema.verification import ExecutedStep, FailureEvidence, FailureKind, HealEvent, PlanStep
+from kb_schema.verification import (
+    ExecutedStep,
+    FailureEvidence,
+    FailureKind,
+    HealEvent,
+    PlanStep,
+    RequirementStep,
+)
 
 BROWSERS_OWN_ERROR = "chrome-error:"
 _POINTS = {
@@ -58,6 +67,14 @@ def failure_of(error: Exception) -> FailureKind:
     return _POINTS[error.point] if isinstance(error, GateFailed) else FailureKind.TIMEOUT
 
 
+def shown_value(intent: RequirementStep) -> str:
+    """Return a step's value for reports: of files to upload the names, without the folders of this machine."""
+    value = intent.value or ""
+    if canonical(intent.action) != "upload_file":
+        return value
+    return "\n".join(PurePath(each.strip()).name for each in value.splitlines() if each.strip())
+
+
 def build_executed_step(
     site_page: VerificationPage,
     step: PlanStep,
@@ -80,7 +97,7 @@ def build_executed_step(
         if hidden
         else None
         if intent.value is None
-        else site_page.redact(intent.value),
+        else site_page.redact(shown_value(intent)),
         selector=None if step.selector is None else site_page.redact(summarize_selector(step.selector)),
         strategy=step.strategy,
         confidence=step.confidence,

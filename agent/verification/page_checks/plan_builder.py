@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import PurePath
 
 from playwright.async_api import Error as DriverError
 
@@ -95,7 +96,7 @@ class _PlanBuilder:
                         step_idx=number,
                         intent=intent.intent,
                         what=missed.what,
-                        place=intent.place,
+                        place=intent.place.model_copy(update={"file": PurePath(intent.place.file).name}),
                         reason=site_page.redact(missed.reason),
                         nearest=tuple(map(site_page.redact, missed.nearest)),
                     )

@@ -24,6 +24,7 @@ from mcp_server.knowledge.knowledge_sources import MemorySource
 from mcp_server.security.bearer_tokens import FileTokenVerifier, mint_token
 from mcp_server.security.call_limits import CallLimits
 from mcp_server.security.http_app import HttpAccessPolicy, TokenVerifierChain, create_http_app
+from mcp_server.security.key_lockout import KeyLockout
 from mcp_server.security.oauth_tokens import OAuthResource
 from mcp_server.security.rate_limits import RateLimit
 from mcp_server.server import create_server
@@ -293,3 +294,22 @@ async def test_a_server_that_bears_one_call_says_so_over_http():
     ):
         answer = await http.post(url, json=call("list_websites", {}), headers=HEADERS)
     assert said(answer)["result"]["structuredContent"]["error"] == "busy"
+
+
+async def test_wrong_tokens_lock_an_address_out_and_one_that_was_right_goes_on():
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    policy = replace(LOCKED, lockout=KeyLockout(3))
+    async with served(policy) as url, httpx.AsyncClient() as client:
+
+        async def ask(token):
+            offered = {"authorization": f"Bearer {token}".encode()}
+            return await client.post(url, json=body, headers={**HEADERS, **offered})
+
+        assert (await ask(READ)).status_code not in (401, 429)
+        codes = [(await ask(f"wrong-{number}-\xe9")).status_code for number in range(5)]
+        assert codes == [401, 401, 401, 429, 429]
+        refused = await ask(WRITE)  # it was never right here
+        assert refused.json()["error"]["data"] == {"error": "locked_out"}
+        assert int(refused.headers["retry-after"]) >= 1
+        assert (await ask(READ)).status_code not in (401, 429)
+        assert (await client.post(url, json=body, headers=HEADERS)).status_code == 401

@@ -106,6 +106,11 @@ async def test_wrong_keys_lock_an_address_out_and_the_right_one_goes_on(tmp_path
         page = (await service.client.get("/sign-in", headers=anonymous)).text
         form = {"key": "guess", "csrf_token": re.search(r'name="csrf_token" value="(\w+)"', page)[1]}
         assert (await service.client.post("/sign-in", data=form, headers=anonymous)).status_code == 429
+        # MCP counts with REST, and answers in its own form.
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        wrong = {"X-API-Key": "", "Authorization": "Bearer yet another"}
+        at_mcp = await service.client.post("/mcp", json=asked, headers=wrong)
+        assert (at_mcp.status_code, at_mcp.json()["error"]["data"]) == (429, {"error": "locked_out"})
         assert (await service.client.get("/api/runs", headers={"X-API-Key": KEY})).status_code == 200
 
 

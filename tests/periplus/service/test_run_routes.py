@@ -295,3 +295,35 @@ async def test_a_run_that_does_not_end_is_ended_and_its_worker_takes_the_next(tm
         assert ended["status"] == "failed"
         assert "more than 0.3 s" in ended["error"]
         assert (await service.over("C"))["verdict"] == "pass"
+
+
+async def test_no_answer_names_a_folder_of_the_server(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "names.csv").write_text("Ada")
+    async with served(tmp_path) as service:
+        assert (
+            await service.submit("A", steps=["Start | click", "F | upload | names.csv"])
+        ).status_code == 202
+        run_id = (await service.over("A"))["run_id"]
+        asked = [
+            "/api/health",
+            "/api/openapi.json",
+            "/api/runs",
+            "/api/verifications",
+            "/",
+            "/runs",
+            f"/runs/{run_id}",
+            "/health",
+        ]
+        asked += [
+            f"/api/{kind}/A{rest}"
+            for kind, rest in (("runs", ""), ("runs", "/steps"), ("runs", "/events"), ("artifacts", ""))
+        ]
+        told = {each: (await service.client.get(each)).text for each in asked}
+        listed = (await service.client.get("/api/artifacts/A")).json()["artifacts"]
+        for each in listed:
+            told[each["name"]] = (await service.client.get(f"/api/artifacts/A/{each['name']}")).text
+        for body in ({}, {"req_id": "../A", "url": "x", "steps": ["F | upload | none.csv"]}):
+            told[str(body)] = (await service.client.post("/api/run", json=body)).text
+    assert [name for name, text in told.items() if str(tmp_path) in text] == []
+    assert "names.csv" in told["/api/runs/A/events"]  # what the verifier was given
