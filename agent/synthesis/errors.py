@@ -53,13 +53,17 @@ class TraceEvaluationError(MetaAgentError):
 class InsufficientSuccessTracesError(MetaAgentError):
     """Fewer traces passed evaluation than `min_success_traces` requires."""
 
-    def __init__(self, required: int, actual: int, total: int, reasons: Sequence[str] = ()) -> None:
-        """`reasons`: why traces did not pass."""
+    def __init__(
+        self, required: int, actual: int, total: int, reasons: Sequence[str] = (), *, asked: bool = False
+    ) -> None:
+        """`reasons`: why traces did not pass. `asked`: some would, if the question about them is answered."""
         self.required, self.actual, self.total, self.reasons = required, actual, total, tuple(reasons)
         told = "".join(f"; {each}" for each in reasons)
         super().__init__(
             f"Insufficient successful traces: {actual}/{total} passed evaluation, but {required} required{told}",
-            hint="record more traces, or lower min_success_traces",
+            hint="record more traces, or answer the question with --accept TRACE (accepted_traces)"
+            if asked
+            else "record more traces, or lower min_success_traces",
         )
 
 

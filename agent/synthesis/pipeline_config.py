@@ -42,5 +42,7 @@ class PipelineConfig:
     """Maximum number of actions of an agent step, so that every agent step ends."""
     name: str = "workflow"
     """Name of the workflow; its ids are derived from it."""
+    accepted_traces: frozenset[str] = frozenset()
+    """Ids of traces that count although the application seemed to refuse something."""
     custom_type_map: dict[str, str] = field(default_factory=dict)
     """Maps action names of a custom agent to action types of the vocabulary."""

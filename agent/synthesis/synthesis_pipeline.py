@@ -29,7 +29,7 @@ from agent.synthesis.traces.input_data_generation import Data, SyntheticDataProv
 from agent.synthesis.traces.target_conversion import TargetStrategyConverter
 from agent.synthesis.traces.trace_cleanup import clean_up_traces
 from agent.synthesis.traces.trace_collection import TraceCollector, TracedAgent
-from agent.synthesis.traces.trace_evaluation import EvaluationResult, EvaluationRule, TraceEvaluator
+from agent.synthesis.traces.trace_evaluation import ASKED, EvaluationResult, EvaluationRule, TraceEvaluator
 from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analyze_mentions, drop_unused_slots
@@ -91,7 +91,11 @@ class MetaAgentPipeline:
             raise ValueError(f"{strategy.value} synthesis strategy requires an inferencer")
         self._formatter = create_prompt_formatter(self._config.prompt_templates)
         self._evaluator = TraceEvaluator(
-            self._config.evaluation_strategy, evaluation_rules, inferencer, prompt_formatter=self._formatter
+            self._config.evaluation_strategy,
+            evaluation_rules,
+            inferencer,
+            prompt_formatter=self._formatter,
+            accepted_traces=self._config.accepted_traces,
         )
         self._collector = None if agent is None else TraceCollector(agent, synthetic_data_provider)
         self._inferencer = inferencer
@@ -154,7 +158,11 @@ class MetaAgentPipeline:
                 f"{each.trace_id}: {each.metadata['error']}" for each in judged if "error" in each.metadata
             ]
             raise InsufficientSuccessTracesError(
-                max(1, self._config.min_success_traces), len(good), len(traces), told[:TOLD_TRACES]
+                max(1, self._config.min_success_traces),
+                len(good),
+                len(traces),
+                told[:TOLD_TRACES],
+                asked=any(ASKED in each.metadata for each in judged),
             )
         return await self._induce(result, good)
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from agent.synthesis.graph.graph_validation import ValidationResults
 from agent.synthesis.pipeline_config import SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
+from agent.synthesis.traces.trace_evaluation import ASKED
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema.execution_traces import ExecutionTrace
 from periplus.commands.command_options import (
@@ -105,6 +106,15 @@ def synthesize(
         ),
     ] = None,
     min_traces: Annotated[int, typer.Option(metavar="N", min=1, help="Minimum number of usable traces.")] = 1,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--accept",
+            metavar="TRACE",
+            help="Use a trace that was left out with a question: the application refused nothing that matters."
+            " May be repeated.",
+        ),
+    ] = None,
     website: WebsiteId = None,
     base_url: BaseUrl = None,
     headed: Headed = None,
@@ -127,6 +137,9 @@ def synthesize(
     A website that the knowledge base does not have is added to it with the address of the traces.
     report.html shows the traces side by side with the resulting steps.
 
+    A trace in which the application seems to have refused something is left out with a question; --accept
+    answers that it is good all the same.
+
     A workflow has success criteria: what all traces show at their end and none before it. A workflow without
     is only published with --unverified; its runs then end with the status `unverified`.
 
@@ -139,7 +152,11 @@ def synthesize(
     budget = choose_import_budget(max_import_memory, max_import_seconds)
     read = read_foreign(traces, budget, read_traces, traces)
     judgement = SynthesisJudgement(
-        strategy, "llm_judge" if judge else "exception_only", min_traces, model or load_settings().model
+        strategy,
+        "llm_judge" if judge else "exception_only",
+        min_traces,
+        model or load_settings().model,
+        frozenset(accept or ()),
     )
     folder = out or Path("out") / f"synthesis-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     result = asyncio.run(induce_workflow(read, name, task, judgement))
@@ -301,6 +318,12 @@ def _print_traces(console: Console, result: PipelineResult, read: list[Execution
         console.print(
             f"  [yellow]{escape(each.trace_id)}: {escape(str(reason))}[/]", soft_wrap=True, highlight=False
         )
+        if ASKED in each.metadata:
+            console.print(
+                f"    -> if not, use it with --accept {escape(each.trace_id)}",
+                soft_wrap=True,
+                highlight=False,
+            )
     for trace in read:
         for problem in trace.metadata.get("problems", ()):
             console.print(

@@ -111,6 +111,8 @@ class SynthesisJudgement:
     min_success_traces: int = 1
     model: str | None = None
     """`provider:model`."""
+    accepted_traces: frozenset[str] = frozenset()
+    """Ids of traces that count although the application seemed to refuse something."""
 
     @property
     def asks(self) -> bool:
@@ -140,8 +142,14 @@ async def induce_workflow(
 ) -> PipelineResult:
     """Synthesize a portable graph and its script from traces; `add_workflow_documents` completes the result.
 
-    Raises `UserError`, with the reason, if a stage refuses the traces, or if one has more than `MOST_STEPS` steps.
+    Raises `UserError`, with the reason, if a stage refuses the traces, if one has more than `MOST_STEPS` steps, or if
+    an accepted one is not among them.
     """
+    known = {trace.trace_id for trace in traces}
+    if unknown := sorted(judgement.accepted_traces - known):
+        raise UserError(
+            f"there is no trace {unknown[0]!r} to accept", fix=f"name one of: {', '.join(sorted(known))}"
+        )
     for trace in traces:
         if len(trace.steps) > MOST_STEPS:
             raise UserError(
@@ -153,6 +161,7 @@ async def induce_workflow(
         synthesis_strategy=judgement.strategy,
         evaluation_strategy=EvaluationStrategy(judgement.evaluation),
         min_success_traces=judgement.min_success_traces,
+        accepted_traces=judgement.accepted_traces,
     )
     pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
     try:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.run_records import RunStatus
 from periplus.errors import UserError
+from periplus.synthesis.workflow_synthesis import SynthesisJudgement, induce_workflow, read_traces
 from tests.support.people import recorded
 from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
 
@@ -139,6 +141,63 @@ async def test_one_refused_demonstration_among_good_ones_is_left_out(browser, tm
         result = await induced(browser, site, tmp_path / "traces", sometimes, SHOWN)
     assert [each.passed for each in result.evaluation_results].count(False) == 1
     assert result.lowered is not None
+
+
+class Notes(Titles):
+    """The same, with a note beside the form that is sent by a script and refused if it is empty."""
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.path == "/note":
+            return Answered("", status=200 if asked.form["note"] else 422)
+        return super().answer(asked)
+
+    def _form(self, told: str, given: Mapping[str, str]) -> str:
+        note = (
+            "<label for=note>Note</label><input id=note><button id=keep type=button>Keep note</button>"
+            "<script>document.getElementById('keep').addEventListener('click', () => "
+            "fetch('/note', {method: 'POST', body: new URLSearchParams({note: document.getElementById('note').value})}));"
+            "</script>"
+        )
+        return super()._form(told, given).replace("</body>", f"{note}</body>")
+
+
+async def test_a_refused_write_in_the_middle_is_asked_about_and_the_question_can_be_answered(
+    browser, tmp_path
+):
+    async def keeps_a_note(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        if given is not SHOWN[1]:
+            await page.fill("#note", f"See {given['place']}")
+        async with page.expect_response("**/note"):
+            await page.click("#keep")
+        await adds_a_title(page, given, dice)
+
+    with running_site(Notes().answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", keeps_a_note, SHOWN)
+    (left_out,) = [each for each in result.evaluation_results if not each.passed]
+    assert left_out.metadata["error"] == (
+        "the application refused \"button 'Keep note'\" (HTTP 422), and it was not repeated: "
+        "was it meant to show a refusal?"
+    )
+    accepted = SynthesisJudgement(accepted_traces=frozenset({left_out.trace_id}))
+    answered = await induce_workflow(read_traces([tmp_path / "traces"]), "Title", "", accepted)
+    assert all(each.passed for each in answered.evaluation_results)
+
+
+async def test_what_every_demonstration_has_refused_is_no_question(browser, tmp_path):
+    async def keeps_no_note(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        async with page.expect_response("**/note"):
+            await page.click("#keep")
+        await adds_a_title(page, given, dice)
+
+    with running_site(Notes().answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", keeps_no_note, SHOWN)
+    assert all(each.passed for each in result.evaluation_results)
+
+
+async def test_a_trace_that_is_not_there_cannot_be_accepted():
+    traces = [ExecutionTrace(trace_id="one", success=True)]
+    with pytest.raises(UserError, match="no trace 'two' to accept"):
+        await induce_workflow(traces, "Title", "", SynthesisJudgement(accepted_traces=frozenset({"two"})))
 
 
 async def test_a_demonstration_that_sent_nothing_where_all_others_did_is_left_out_with_a_question(

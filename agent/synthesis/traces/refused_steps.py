@@ -1,6 +1,7 @@
 """Steps of demonstrations that the application refused (`agent.recording.recorded_writes` notes them).
 
-A refused press that was repeated with success is no part of the task. A demonstration that ends refused shows no success.
+A refused press that was repeated with success is no part of the task. A demonstration that ends refused shows no success,
+and one with a refused write in its middle may have done something else than the others.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ _REFUSED = 400
 LEAST_ACCEPTED = 2
 """Minimum number of demonstrations that show what a control sends."""
 _WARNED = "the application warned after {name!r} ({warning}), and not in the other demonstrations: was it meant to show a refusal?"
+_REFUSED_MIDWAY = (
+    "the application refused {name!r} ({refusal}), and it was not repeated: was it meant to show a refusal?"
+)
 _UNSENT = "{name!r} sent something in the other demonstrations and nothing in this one: was it meant to show a refusal?"
 
 
@@ -32,6 +36,30 @@ def find_final_refusal(trace: ExecutionTrace) -> str | None:
     if refusal is None:
         return None
     return f"the application refused {_name(sending[-1])!r} ({refusal}): was this demonstration meant to show a refusal?"
+
+
+def find_refused_midway(traces: Sequence[ExecutionTrace]) -> dict[str, str]:
+    """Return the question about each trace with a write that was refused and not repeated with success, by its id.
+
+    What every one of several traces has is none: the application answers so whoever does the task.
+    """
+    refused = {
+        trace.trace_id: [step for step in drop_refused_steps(trace.steps) if _has_refused_write(step)]
+        for trace in traces
+    }
+    everywhere = (
+        set.intersection(*({_control(step) for step in steps} for steps in refused.values()))
+        if len(traces) > 1
+        else set()
+    )
+    counted = {
+        name: [step for step in steps if _control(step) not in everywhere] for name, steps in refused.items()
+    }
+    return {
+        name: _REFUSED_MIDWAY.format(name=_name(steps[0]), refusal=refusal_of(steps[0]))
+        for name, steps in counted.items()
+        if steps
+    }
 
 
 def find_unsent(traces: Sequence[ExecutionTrace]) -> dict[str, str]:
@@ -102,6 +130,13 @@ def _is_same_control(one: TraceStep, other: TraceStep) -> bool:
 def _answers(step: TraceStep) -> list[dict[str, Any]]:
     told = step.metadata.get(ANSWERS)
     return [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+
+
+def _has_refused_write(step: TraceStep) -> bool:
+    statuses = (each.get("status") for each in _answers(step))
+    return refusal_of(step) is not None and any(
+        isinstance(status, int) and status >= _REFUSED for status in statuses
+    )
 
 
 def _addresses(step: TraceStep) -> set[tuple[Any, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,9 +12,16 @@ from agent.inferencer import InferenceFailed, Inferencer
 from agent.synthesis.errors import TraceEvaluationError
 from agent.synthesis.pipeline_config import EvaluationStrategy
 from agent.synthesis.synthesis_prompts import EVALUATION_TEMPLATE_KEY, PromptFormatter, build_evaluation_feed
-from agent.synthesis.traces.refused_steps import find_final_refusal, find_unsent, find_warned
+from agent.synthesis.traces.refused_steps import (
+    find_final_refusal,
+    find_refused_midway,
+    find_unsent,
+    find_warned,
+)
 from kb_schema.execution_traces import ExecutionTrace
 
+ASKED = "asked"
+"""Metadata of a trace that was left out with a question."""
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
@@ -50,14 +57,19 @@ class TraceEvaluator:
         inferencer: Inferencer | None = None,
         min_score: float = 0.5,
         prompt_formatter: PromptFormatter | None = None,
+        accepted_traces: Collection[str] = (),
     ) -> None:
-        """Raises `ValueError` if the strategy needs rules or an inferencer and none is given."""
+        """`accepted_traces`: ids of traces that count although the application seemed to refuse something.
+
+        Raises `ValueError` if the strategy needs rules or an inferencer and none is given.
+        """
         if strategy is EvaluationStrategy.RULE_BASED and not rules:
             raise ValueError("RULE_BASED strategy requires at least one evaluation rule")
         if strategy is EvaluationStrategy.LLM_JUDGE and inferencer is None:
             raise ValueError("LLM_JUDGE strategy requires an inferencer")
         self._rules, self._inferencer, self._min_score = tuple(rules), inferencer, min_score
         self._formatter = prompt_formatter or PromptFormatter()
+        self._accepted_traces = frozenset(accepted_traces)
         judges: dict[EvaluationStrategy, Callable[[ExecutionTrace, str], Awaitable[EvaluationResult]]] = {
             EvaluationStrategy.EXCEPTION_ONLY: self._exception_only,
             EvaluationStrategy.RULE_BASED: self._rule_based,
@@ -69,13 +81,23 @@ class TraceEvaluator:
         self, traces: Sequence[ExecutionTrace], task_description: str = ""
     ) -> list[EvaluationResult]:
         """Return one result per trace, in order. Raises `TraceEvaluationError` if an evaluation fails."""
-        judged = [_disqualify_refused(trace, await self._judge(trace, task_description)) for trace in traces]
-        good = [trace for trace, result in zip(traces, judged, strict=True) if result.passed]
-        asked = find_warned(good) | find_unsent(good)
+        judged = [await self._judge(trace, task_description) for trace in traces]
+        asked = self._ask([trace for trace, result in zip(traces, judged, strict=True) if result.passed])
         return [
             _reject(result, asked[result.trace_id]) if result.trace_id in asked else result
             for result in judged
         ]
+
+    def _ask(self, traces: Sequence[ExecutionTrace]) -> dict[str, str]:
+        """Return the questions about traces in which the application seems to have refused something, by id.
+
+        They reject a trace whatever the strategy says. A person answers with `accepted_traces`.
+        """
+        finals = {trace.trace_id: find_final_refusal(trace) for trace in traces}
+        asked = {name: question for name, question in finals.items() if question is not None}
+        good = [trace for trace in traces if trace.trace_id not in asked]
+        asked |= find_refused_midway(good) | find_warned(good) | find_unsent(good)
+        return {name: question for name, question in asked.items() if name not in self._accepted_traces}
 
     async def _exception_only(self, trace: ExecutionTrace, _task: str) -> EvaluationResult:
         if trace.success:
@@ -115,14 +137,10 @@ class TraceEvaluator:
         )
 
 
-def _disqualify_refused(trace: ExecutionTrace, result: EvaluationResult) -> EvaluationResult:
-    """Reject a trace that ends with a refused write, whatever the strategy says."""
-    question = find_final_refusal(trace)
-    return result if question is None or not result.passed else _reject(result, question)
-
-
 def _reject(result: EvaluationResult, question: str) -> EvaluationResult:
-    return replace(result, passed=False, score=0.0, metadata={**result.metadata, "error": question})
+    return replace(
+        result, passed=False, score=0.0, metadata={**result.metadata, "error": question, ASKED: True}
+    )
 
 
 def _score(answer: str) -> float | None:
