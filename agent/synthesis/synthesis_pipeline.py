@@ -26,6 +26,7 @@ from agent.synthesis.pipeline_config import EvaluationStrategy, PipelineConfig, 
 from agent.synthesis.synthesis_prompts import create_prompt_formatter
 from agent.synthesis.traces.field_words import mark_field_words
 from agent.synthesis.traces.input_data_generation import Data, SyntheticDataProvider
+from agent.synthesis.traces.stored_fingerprints import add_stored_fingerprints
 from agent.synthesis.traces.target_conversion import TargetStrategyConverter
 from agent.synthesis.traces.trace_cleanup import clean_up_traces
 from agent.synthesis.traces.trace_collection import TraceCollector, TracedAgent
@@ -175,7 +176,7 @@ class MetaAgentPipeline:
                 normal = clean_up_traces(TraceNormalizer(config.custom_type_map).normalize(traces))
             with _stage("target_conversion"):
                 converted = clean_up_traces(TargetStrategyConverter(pages).convert_traces(normal))
-                converted = mark_field_words(converted, pages)
+                converted = mark_field_words(add_stored_fingerprints(converted, pages), pages)
             with _stage("understanding"):
                 mentions = analyze_mentions(converted, pages)
             result = replace(result, understanding=mentions)

@@ -101,6 +101,7 @@ class LoopNode(Model):
     times: int | None = None
     turn: Selector | None = None
     """Element that opens the next page (kind `pages`); the last page does not have it."""
+    turn_fingerprint: Fingerprint | None = None
     description: str = ""
 
 

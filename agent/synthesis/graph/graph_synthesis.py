@@ -185,6 +185,7 @@ class GraphSynthesizer(ABC):
             items=rule.items,
             times=rule.times,
             turn=rule.turn,
+            turn_fingerprint=rule.turn_fingerprint,
             description=rule.evidence,
         )
         return [made]

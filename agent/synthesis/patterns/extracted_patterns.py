@@ -10,6 +10,7 @@ from typing import Any, Literal
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
 from agent.synthesis.patterns.row_filters import ToldRowFilter
 from kb_schema.conditions import Condition
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
 
 UNKNOWN_CONDITION = "Unknown: runs diverge at this point"
@@ -117,6 +118,8 @@ class LoopRule:
     times: int | None = None
     turn: Selector | None = None
     """Element that opens the next page; the last page does not have it."""
+    turn_fingerprint: Fingerprint | None = None
+    """Its fingerprint, as far as all traces agree."""
     given: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Maps a trace id to its items, if the list is not in the input data."""
     told: ToldRowFilter | None = None

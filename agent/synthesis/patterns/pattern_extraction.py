@@ -55,6 +55,7 @@ from agent.synthesis.patterns.success_conditions import infer_success_condition
 from agent.synthesis.patterns.target_agreement import find_agreed_target
 from agent.synthesis.patterns.target_templates import TargetTemplate, find_target_template
 from agent.synthesis.patterns.value_bindings import ValueBinder
+from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import ElementHidden
 from kb_schema.selectors import Selector, ValueStrategy
@@ -486,7 +487,9 @@ class _Stretch:
             if key in rows and cell.step.html_before
         ]
         ended = [each.after for each in passes.values() if each.after is not None]
-        return self._rules.turning(target, turned, ended)
+        rule = self._rules.turning(target, turned, ended)
+        known = merge_step_fingerprints([cell.step for cell in turn.cells.values()])
+        return rule if rule.turn is None else replace(rule, turn_fingerprint=known)
 
     def _body_positions(self, loop: AlignedLoop) -> list[AlignedPosition]:
         """Return the positions of the body, merged with the positions of later rounds."""

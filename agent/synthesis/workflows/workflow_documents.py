@@ -273,7 +273,9 @@ class _DocumentBuilder:
                 type="pagination",
                 item_action=item,
                 max_iterations=bound,
-                next_page=ActionCall(action_type="click", target=node.turn),
+                next_page=ActionCall(
+                    action_type="click", target=node.turn, fingerprint=node.turn_fingerprint
+                ),
             )
         over = node.until
         if over is None:

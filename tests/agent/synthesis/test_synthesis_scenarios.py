@@ -133,6 +133,9 @@ def test_pages_are_turned_until_there_is_no_next():
     _, node = result.lowered.workflow.nodes
     assert node.iterator_spec.type == "pagination"
     assert node.iterator_spec.next_page.target.strategies[0].value == "next"
+    known = node.iterator_spec.next_page.fingerprint
+    assert known is not None
+    assert known.role == "link"
 
 
 def test_a_list_is_gone_through_item_by_item():
