@@ -184,10 +184,16 @@ def build_item_token(step: TraceStep, pages: TracePages, earlier: Sequence[Trace
 
 
 def _find_last_row(element: Element, earlier: Sequence[TraceStep], pages: TracePages) -> Element | None:
-    """Return the part around an element of which an earlier page shows several, with an element like it in each."""
+    """Return the part around an element of which an earlier page shows several, with an element like it in each.
+
+    It says more than the element: what is only around a button ("Back", "Next") is no row.
+    """
+    said = squeeze(text_of(element, everything=True))
     seen = {(step.html_before, step.source_url): None for step in earlier if step.html_before}
     for node in element.ancestors():
         classes = set(list_stable_classes(node))
+        if squeeze(text_of(node, everything=True)) == said:
+            continue
         for page in (pages.get(*each) for each in seen if classes):
             there = [] if page is None else [each for root in page.stored.roots for each in root.elements]
             alike = [each for each in there if each.tag == node.tag and classes & _classes(each)]

@@ -84,6 +84,17 @@ def test_the_last_row_after_a_search_is_a_row_if_an_earlier_page_has_several():
     assert build_item_token(step(mails(2), 2), TracePages(), [step(mails(2), 2)]) is None
 
 
+def test_what_is_only_around_a_button_is_no_row_although_an_earlier_page_has_several():
+    def form(*names: str) -> str:
+        buttons = "".join(f"<span class=way><button class=go>{name}</button></span>" for name in names)
+        return f"<!doctype html><title>T</title><main><div>{buttons}</div></main>"
+
+    last = form("Create pool")
+    step = TraceStep(action_type="click", target=css(".go"), html_before=last, source_url="http://t/")
+    earlier = step.model_copy(update={"html_before": form("Back", "Next")})
+    assert build_item_token(step, TracePages(), [earlier]) is None
+
+
 def test_fields_with_labels_of_their_own_are_no_rows_although_a_page_has_several():
     fields = "".join(
         f"<div class=field><label for=field-{at}>Field {at}</label><input class=text id=field-{at}></div>"
