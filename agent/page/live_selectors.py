@@ -43,6 +43,10 @@ class SelectorResolution:
     error: str | None = None
 
 
+FILLED = "filled"
+"""Metadata of a filled template: its values by parameter."""
+
+
 def fill_selector_parameters(selector: Selector, values: Mapping[str, Any]) -> Selector:
     """Return the selector with every template filled; drop strategies whose variables have no value.
 
@@ -72,6 +76,8 @@ def _fill_strategies(strategy: Strategy, values: Mapping[str, Any]) -> Strategy:
     }
     if isinstance(strategy, TemplateStrategy):
         value = fill_selector(strategy.template, values, strategy.language)
+        filled = {name: as_text(values[name]) for name in strategy.parameters if name in values}
+        common["meta"] = {**strategy.meta, FILLED: filled} if filled else strategy.meta
         return ValueStrategy(type=strategy.language, value=value, **common)
     if isinstance(strategy, DomIndexStrategy) and isinstance(strategy.index, str):
         name = strategy.index.strip("{}")
@@ -134,7 +140,14 @@ async def resolve_selector(page: Page, selector: Selector) -> SelectorResolution
 
 
 def summarize_selector(selector: Selector) -> str:
-    """Return a selector in one short line, for evidence and errors."""
+    """Return a selector in one short line, for evidence and errors.
+
+    A filled template is told by its values: `row 'Harbour walk' (xpath)`.
+    """
+    filled = selector.ordered[0].meta.get(FILLED)
+    if isinstance(filled, Mapping) and filled:
+        said = ", ".join(f"{name} {value!r}" for name, value in filled.items())
+        return f"{said} ({selector.ordered[0].type})"
     first = selector.ordered[0].model_dump(exclude_defaults=True, exclude={"meta", "confidence", "fallback"})
     told = " ".join(f"{key}={value!r}" for key, value in first.items() if key != "type")
     more = f" (+{len(selector.strategies) - 1} more)" if len(selector.strategies) > 1 else ""

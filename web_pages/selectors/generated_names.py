@@ -12,7 +12,8 @@ import re
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 _LONG_NUMBER = re.compile(r"\d{4,}")
 _REACT_ID = re.compile(
-    r"(?<![0-9a-zA-Z]):[rR][0-9a-zA-Z]*:(?![0-9a-zA-Z])|«[rR][0-9a-zA-Z]*»|^_[rR]_[0-9a-zA-Z]*_?$|^:|:$"
+    r"(?<![0-9a-zA-Z]):[rR][0-9a-zA-Z]*:(?![0-9a-zA-Z])|«[rR][0-9a-zA-Z]*»|^_[rR]_[0-9a-zA-Z]*_?$"
+    r"|(?<![0-9a-zA-Z_])_[rR]_[0-9a-zA-Z]+_(?![0-9a-zA-Z])|^:|:$"
 )
 _COUNTED = re.compile(
     r"""^(?:

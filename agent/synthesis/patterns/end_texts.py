@@ -1,8 +1,8 @@
 """Texts that the last pages of all traces have in common and no earlier page shows.
 
 Words that vary become a gap, input values their `{variable}`. Numbers that are the same in every trace, and the
-words beside them, are left out: they may be a date or a count of the demonstrations. Rows of lists and tables
-are data: only an input value in them counts.
+words beside them, are left out: they may be a date or a count of the demonstrations. After a number that varies, a
+plural may be a singular in a run. Rows of lists and tables are data: only an input value in them counts.
 """
 
 from __future__ import annotations
@@ -66,6 +66,9 @@ _AGREEING = frozenset({"has", "have", "is", "are", "was", "were"})
 """Words that differ after "1 page" and "2 pages"."""
 _COUNT = "000"
 """Stands for numbers that vary."""
+_PLURAL = re.compile(r"(?P<stem>[A-Za-z]{2,}?)(?P<end>ies|(?<=[xz])es|(?<=ch)es|(?<=sh)es|(?<=ss)es|(?<!s)s)")
+_NOUN_WORDS = 3
+"""Words after a number among which its noun is."""
 _Words = list[str | None]
 """Words; None is a gap."""
 
@@ -103,6 +106,8 @@ def find_message_texts(ends: Sequence[TraceEnd], *, other_evidence: bool = False
 
 
 def _is_fixed(condition: Condition) -> bool:
+    if isinstance(condition, Combined):
+        return all(map(_is_fixed, condition.conditions))
     return isinstance(condition, DomContains) and not _VARIABLE.search(condition.value)
 
 
@@ -191,12 +196,12 @@ def _common(ends: Sequence[TraceEnd], places: Sequence[TextPlace]) -> list[Condi
     numbers = [f"{{{name}}}" for name in _number_names(ends)]
     found: dict[str, Condition] = {}
     for line in sorted((each for each in first if each.place in places), key=lambda each: each.place):
-        for said in _pieces(line, others):
+        for said, counted in _pieces(line, others):
             if any(each in said for each in numbers):
                 condition = in_notations(said, ends) if len(_VARIABLE.findall(said)) == 1 else None
             else:
-                condition = DomContains(type="dom_contains", value=said)
-                condition = condition if all(end.proves(condition) for end in ends) else None
+                shown = _text_condition(said, counted=counted)
+                condition = shown if all(end.proves(shown) for end in ends) else None
             if condition is not None:
                 found.setdefault(said, condition)
     told = [said for said in found if not any(said != other and said in other for other in found)]
@@ -204,8 +209,30 @@ def _common(ends: Sequence[TraceEnd], places: Sequence[TextPlace]) -> list[Condi
     return [found[said] for said in phrases or told]
 
 
-def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]:
-    """Yield the texts that a line shares with a line of every other trace."""
+def _text_condition(said: str, *, counted: bool) -> Condition:
+    """Return the condition that a text is shown; what is `counted`, also of one: "1 run deleted"."""
+    singular = _singular(said) if counted else said
+    texts = [DomContains(type="dom_contains", value=each) for each in dict.fromkeys((said, singular))]
+    return texts[0] if len(texts) == 1 else Combined(type="any_of", conditions=tuple(texts))
+
+
+def _singular(text: str) -> str:
+    """Return the text of a number above one as it is for one: the first plural near its beginning is changed.
+
+    >>> _singular("flow runs deleted")
+    'flow run deleted'
+    """
+    words = text.split()
+    for at, word in enumerate(words[:_NOUN_WORDS]):
+        found = _PLURAL.fullmatch(word)
+        if found is not None:
+            words[at] = f"{found['stem']}{'y' if found['end'] == 'ies' else ''}"
+            return " ".join(words)
+    return text
+
+
+def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[tuple[str, bool]]:
+    """Yield the texts that a line shares with a line of every other trace, and whether a number that varies is before."""
     words: _Words = list(line.words)
     for lines in others:
         alike = [
@@ -214,14 +241,14 @@ def _pieces(line: EndText, others: Iterable[Sequence[EndText]]) -> Iterator[str]
         words = max(alike, key=_size, default=[])
     if line.place is TextPlace.PLAIN and any(map(_has_digit, line.words)):
         return
-    for piece in _split(words):
+    for piece, counted in _split(words):
         while piece and piece[-1].casefold() in CLOSING:
             piece.pop()
         said = " ".join(piece).rstrip(_ENDS)
         if _ICON_NAME.fullmatch(said):
             continue
         if sum(map(str.isalpha, _VARIABLE.sub("", said))) >= LEAST_LETTERS or _VARIABLE.search(said):
-            yield said
+            yield said, counted
 
 
 def _shared(words: _Words, others: Sequence[str]) -> _Words:
@@ -238,21 +265,25 @@ def _shared(words: _Words, others: Sequence[str]) -> _Words:
     return made
 
 
-def _split(words: _Words) -> Iterator[list[str]]:
-    """Yield the pieces between gaps, without numbers and the words beside them, and those that agree with a number."""
+def _split(words: _Words) -> Iterator[tuple[list[str], bool]]:
+    """Yield the pieces between gaps, without numbers and the words beside them, and those that agree with a number.
+
+    With each piece: whether a number that varies is right before it.
+    """
     numbers = {at for at, word in enumerate(words) if word is not None and _has_digit(word)}
     beside = {at + step for at in numbers for step in ((0,) if words[at] == _COUNT else (-1, 0, 1))}
     beside |= {
         at + step for at in numbers for step in (1, 2) if at + 2 < len(words) and words[at + 2] in _AGREEING
     }
     piece: list[str] = []
+    counted = False
     for at, word in enumerate([*words, None]):
         if word is not None and at not in beside:
             piece.append(word)
             continue
         if piece:
-            yield piece
-        piece = []
+            yield piece, counted
+        piece, counted = [], word == _COUNT
 
 
 def _has_digit(word: str) -> bool:

@@ -87,3 +87,22 @@ def test_the_word_that_closes_a_message_is_no_evidence():
         for word, each in said.items()
     }
     assert (len(found["Close"]), len(found["Approved"])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        ("1 flow run deleted", True),
+        ("7 flow runs deleted", True),
+        ("1 flow run paused", False),
+        ("0 flow", False),
+    ],
+)
+def test_what_a_message_counts_may_be_one_thing_in_a_run(said, holds):
+    conditions = find_message_texts(
+        [_end(number, f"{number} flow runs deleted", f"Note {number}") for number in (2, 3, 4)]
+    )
+    page = _page(f'<p class="ok-message">{said}</p>', "http://t/issue30")
+    verdicts = evaluate(page.stored, conditions, NamedElements(), ProbeFacts())
+    assert conditions
+    assert all(each.held for each in verdicts) is holds
