@@ -55,6 +55,8 @@ class ActionNode(Model):
     """Why an optional action is omitted; None if it is not."""
     fingerprint: Fingerprint | None = None
     """What the recordings of this action have in common about its element."""
+    address: Condition | None = None
+    """The address on which all traces performed this action."""
     postcondition: Condition | None = None
     """What all traces showed after this action and not before it."""
     reads: tuple[GraphReading, ...] = ()

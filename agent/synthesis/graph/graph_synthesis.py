@@ -35,6 +35,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     ParameterizableInfo,
     ValueBinding,
 )
+from agent.synthesis.patterns.step_conditions import find_step_address
 from agent.synthesis.pipeline_config import SynthesisStrategy
 from agent.synthesis.synthesis_prompts import (
     SYNTHESIS_TEMPLATE_KEY,
@@ -214,6 +215,7 @@ class GraphSynthesizer(ABC):
             target=decision.target,
             args=decision.args or {},
             awaits=patterns.waits.get(step.position.index),
+            address=find_step_address(step.position),
             postcondition=patterns.postconditions.get(step.position.index),
             position=step.position.index,
             confidence=round(decision.confidence, 4),

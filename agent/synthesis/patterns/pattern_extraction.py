@@ -50,7 +50,7 @@ from agent.synthesis.patterns.optional_fields import infer_given_condition, is_o
 from agent.synthesis.patterns.position_patterns import PatternCollector, PositionClassifier
 from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
 from agent.synthesis.patterns.search_conditions import SearchConditionFinder
-from agent.synthesis.patterns.step_postconditions import infer_postconditions
+from agent.synthesis.patterns.step_conditions import infer_postconditions
 from agent.synthesis.patterns.success_conditions import infer_success_condition
 from agent.synthesis.patterns.target_agreement import find_agreed_target
 from agent.synthesis.patterns.target_templates import TargetTemplate, find_target_template

@@ -93,8 +93,8 @@ class TaskWriter:
                 steps[first] = _on_screen(steps[first], here)
             if node.postcondition is not None:
                 steps[-1] = steps[-1].model_copy(update={"postconditions": (node.postcondition,)})
-            if here is not None and not _is_idempotent(node):
-                steps[-1] = _on_screen(steps[-1], here, hard=True)
+            if not _is_idempotent(node):
+                steps[-1] = _on_screen(steps[-1], here, hard=True) if here else _at_address(steps[-1], node)
             screen = here
         used = tree_variables([step.to_json() for step in steps])
         used |= {name for step in steps for name in _parameters_of(step.action.target)}
@@ -265,6 +265,13 @@ def _on_screen(step: TaskStep, screen: str, *, hard: bool = False) -> TaskStep:
     """
     condition = OnScreen(type="on_screen", screen_id=screen, hard_dependency=hard)
     return step.model_copy(update={"preconditions": (condition,)})
+
+
+def _at_address(step: TaskStep, node: ActionNode) -> TaskStep:
+    """Return the step with its address as a hard precondition, where no screen could be derived."""
+    if node.address is None or node.action_type == "navigate":
+        return step
+    return step.model_copy(update={"preconditions": (node.address,)})
 
 
 def _is_idempotent(node: ActionNode) -> bool:

@@ -60,6 +60,16 @@ def test_a_form_with_slips_other_orders_and_a_banner():
     }
 
 
+def test_an_action_that_must_not_be_repeated_has_its_address_as_condition_where_no_screen_is_known():
+    result = made_of(CREATIONS)
+    rest = task(result, result.lowered.workflow.nodes[-1])
+    addresses = [[each.pattern for each in step.preconditions] for step in rest.ordered_steps]
+    assert addresses == [["/agents/?(?:[?#]|$)"], [], [], ["/agents/new/?(?:[?#]|$)"]]
+    assert all(each.hard_dependency for step in rest.steps for each in step.preconditions)
+    alone = task(made_of(CREATIONS[:1]), made_of(CREATIONS[:1]).lowered.workflow.nodes[-1])
+    assert not any(step.preconditions for step in alone.steps)
+
+
 def test_names_come_from_labels_where_no_input_was_given():
     bare = [trace.model_copy(update={"input_data": None}) for trace in CREATIONS[:2]]
     inputs = made_of(bare).lowered.workflow.io_spec.inputs

@@ -1,7 +1,8 @@
-"""What all traces showed after a step and not before it: the step's postconditions.
+"""What all traces showed before and after a step.
 
-Only the address is used: all traces must come from it to the same path, with the parts that vary as gaps. At
-least two different traces must show it.
+Only the address is used: the path that all traces have, with the parts that vary as gaps. At least two different
+traces must show it. What a step leads to, and was not there before it, is its postcondition. Texts are none:
+another release words them otherwise (docs/decisions/0054-step-conditions.md).
 """
 
 from __future__ import annotations
@@ -27,6 +28,15 @@ def infer_postconditions(aligned: AlignedTraceSet, patterns: ExtractedPatterns) 
         if pattern is not None:
             found[position.index] = UrlMatches(type="url_matches", pattern=pattern)
     return found
+
+
+def find_step_address(position: AlignedPosition) -> Condition | None:
+    """Return the condition of the address on which all traces performed a step; None if they do not prove one."""
+    urls = [step.source_url or "" for step in position.observed]
+    if len({trace_id for trace_id, _ in position.cells}) < LEAST_TRACES or not all(urls):
+        return None
+    pattern = build_address_pattern(urls)
+    return None if pattern is None else UrlMatches(type="url_matches", pattern=pattern)
 
 
 def _steady(patterns: ExtractedPatterns) -> Iterator[AlignedPosition]:
