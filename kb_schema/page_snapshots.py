@@ -6,6 +6,7 @@ same probes as the live one:
 - `data-pp-hidden` on every element that is not rendered or not visible,
 - `data-pp-value` / `data-pp-checked` on form fields (secrets are left out),
 - `data-pp-name`: the accessible name, if the markup alone could give another one,
+- `<pp-tag-p>` for an element that the parser would put elsewhere: scripts also put a `div` into a `p`,
 - `<pp-shadow-root>` and `<pp-frame-document>` holding open shadow roots and same-origin frames.
 
 Other HTML has none of these; its visibility is judged by the markup alone.
@@ -30,6 +31,8 @@ PLACE_ATTRIBUTE = "data-pp-at"
 """An element's position in the agent's page index, while a page is read. Never stored."""
 SHADOW_TAG = "pp-shadow-root"
 FRAME_TAG = "pp-frame-document"
+RENAMED_PREFIX = "pp-tag-"
+"""The prefix of tags that the parser would put elsewhere."""
 
 
 class Viewport(Model):

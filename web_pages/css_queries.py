@@ -7,11 +7,12 @@ attributes) and piercing of shadow roots. `agent/page/js/2_css.js` does the same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
+from kb_schema.page_snapshots import RENAMED_PREFIX
 from web_pages.element_tree import Element, Root
 from web_pages.form_fields import disabled_natively, is_toggle, value_of
 from web_pages.html_tags import FIELD_TAGS
@@ -230,8 +231,19 @@ def _parent(element: Element, pierce: bool) -> Element | None:
     return element.parent or (element.root.host if pierce and element.root.kind == "shadow" else None)
 
 
+_TOKEN = re.compile(r"""\"[^\"]*\"|'[^']*'|\[[^\]]*\]|[#.:]+(?:[\w-]|\\.)+|(?P<tag>[a-zA-Z][\w-]*)""")
+
+
+def _with_renamed(found: re.Match[str], renamed: Collection[str]) -> str:
+    """Return a token of a selector; a tag also under the name that it may have in the parser."""
+    tag = (found["tag"] or "").lower()
+    return f":is({tag}, {RENAMED_PREFIX}{tag})" if tag in renamed else found[0]
+
+
 def _query(root: Root, selector: str) -> set[Element]:
     """Return the matches of the parser itself. Raises `SelectorError`."""
+    if root.renamed:
+        selector = _TOKEN.sub(lambda found: _with_renamed(found, root.renamed), selector)
     found = (root.by_node.get(node.mem_id) for node in _query_native(root.parser, selector))
     return {element for element in found if element is not None}
 

@@ -77,6 +77,8 @@ class Root:
     top: list[Element | str] = field(default_factory=list)
     by_node: dict[int, Element] = field(default_factory=dict)
     ids: dict[str, Element] = field(default_factory=dict)
+    renamed: set[str] = field(default_factory=set)
+    """The tags that some elements have under another name in the parser (`RENAMED_PREFIX`)."""
 
     labels: dict[int, list[Element]] | None = None
     """Label elements by the control they label, cached by `accessible_names.labels_of`."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from kb_schema.page_snapshots import SHADOW_TAG
+from kb_schema.page_snapshots import RENAMED_PREFIX, SHADOW_TAG
 from web_pages.element_tree import Element, Root
 from web_pages.html_tags import HOLDER_TAGS
 from web_pages.page_limits import CharacterBudget, check_tree
@@ -108,6 +108,9 @@ class _TreeBuilder:
                 self.holders.append((node, parent, self._before(parent, siblings)))
                 continue
             check_tree(depth, len(elements))
+            if root.annotated and tag.startswith(RENAMED_PREFIX):
+                tag = tag.removeprefix(RENAMED_PREFIX)
+                root.renamed.add(tag)
             attributes = {name: value or "" for name, value in node.attributes.items()}
             element = Element(tag, attributes, root, parent, len(elements))
             siblings.append(element)

@@ -3,6 +3,9 @@
 // A shadow root or frame document travels in the `srcdoc` attribute of its <pp-...> element: inline it
 // would be torn apart by the HTML parser (a <div> in a <p>, a second <body>).
 
+// Scripts also build what no parser would: a <div> in a <p>, a link in a link, a table without <tbody>. Such elements
+// are written as <pp-tag-p>, so that the parser leaves them where they are; `html_parser.py` gives them back their tag.
+
 const VOID_TAGS = new Set([
   "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
 ]);
@@ -17,12 +20,32 @@ const escapeText = (text) => text.replace(/[&<>\u00a0]/g, (c) => ({ "&": "&amp;"
 const escapeAttribute = (text) => text.replace(/[&"<>\u00a0]/g, (c) =>
   ({ "&": "&amp;", "\"": "&quot;", "<": "&lt;", ">": "&gt;", "\u00a0": "&nbsp;" })[c]);
 
+const RENAMED = "pp-tag-";
+const ENDS_P = [
+  "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset",
+  "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "li", "listing", "main",
+  "menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "ul", "xmp",
+].join();
+const NESTED = "a a, button button, form form, nobr nobr, :is(h1,h2,h3,h4,h5,h6) > :is(h1,h2,h3,h4,h5,h6)";
+const TABLE_PARTS = "table, caption, colgroup, col, thead, tbody, tfoot, tr, td, th";
+const MISPLACED = [
+  "table > :not(caption, colgroup, thead, tbody, tfoot, script, style, template)",
+  ":is(thead, tbody, tfoot) > :not(tr, script, style, template)",
+  "tr > :not(td, th, script, style, template)",
+  ":not(table) > :is(caption, colgroup, thead, tbody, tfoot)",
+  ":not(thead, tbody, tfoot, table) > tr",
+  ":not(tr) > :is(td, th)",
+].join();
+
+let renamed = new Set(); // elements of the look that the parser would put elsewhere
+
 let places = new Map(); // elements of the look that is being written down -> their places in it
 
 /** @param elements those of a page index whose positions the HTML carries. */
 function snapshotHtml(secretSelectors, elements = []) {
   const look = newLook();
   places = new Map(elements.map((el, at) => [el, at]));
+  renamed = new Set();
   const secrets = new Set();
   for (const selector of secretSelectors) {
     const scope = scopeOf(selector, true, look);
@@ -35,6 +58,7 @@ function snapshotHtml(secretSelectors, elements = []) {
 
 function rootHtml(root, look, secrets) {
   const out = [];
+  findRenamed(root);
   const stack = [...root.childNodes].reverse();
   while (stack.length) {
     const node = stack.pop();
@@ -48,12 +72,33 @@ function rootHtml(root, look, secrets) {
   return out.join("");
 }
 
+/** Note the elements of a root that the parser would put elsewhere, with their siblings: places are counted by tag. */
+function findRenamed(root) {
+  const found = [...root.querySelectorAll("p")].filter((el) => el.querySelector(ENDS_P));
+  found.push(...root.querySelectorAll(NESTED));
+  for (const el of root.querySelectorAll(MISPLACED)) {
+    const table = el.parentElement?.closest("table");
+    if (table || el.matches(TABLE_PARTS)) found.push(table || el);
+  }
+  for (const el of found) {
+    for (const each of el.parentNode.children) if (tagOf(each) === tagOf(el)) rename(each);
+  }
+}
+
+function rename(el) {
+  if (renamed.has(el)) return;
+  renamed.add(el);
+  if (el.matches(TABLE_PARTS)) for (const part of el.querySelectorAll(TABLE_PARTS)) renamed.add(part);
+}
+
+const writtenTag = (el) => (renamed.has(el) ? RENAMED : "") + tagOf(el);
+
 function writeElement(el, look, secrets, out, stack) {
   const tag = tagOf(el);
   const secret = secrets.has(el) || hasAttr(el, "data-pp-secret");
   out.push(openTag(el, look, secret, secrets));
   if (VOID_TAGS.has(tag)) return;
-  stack.push(`</${tag}>${frameElement(el, look, secrets, secret)}`);
+  stack.push(`</${writtenTag(el)}>${frameElement(el, look, secrets, secret)}`);
   if (EMPTIED_TAGS.has(tag) || tag === "textarea" || secret) return;
   const children = el.childNodes;
   for (let i = children.length - 1; i >= 0; i -= 1) stack.push(children[i]);
@@ -74,7 +119,7 @@ function openTag(el, look, secret, secrets) {
   const tag = tagOf(el);
   const isField = FIELD_TAGS.has(tag);
   const hideValue = secret || isSecretField(el);
-  const parts = [tag];
+  const parts = [writtenTag(el)];
   for (const { name, value } of el.attributes) {
     if (OWN_ATTRIBUTES.has(name) || (tag === "iframe" && name === "srcdoc")) continue;
     if (secret && !isField && !KEPT_ON_SECRETS.has(name)) continue;

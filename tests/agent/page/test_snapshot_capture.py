@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from agent.page.condition_probes import answer_probes
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.probes import ElementProbe, TextProbe, probe_key
 from kb_schema.selectors import css
 from tests.support.pages import SITE, show
+from web_pages.selectors.selector_generator import PageSelectors
 from web_pages.stored_pages import StoredPage
 
 SECRETS = """<title>Sign in</title><input type=password id=pw value=hunter1><input id=code autocomplete=one-time-code>
@@ -88,3 +91,74 @@ async def test_probes_survive_a_page_that_navigates_under_them(page):
         answers = await answer_probes(page, [probe])
     assert page.url.endswith("/3")
     assert await answer_probes(page, []) == {}
+
+
+BUILT = {
+    "a block in a paragraph": "<p><i>before</i></p>|p|<div class=box><span><a href='#x'>Result</a></span></div>",
+    "a link in a link": "<a href='#card'><i>Card</i></a>|a|<span><a href='#more'>More</a><b>end</b></span>",
+    "a button in a button": "<button><i>Open</i></button>|button|<span><button>Close</button><b>end</b></span>",
+    "rows without a body": "<table id=t></table>|table|",
+    "a row outside a table": "<div class=grid></div>|.grid|",
+    "a form in a form": "<form><i>Search</i></form>|form|<div><form><input name=q></form><b>end</b></div>",
+}
+"""What a script puts into what: the markup, the element, and what is put into it; rows are made apart."""
+_BUILD = """([target, html]) => {
+  const parent = document.querySelector(target);
+  const make = (tag, text) => { const el = document.createElement(tag); el.append(text); return el; };
+  const add = (into, markup) => {
+    const template = document.createElement('template');
+    template.innerHTML = markup;
+    for (const child of [...template.content.childNodes]) into.append(child);
+  };
+  if (html) {
+    const inner = html.match(/^<(div|span)[^>]*>/)[0];
+    const box = document.createElement(inner.match(/\\w+/)[0]);
+    for (const piece of html.split(/(?=<(?:a|button|form|span|b)\\b)/).slice(1)) add(box, piece);
+    parent.append(box);
+  } else for (const name of ['Ann', 'Bob']) {
+    const row = document.createElement('tr');
+    row.append(make('td', name), make('td', make('button', 'Delete')));
+    parent.append(row);
+  }
+}"""
+_PATHS = """() => [...document.body.querySelectorAll('*')].map((el) => {
+  const path = [];
+  for (let node = el; node !== document.documentElement; node = node.parentElement) path.unshift(node.tagName.toLowerCase());
+  return path.join('/');
+})"""
+
+
+@pytest.mark.parametrize("kind", BUILT)
+async def test_what_a_script_builds_and_no_parser_would_comes_back_as_it_was(page, kind):
+    markup, target, inside = BUILT[kind].split("|")
+    await show(page, f"<body>{markup}</body>")
+    await page.evaluate(_BUILD, [target, inside])
+    stored = StoredPage(await take_snapshot(page))
+    (root,) = stored.roots
+    body = next(each for each in root.elements if each.tag == "body")
+    paths = [
+        "/".join(each.tag for each in [*reversed(list(el.ancestors())), el][1:]) for el in body.descendants()
+    ]
+    assert paths == await page.evaluate(_PATHS)
+    for each in body.descendants():
+        chosen = PageSelectors(stored).of(each).selector
+        if chosen is not None:
+            for strategy in chosen.strategies:
+                alone = chosen.model_copy(update={"strategies": (strategy,)})
+                found = (await answer_probes(page, [ElementProbe(selector=alone)])).popitem()[1]
+                assert found.present == 1, alone
+
+
+async def test_css_finds_renamed_elements_by_their_tag(page):
+    await show(page, "<table id=t></table><p class=told>It tells</p>")
+    await page.evaluate(_BUILD, ["table", ""])
+    stored = StoredPage(await take_snapshot(page))
+    for selector in (
+        "table > tr",
+        "#t tr:nth-of-type(2) > td",
+        'tr:has-text("Bob") button',
+        "tr + tr",
+        "p.told",
+    ):
+        probe = ElementProbe(selector=css(selector))
+        assert stored.answer(probe).present == (await answer_probes(page, [probe]))[probe_key(probe)].present > 0
