@@ -24,7 +24,7 @@ from agent.errors import (
 )
 from agent.events import StepEnded, StepStarted
 from agent.execution.call_templates import COMPOSITE_ACTIONS, fill_call, fill_conditions, is_idempotent
-from agent.execution.effects.refusal_watch import RefusalWatch
+from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
 from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
 from agent.execution.effects.undo import read_former_value
 from agent.execution.loops.iterators import run_iterator
@@ -393,11 +393,9 @@ class StepRunner:
             if step.action.canonical_type not in COMPOSITE_ACTIONS:
                 entry = await self._begin_journal_entry(run, step)
         await engine.refresh(run, step)
-        watch = (
-            None
-            if repeatable or step.action.canonical_type in COMPOSITE_ACTIONS
-            else RefusalWatch(engine, run, step)
-        )
+        kind = step.action.canonical_type
+        watched = kind in STORED_AT_ONCE if repeatable else kind not in COMPOSITE_ACTIONS
+        watch = RefusalWatch(engine, run, step, repeatable=repeatable) if watched else None
         try:
             verdicts = await self._act_and_judge(run, step, watch)
         finally:

@@ -19,8 +19,8 @@ from playwright.async_api import Error as DriverError
 from playwright.async_api import Page, Request, Response
 
 from agent.page.page_listeners import listen_once
+from agent.page.same_site import is_same_site
 from kb_schema.probes import AcceptedWrite
-from kb_schema.url_patterns import origin_of
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _KINDS = frozenset({"document", "xhr", "fetch"})
@@ -269,12 +269,12 @@ def find_message(data: Any, deep: int = 0) -> str | None:
 
 
 def is_own_request(request: Request) -> bool:
-    """Whether it goes to the website of the page that sends it."""
+    """Whether it goes to the website of the page that sends it, on any of its hosts."""
     try:
         sender = request.frame.url
     except DriverError:  # a worker's, or of a page that is being opened
         return False
-    return origin_of(request.url) == origin_of(sender)
+    return is_same_site(sender, request.url)
 
 
 async def _read_message(response: Response, write: PageWrite) -> None:

@@ -1,7 +1,8 @@
 """Watches whether the page refuses what a step sends (`agent.page.page_refusals`).
 
-Only for steps that are not idempotent. A refused write, or a form that the browser did not send, ends the step at once.
-Marked fields and messages only count if nothing that the step states holds.
+A refused write, or a form that the browser did not send, ends the step at once. Marked fields and messages only count if
+nothing that the step states holds. Of a step that may be repeated only the answers to what it sends count: a choice that
+is stored at once may be refused, but a field that was just filled in may be marked until the form is complete.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5.0
 """Seconds the writes of a step may take to be answered, together."""
+STORED_AT_ONCE = frozenset({"select_option", "check", "uncheck", "upload_file"})
+"""Actions that may be repeated and of which the answers count."""
 LOADED_S = 5.0
 """Seconds the page that answers a write may take to have a document."""
 DRAWN_S = 0.5
@@ -38,8 +41,11 @@ MESSAGE_S = 1.0
 class RefusalWatch:
     """Watches one attempt at a step, from before its action."""
 
-    def __init__(self, engine: TaskExecution, run: TaskRun, step: TaskStep) -> None:
-        self._engine, self._run, self._step = engine, run, step
+    def __init__(
+        self, engine: TaskExecution, run: TaskRun, step: TaskStep, *, repeatable: bool = False
+    ) -> None:
+        """`repeatable`: only the answers to what it sends count, and they are no evidence of what the run is about."""
+        self._engine, self._run, self._step, self._repeatable = engine, run, step, repeatable
         self._page: Page = engine.session.page
         self._before: RefusalSigns | None = None
         self._writes: PageWrites = watch_writes(self._page)
@@ -47,6 +53,10 @@ class RefusalWatch:
 
     async def begin(self) -> Self:
         """Note the page as it is; the action follows."""
+        if self._repeatable:
+            self._writes.presses = None
+            self._writes.begin()
+            return self
         self._before = await self._read()
         session = self._engine.session
         if session.criteria is not None:
@@ -61,7 +71,11 @@ class RefusalWatch:
 
     async def raise_refusal(self) -> None:
         """Wait for the answers to what the action sent. Raises `StepRefused`."""
+        if self._repeatable and not self._writes.writes:
+            return
         await self._answered()
+        if self._repeatable and find_refusal(None, None, self._writes.writes) is None:
+            return
         if any(write.document for write in self._writes.writes):
             await self._loaded()
         elif self._writes.writes:
@@ -74,6 +88,8 @@ class RefusalWatch:
 
     async def raise_late_refusal(self, verdicts: Sequence[Verdict]) -> None:
         """Look once more after the step's own conditions were judged; none held if it failed. Raises `StepRefused`."""
+        if self._repeatable:
+            return
         await self._answered()
         refusal = await self._find()
         if refusal is not None and (refusal.sure or not any(verdict.held for verdict in verdicts)):

@@ -161,4 +161,6 @@ async def test_css_finds_renamed_elements_by_their_tag(page):
         "p.told",
     ):
         probe = ElementProbe(selector=css(selector))
-        assert stored.answer(probe).present == (await answer_probes(page, [probe]))[probe_key(probe)].present > 0
+        assert (
+            stored.answer(probe).present == (await answer_probes(page, [probe]))[probe_key(probe)].present > 0
+        )
