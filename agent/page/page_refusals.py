@@ -29,6 +29,10 @@ _TELEMETRY = re.compile(
     r"(?:^|[/._-])(?:analytics|telemetry|beacons?|collect|rum|sentry|metrics|pixel|csp-report)(?:[/._-]|$)"
 )
 """Addresses of measurements: their answers count only if the page shows an error too."""
+_TRIAL = re.compile(
+    r"(?:^|[/._-])(?:validat\w*|checks?|previews?|suggest\w*|precognition|autocomplete|search|lookup)(?:[/._-]|$)"
+)
+"""Addresses at which a form is only tried: they refuse what is not complete yet."""
 _LONGEST = 400
 """Characters of a quote."""
 _MOST_QUOTED = 3
@@ -167,6 +171,11 @@ def find_refusal(
     return PageRefusal(RefusalSign.MESSAGE, _quote([each.text for each in wrong])) if wrong else None
 
 
+def find_refused_choice(writes: Sequence[PageWrite]) -> PageWrite | None:
+    """Return the refused write of a choice that was to be stored at once; None if there is none."""
+    return _find_refused_write([write for write in writes if not _is_trial(write)], shown=False)
+
+
 def find_warning(before: RefusalSigns | None, after: RefusalSigns | None) -> str:
     """Return what the page warns of after a press and did not before; empty if nothing. None: it could not be read."""
     seen = after or RefusalSigns()
@@ -194,6 +203,10 @@ def _is_aside(write: PageWrite) -> bool:
     return (
         write.status in _NO_SUCH_ENDPOINT or _TELEMETRY.search(urlsplit(write.url).path.lower()) is not None
     )
+
+
+def _is_trial(write: PageWrite) -> bool:
+    return _TRIAL.search(urlsplit(write.url).path.lower()) is not None
 
 
 def _find_new_marks(before: RefusalSigns, after: RefusalSigns) -> list[str]:

@@ -6,7 +6,7 @@ Public Suffix List (`app.example.co.uk` and `api.example.co.uk`, but not two sho
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
@@ -38,7 +38,7 @@ def _list_suffixes() -> PublicSuffixList:
     return PublicSuffixList()
 
 
-@cache
+@lru_cache(maxsize=1_000)
 def _domain(host: str) -> str | None:
     """Return the registrable domain of a host; None for an IP address and for a suffix itself."""
     if ":" in host or host.replace(".", "").isdigit():

@@ -154,18 +154,23 @@ async def test_the_answer_of_another_host_of_the_website_counts(browser, tmp_pat
     assert _paths(site) == []
 
 
-@pytest.mark.parametrize(("status", "refused"), [(400, True), (200, False)])
-async def test_a_choice_that_is_stored_at_once_may_be_refused(browser, tmp_path, status, refused):
+@pytest.mark.parametrize(
+    ("path", "status", "refused"),
+    [("/kind", 400, True), ("/kind", 200, False), ("/kind/validate", 422, False)],
+)
+async def test_a_choice_that_is_stored_at_once_may_be_refused(browser, tmp_path, path, status, refused):
+    """A form that is only tried at each choice refuses what is not complete yet."""
+
     def answer(asked: Asked) -> Answered:
-        if asked.path == "/kind":
+        if asked.path == path:
             return Answered("", status=status)
         beside = "<select id=kind><option>Book<option>Map</select>"
-        script = "kind.onchange = () => fetch('/kind', {method: 'POST', body: kind.value});"
+        script = f"kind.onchange = () => fetch('{path}', {{method: 'POST', body: kind.value}});"
         return Answered(_form(beside=beside, script=script))
 
     choose = {"action_type": "select_option", "target": "#kind", "value": "Map"}
     result, site = await _run(browser, tmp_path, answer, presses=(choose, AFTERWARDS))
-    assert _paths(site) == (["/kind"] if refused else ["/kind", "/next"])
+    assert _paths(site) == ([path] if refused else [path, "/next"])
     assert (result.status is RunStatus.FAILURE) is refused
     if refused:
         assert result.error == "the application refused step 's3' (HTTP 400)"

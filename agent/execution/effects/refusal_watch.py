@@ -15,7 +15,13 @@ from agent.errors import StepRefused
 from agent.page import in_page_library
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
-from agent.page.page_refusals import PageRefusal, RefusalSigns, find_refusal, read_refusal_signs
+from agent.page.page_refusals import (
+    PageRefusal,
+    RefusalSigns,
+    find_refusal,
+    find_refused_choice,
+    read_refusal_signs,
+)
 from agent.page.page_writes import PageWrites, watch_writes
 from kb_schema.probes import Verdict
 from kb_schema.tasks import TaskStep
@@ -74,7 +80,7 @@ class RefusalWatch:
         if self._repeatable and not self._writes.writes:
             return
         await self._answered()
-        if self._repeatable and find_refusal(None, None, self._writes.writes) is None:
+        if self._repeatable and find_refused_choice(self._writes.writes) is None:
             return
         if any(write.document for write in self._writes.writes):
             await self._loaded()
