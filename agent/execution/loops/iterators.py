@@ -67,6 +67,7 @@ class _IteratorRun:
         self._engine, self._spec, self._run = engine, spec, run
         self._values = dict(run.values)
         self._items = LoopItems(engine, spec, run, step_id)
+        self._turned = False
 
     # -- collections -----------------------------------------------------------------------------
 
@@ -185,11 +186,16 @@ class _IteratorRun:
             items.within_bound(None)
 
     async def _next_page(self, spec: PaginationIterator) -> bool:
-        """Return False on the last page."""
+        """Return False on the last page.
+
+        The control is looked for by its fingerprint on the first page only: once it was found, a page without it is the
+        last one.
+        """
         before = await self._page_now()
+        call = spec.next_page.model_copy(update={"fingerprint": None}) if self._turned else spec.next_page
         try:
             async with self._engine.without_checkpoints():
-                await self._engine.actions.perform(spec.next_page, self._values)
+                await self._engine.actions.perform(call, self._values)
         except GateFailed as exc:
             if exc.point not in _NO_NEXT:
                 raise
@@ -204,6 +210,7 @@ class _IteratorRun:
                     done=self._items.done,
                 )
             await wait_for_change(self._engine.session.page, remaining)
+        self._turned = True
         return True
 
     async def _page_now(self) -> tuple[str, str]:

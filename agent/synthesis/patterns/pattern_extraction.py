@@ -489,7 +489,11 @@ class _Stretch:
         ended = [each.after for each in passes.values() if each.after is not None]
         rule = self._rules.turning(target, turned, ended)
         known = merge_step_fingerprints([cell.step for cell in turn.cells.values()])
-        return rule if rule.turn is None else replace(rule, turn_fingerprint=known)
+        if rule.turn is None or known is None:
+            return rule
+        # Its address is that of the next page: on another page, a link with the same address is another control.
+        lasting = {name: value for name, value in known.attributes.items() if name != "href"}
+        return replace(rule, turn_fingerprint=known.model_copy(update={"attributes": lasting}))
 
     def _body_positions(self, loop: AlignedLoop) -> list[AlignedPosition]:
         """Return the positions of the body, merged with the positions of later rounds."""
