@@ -49,6 +49,14 @@ class TaskStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WorkflowVersionFixed(Event):
+    """Everything that a workflow runs was read; it runs in this version."""
+
+    workflow_id: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
 class TaskEnded(Event):
     """A task ended."""
 

@@ -221,6 +221,8 @@ class RunEnding(Model):
     heal_rounds: Count = 0
     rca_class: str | None = None
     rca_message: str | None = None
+    workflow_version: str | None = None
+    """For a workflow: the version that ran."""
 
     @property
     def verdict(self) -> PactsVerdict:
@@ -254,6 +256,8 @@ class StoredRun(Model):
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
     error: str | None = None
     hint: str | None = None
+    workflow_version: str | None = None
+    """For a workflow that has ended: the version that ran, as `periplus workflows versions` shows it."""
 
     def ended(self, ending: RunEnding) -> StoredRun:
         """Return the run with its ending."""

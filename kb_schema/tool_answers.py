@@ -338,6 +338,8 @@ class FailureExplanation(Model):
     may_have_happened: bool = False
     """The step is not idempotent and may have happened: check before repeating it."""
     run_id: str | None = None
+    workflow_version: str | None = None
+    """For a run of a workflow: the version that ran."""
     task_id: str | None = None
     step_id: str | None = None
     screen_id: str | None = None

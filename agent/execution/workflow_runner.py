@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agent.errors import AgentError, PersonNeeded, StepFailed, UnknownToKnowledge
-from agent.events import InputResolved, TaskEnded, TaskStarted
+from agent.events import InputResolved, TaskEnded, TaskStarted, WorkflowVersionFixed
 from agent.execution.call_templates import can_start_anywhere, fill_conditions
 from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
@@ -174,16 +174,18 @@ class _WorkflowRun:
         """
         knowledge, state = self._session.knowledge, self._engine.checkpoints.state
         tasks, actions = await knowledge.read_parts(self._workflow)
-        self._version = compute_workflow_version(self._workflow, tasks, actions)
-        if state.workflow_version not in (None, self._version):
-            name = self._workflow.workflow_id
+        version = compute_workflow_version(self._workflow, tasks, actions)
+        self._version = state.workflow_version or version
+        name = self._workflow.workflow_id
+        self._session.bus.tell(WorkflowVersionFixed(name, self._version))
+        if self._version != version:
             raise StepFailed(
                 f"workflow {name!r} was changed while the run was interrupted: it began with version"
-                f" {state.workflow_version}, and the knowledge base has version {self._version} now; start a new"
-                f" run, or restore it with `periplus workflows rollback {name} --to {state.workflow_version}`",
+                f" {self._version}, and the knowledge base has version {version} now; start a new"
+                f" run, or restore it with `periplus workflows rollback {name} --to {self._version}`",
                 error="other_version",
             )
-        state.workflow_version = self._version
+        state.workflow_version = version
 
     def _evidence(self, status: RunStatus, *, proven: bool) -> EvidenceLevel:
         """Return the evidence for the whole: its criteria, or that of every task."""

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agent.events import ActionDone, Event, ScreenSeen, StepEnded, StepStarted
+from agent.events import ActionDone, Event, ScreenSeen, StepEnded, StepStarted, WorkflowVersionFixed
 from agent.ports import RunLogPort
 from agent.run_context import RunContext
 from kb_schema.execution_traces import element_id_of
@@ -88,6 +88,7 @@ class RunLog:
         self._run = run.model_copy(update={"url": strip_url(run.url)})
         self._open: list[_RunningStep] = []
         self._screen_id: str | None = None
+        self._workflow_version: str | None = None
         self._step_idx = self._seq = 0
         self._waiting: list[dict[str, Any]] = []
         """Steps and events in order, as the fields of `StoredStep` or `StoredEvent`."""
@@ -114,9 +115,9 @@ class RunLog:
         """Write what is queued and how the run ended. Raises the store's error."""
         await self._stop()
         await self._flush()
-        await self._port.finish_run(
-            self.run_id, RunEnding.model_validate(self._redacted(ending.model_dump(mode="json")))
-        )
+        version = ending.workflow_version or self._workflow_version
+        told = {**ending.model_dump(mode="json"), "workflow_version": version}
+        await self._port.finish_run(self.run_id, RunEnding.model_validate(self._redacted(told)))
         self.finished = True
 
     def leave(self) -> None:
@@ -159,6 +160,8 @@ class RunLog:
         match event:
             case ScreenSeen(screen_id=screen_id):
                 self._screen_id = screen_id
+            case WorkflowVersionFixed(version=version):
+                self._workflow_version = version
             case StepStarted(task_id=task_id, step_id=step_id, action_type=action_type):
                 self._open.append(_RunningStep(task_id, step_id, action_type))
             case ActionDone() if self._open:

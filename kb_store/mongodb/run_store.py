@@ -106,7 +106,12 @@ _OF_RUNS = (
 """The records of a run, the run itself last: the next sweep still finds a run after a crash."""
 
 VALIDATORS: Mapping[str, MongoDocument] = {
-    "runs": {"properties": {"verdict": {"enum": [None, "pass", "fail", "partial"]}}},
+    "runs": {
+        "properties": {
+            "verdict": {"enum": [None, "pass", "fail", "partial"]},
+            "workflow_version": {"bsonType": ["string", "null"]},
+        }
+    },
     "run_steps": {"properties": {"status": {"enum": ["success", "skipped", "failed"]}}},
 }
 """PACTS's CHECK constraints."""
@@ -159,6 +164,8 @@ class MongoRunStore:
     async def finish_run(self, run_id: str, ending: RunEnding) -> bool:
         """Run one statement."""
         values = {**flatten_model(ending), "verdict": ending.verdict}
+        if ending.workflow_version is None:
+            del values["workflow_version"]
         check_document_size(self.address, f"run {run_id!r}", values)
         async with self._connection.asking() as database:
             done = await database["runs"].update_one({"run_id": run_id}, {"$set": values})

@@ -84,7 +84,10 @@ class RunStore(Protocol):
         """Store a run that starts. Returns False, and changes nothing, if its id is known."""
 
     async def finish_run(self, run_id: str, ending: RunEnding) -> bool:
-        """Store how a run ended, in one step; the last call counts. Returns False for an unknown run."""
+        """Store how a run ended, in one step; the last call counts. Returns False for an unknown run.
+
+        A run keeps its `workflow_version` if an ending has none: it was cut off before the version was read.
+        """
 
     async def run(self, run_id: str) -> StoredRun | None:
         """Return one run."""

@@ -32,6 +32,9 @@ BUSY_RETRY_SECONDS = 0.02
 PAGE = 500
 """The number of rows that iterators fetch at a time."""
 
+Columns = Mapping[str, Mapping[str, str]]
+"""Table -> column that files of older versions lack -> the statement that adds it."""
+
 T = TypeVar("T")
 Values = Sequence[Any] | Mapping[str, Any]
 """The values for a query's placeholders."""
@@ -53,6 +56,15 @@ def _use_wal(connection: sqlite3.Connection) -> None:
             time.sleep(BUSY_RETRY_SECONDS)
         else:
             return
+
+
+def list_missing_columns(connection: sqlite3.Connection, added: Columns) -> list[str]:
+    """Return the statements that add what existing tables lack."""
+    missing = []
+    for table, columns in added.items():
+        there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall()}
+        missing += [statement for name, statement in columns.items() if there and name not in there]
+    return missing
 
 
 class SqliteDatabase:

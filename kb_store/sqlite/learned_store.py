@@ -45,7 +45,7 @@ from kb_store.learned.learned_numbers import (
 )
 from kb_store.learned.origin_shares import add_shares, from_json, to_json
 from kb_store.ports import StoreHealth
-from kb_store.sqlite.database import SqliteDatabase, to_text
+from kb_store.sqlite.database import SqliteDatabase, list_missing_columns, to_text
 from kb_store.sqlite.document_store import health_of
 
 PAGE = 500
@@ -294,11 +294,8 @@ def _create(db: sqlite3.Connection) -> None:
 
     Columns come before indexes.
     """
-    for table, columns in _ADDED.items():
-        there = {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})").fetchall()}
-        for name, statement in columns.items() if there else ():
-            if name not in there:
-                db.execute(statement).close()
+    for statement in list_missing_columns(db, _ADDED):
+        db.execute(statement).close()
     script = resources.files("kb_store.sqlite").joinpath("learned.sql").read_text(encoding="utf-8")
     statements = "\n".join(line.partition("--")[0] for line in script.splitlines()).split(";")
     for statement in statements:

@@ -36,7 +36,7 @@ from kb_store.runs.run_store import (
     unflatten_model,
     window_of,
 )
-from kb_store.sqlite.database import SqliteDatabase
+from kb_store.sqlite.database import SqliteDatabase, list_missing_columns
 from kb_store.sqlite.document_store import health_of
 from kb_store.sqlite.lesson_store import SqliteLessonStore
 from kb_store.sqlite.run_leases import SqliteRunLeases
@@ -64,6 +64,9 @@ _OF_RUNS = (
     "DELETE FROM runs WHERE run_id = ?",
 )
 
+_ADDED = {"runs": {"workflow_version": "ALTER TABLE runs ADD COLUMN workflow_version TEXT"}}
+"""Columns that files of older versions lack."""
+
 
 class SqliteRunStore:
     """`RunStore` on a `SqliteDatabase`. `now` gives seconds since the epoch."""
@@ -88,15 +91,15 @@ class SqliteRunStore:
         return self._database.address
 
     async def prepare(self) -> None:
-        """Create missing tables and indexes in one transaction."""
+        """Create missing tables, columns and indexes in one transaction."""
         script = resources.files("kb_store.sqlite").joinpath("runs.sql").read_text(encoding="utf-8")
         wanted = set(re.findall(r"IF NOT EXISTS (\w+)", script))
         there = {name for (name,) in await self._database.rows("SELECT name FROM sqlite_master")}
-        if wanted <= there:
+        if wanted <= there and not await self._database.read(lambda db: list_missing_columns(db, _ADDED)):
             return
 
         def work(db: sqlite3.Connection) -> None:
-            for statement in _statements(script):
+            for statement in (*list_missing_columns(db, _ADDED), *_statements(script)):
                 db.execute(statement)
 
         await self._database.write(work)
@@ -115,10 +118,11 @@ class SqliteRunStore:
         """Insert in one statement; an existing id is kept."""
         return await self._changed(
             "INSERT INTO runs (run_id, req_id, url, verdict, started_at, finished_at, heal_rounds, rca_class, "
-            "rca_message, website_id, kind, subject, status, evidence, duration_ms, outputs, error, hint) "
+            "rca_message, website_id, kind, subject, status, evidence, duration_ms, outputs, error, hint, "
+            "workflow_version) "
             "VALUES (:run_id, :req_id, :url, :verdict, :started_at, :finished_at, :heal_rounds, :rca_class, "
             ":rca_message, :website_id, :kind, :subject, :status, :evidence, :duration_ms, :outputs, :error, "
-            ":hint) ON CONFLICT (run_id) DO NOTHING",
+            ":hint, :workflow_version) ON CONFLICT (run_id) DO NOTHING",
             _row(run),
         )
 
@@ -127,7 +131,8 @@ class SqliteRunStore:
         return await self._changed(
             "UPDATE runs SET verdict = :verdict, finished_at = :finished_at, heal_rounds = :heal_rounds, "
             "rca_class = :rca_class, rca_message = :rca_message, status = :status, evidence = :evidence, "
-            "duration_ms = :duration_ms, outputs = :outputs, error = :error, hint = :hint "
+            "duration_ms = :duration_ms, outputs = :outputs, error = :error, hint = :hint, "
+            "workflow_version = COALESCE(:workflow_version, workflow_version) "
             "WHERE run_id = :run_id",
             {**_row(ending), "verdict": ending.verdict, "run_id": run_id},
         )

@@ -20,7 +20,8 @@ CREATE TABLE IF NOT EXISTS runs (
     duration_ms REAL,
     outputs     TEXT NOT NULL,            -- JSON
     error       TEXT,
-    hint        TEXT
+    hint        TEXT,
+    workflow_version TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started_at DESC, run_id);
 CREATE INDEX IF NOT EXISTS runs_by_website ON runs (website_id, started_at DESC);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kb_schema.run_records import StoredRun
 from kb_schema.tool_answers import FailureCause, FailureExplanation
 from mcp_server.document_text.detail_levels import working_document
 from mcp_server.errors import UnknownName
@@ -14,8 +15,8 @@ from mcp_server.failures.failure_causes import FINDERS, build_unknown_cause, may
 MOST_CAUSES = 4
 
 
-def explain(case: FailureCase, *, run_id: str | None = None) -> FailureExplanation:
-    """Explain the failure. There is always a cause, if only one that says which evidence is missing."""
+def explain(case: FailureCase, *, run: StoredRun | None = None) -> FailureExplanation:
+    """Explain the failure, of a recorded run if one is given. There is always a cause, if only one that says which evidence is missing."""
     causes: dict[str, FailureCause] = {}
     for finder in FINDERS:
         for cause in finder(case):
@@ -29,7 +30,8 @@ def explain(case: FailureCase, *, run_id: str | None = None) -> FailureExplanati
         causes=tuple(ordered or [build_unknown_cause(case)]),
         strategy=_strategy(case, ordered),
         may_have_happened=may_have_taken_effect(case) and "already_done" not in causes,
-        run_id=run_id,
+        run_id=None if run is None else run.run_id,
+        workflow_version=None if run is None else run.workflow_version,
         task_id=case.told.task_id,
         step_id=case.told.step_id,
         screen_id=case.screen_id,

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.run_records import StoredRun
 from kb_schema.tool_answers import FailureExplanation
 from kb_store.errors import StoreError
 from mcp_server.descriptions import answer_text
@@ -52,33 +53,33 @@ async def explain_failure(  # noqa: PLR0917 - clients name every argument
         transition_id=transition_id,
     )
     _check_names(request, told)
-    run_id, told = await _with_run(server_context, request, run_id, told)
+    run, told = await _with_run(server_context, request, run_id, told)
     if snapshot is None and told == ReportedFailure():
         raise BadRequest(
             "no argument describes the failure", hint="give error, snapshot, task_id and step_id, or run_id"
         )
-    answer = await server_context.guard.in_thread(partial(_explain, request, told, snapshot, run_id))
+    answer = await server_context.guard.in_thread(partial(_explain, request, told, snapshot, run))
     return ToolReply(answer, answer_text.render_explanation(answer))
 
 
 def _explain(
-    request: WebsiteRequest, told: ReportedFailure, snapshot: PageSnapshot | None, run_id: str | None
+    request: WebsiteRequest, told: ReportedFailure, snapshot: PageSnapshot | None, run: StoredRun | None
 ) -> FailureExplanation:
     try:
         if snapshot is None:
             case = FailureCase(request.view, told, None, None, request.prober, request.base_url)
-            return explain(case, run_id=run_id)
+            return explain(case, run=run)
         with request.pages.lent(admit_snapshot(snapshot)) as page:
             found = identify(request.view, page, request.prober, base_url=request.base_url)
             case = FailureCase(request.view, told, page, found, request.prober, request.base_url)
-            return explain(case, run_id=run_id)
+            return explain(case, run=run)
     except PageRefused as exc:
         raise BadRequest(exc.reason, hint="send the page's text instead of its HTML") from exc
 
 
 async def _with_run(
     server_context: ServerContext, request: WebsiteRequest, run_id: str | None, told: ReportedFailure
-) -> tuple[str | None, ReportedFailure]:
+) -> tuple[StoredRun | None, ReportedFailure]:
     """Merge the report with the recorded run. Names that the knowledge base no longer has are left out."""
     if run_id is None:
         return None, told
@@ -102,7 +103,7 @@ async def _with_run(
     task = knowledge.tasks.get(merged.task_id or "")
     if merged.step_id is not None and (task is None or task.step(merged.step_id) is None):
         merged = merged.model_copy(update={"step_id": None})
-    return run.run_id, merged
+    return run, merged
 
 
 def _check_names(request: WebsiteRequest, told: ReportedFailure) -> None:

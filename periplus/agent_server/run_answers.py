@@ -48,7 +48,9 @@ class RunAnswer(Model):
     run_id: str
     website_id: str
     subject: str
-    """The task, or the target screen."""
+    """The task or workflow, or the target screen."""
+    workflow_version: str | None = None
+    """For a workflow that has ended: the version that ran."""
     state: RunAnswerState
     doing: str | None = None
     """The current step."""
@@ -72,8 +74,9 @@ class RunAnswer(Model):
         """Return the answer as text."""
         over = self.state not in ("running", "input_required")
         evidence = f", {self.evidence}" if over and self.evidence is not None else ""
+        version = f", version {self.workflow_version}" if self.workflow_version else ""
         lines = [
-            f"{self.subject}: {self.state}{evidence} ({self.steps_done} steps done), run_id {self.run_id}"
+            f"{self.subject}{version}: {self.state}{evidence} ({self.steps_done} steps done), run_id {self.run_id}"
         ]
         if self.doing:
             lines.append(f"at {self.doing}")

@@ -99,7 +99,7 @@ def list_(
     for run in runs:
         cells = {
             "run": escape(run.run_id),
-            "what": f"{run.kind} [bold]{escape(run.subject)}[/]",
+            "what": f"{run.kind} [bold]{escape(run.subject)}[/]{_format_version(run)}",
             "website": escape(run.website_id),
             "started": _format_moment(run.started_at),
             "took": _format_duration(run.duration_ms),
@@ -226,6 +226,8 @@ def _print_run(whole: _RunWithRecords) -> None:
         f"{_outcome(run)}{took}, started {_format_moment(run.started_at)}", highlight=False, soft_wrap=True
     )
     out.print(f"[dim]{escape(run.url)}[/]", highlight=False, soft_wrap=True)
+    if run.workflow_version:
+        out.print(f"workflow version {escape(run.workflow_version)}", highlight=False)
     if run.req_id:
         out.print(f"requirement {escape(run.req_id)}: {run.verdict or 'no verdict yet'}", highlight=False)
     for text, style in ((run.error, "red"), (run.rca_message, "red"), (run.hint, "green")):
@@ -308,6 +310,11 @@ def _format_list(heading: str, rows: list[tuple[str, str]]) -> None:
     out.print(f"[dim]{heading}[/]")
     for name, text in rows:
         out.print(f"  {escape(name)}  {escape(text)}", highlight=False, soft_wrap=True)
+
+
+def _format_version(run: StoredRun) -> str:
+    """Return the version of a workflow; empty for other runs."""
+    return f" version {escape(run.workflow_version)}" if run.workflow_version else ""
 
 
 def _outcome(run: StoredRun) -> str:

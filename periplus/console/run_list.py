@@ -83,6 +83,8 @@ class RunListRow:
     steps: int
     why: str
     """The recorded error; empty if it succeeded."""
+    version: str
+    """The version of a workflow; empty for other runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,4 +167,5 @@ def build_run_row(run: StoredRun, today: date, steps: int = 0, name: str = "") -
         took=format_duration(run.duration_ms),
         steps=steps,
         why=shorten_value(format_error_line(why), LONGEST_WHY),
+        version=run.workflow_version or "",
     )

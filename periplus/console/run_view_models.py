@@ -150,6 +150,8 @@ class RunPageView:
     screens: tuple[tuple[str, str], ...]
     """Id and name of the visited screens, in order."""
     pages_kept: bool
+    version: str
+    """The version of a workflow; empty for other runs."""
 
     @property
     def failed_step(self) -> DisplayedStep | None:
@@ -223,6 +225,7 @@ def build_run_page(recorded: RunRecords, today: date) -> RunPageView:
         task_id=run.subject if names.knows_task(run.subject) else None,
         screens=tuple((each, names.screen(each)) for each in seen if names.knows_screen(each)),
         pages_kept=recorded.trace is not None,
+        version=run.workflow_version or "",
     )
 
 

@@ -52,4 +52,6 @@ def format_collected_run(came: CollectedRun) -> str:
         return f"row {came.row}: {said}{fix}"
     how = {"begun": "", "carried_on": ", resumed by another worker", "found": ", already done"}
     why = f": {came.ran.error}" if came.ran.error else ""
-    return f"row {came.row}: {came.ran.status}, {came.ran.duration_ms / 1000:.1f} s{how[came.ran.how]}{why}"
+    version = f", version {came.ran.workflow_version}" if came.ran.workflow_version else ""
+    took = f"{came.ran.duration_ms / 1000:.1f} s"
+    return f"row {came.row}: {came.ran.status}, {took}{version}{how[came.ran.how]}{why}"

@@ -59,6 +59,8 @@ class RunJobResult(Model):
     run_id: str
     status: RunStatus
     evidence: EvidenceLevel
+    workflow_version: str | None = None
+    """For a workflow: the version that ran."""
     how: Literal["begun", "carried_on", "found"]
     """Whether this worker started the run, resumed it, or found it ended."""
     duration_ms: float
@@ -167,6 +169,7 @@ def _find_final_result(run: StoredRun) -> RunJobResult | None:
         run_id=run.run_id,
         status=run.status,
         evidence=run.evidence or EvidenceLevel.UNVERIFIED,
+        workflow_version=run.workflow_version,
         how="found",
         duration_ms=run.duration_ms or 0.0,
         outputs=run.outputs,
@@ -180,6 +183,7 @@ def _build_result(result: RunResult, how: Literal["begun", "carried_on"], folder
         run_id=result.run_id,
         status=result.status,
         evidence=result.evidence,
+        workflow_version=result.workflow_version,
         how=how,
         duration_ms=result.duration_ms,
         outputs=result.outputs,

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from kb_schema.run_records import StoredRun
+from kb_schema.workflow_versions import find_workflow_version
 from kb_store.store_factory import open_runs
+from loaders.files.folder_reader import read_knowledge_folder
 from tests.support import warm
 
 pytestmark = pytest.mark.sampled(0.3)
@@ -83,6 +85,77 @@ def test_a_run_is_recorded_with_its_steps_outputs_and_files(site, tmp_path):
     line = next(each for each in narrow.splitlines() if run["run_id"] in each)
     assert "task register_boat" in line
     assert "success, verified" in line
+
+
+WORKFLOW = {
+    "type": "workflow", "workflow_id": "moor_one", "name": "Moor one", "website_id": "harbour",
+    "io_spec": {"inputs": [{"name": "boat_name"}]},
+    "nodes": [{"type": "task", "node_id": "moor", "task_id": "register_boat",
+               "inputs": {"boat_name": {"source": "task_context", "key": "boat_name"}}}],
+    "success_criteria": [{"type": "element_visible", "element": "tr.boat"}],
+}  # fmt: skip
+
+
+def _with_workflow(tmp_path):
+    kb = tmp_path / "kb"
+    shutil.copytree(HARBOUR / "kb", kb)
+    (kb / "workflows").mkdir()
+    (kb / "workflows" / "moor_one.json").write_text(json.dumps(WORKFLOW))
+    knowledge, _ = read_knowledge_folder(kb)
+    _load(tmp_path, kb)
+    return find_workflow_version(knowledge, knowledge.workflows["moor_one"])
+
+
+def test_a_workflows_version_is_named_wherever_its_run_is_told_of(site, tmp_path):
+    version = _with_workflow(tmp_path)
+    base = ["moor_one", "--base-url", site.url]
+    done = periplus("run", *base, "--headless", "--out", "o", "-i", "boat_name=Skua", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"version {version}" in done.stdout
+    assert json.loads((tmp_path / "o" / "result.json").read_text())["workflow_version"] == version
+    assert _shown(tmp_path)["workflow_version"] == version
+    assert f"version {version}" in periplus("runs", "show", "last", cwd=tmp_path).stdout
+    assert f"version {version}" in periplus("runs", "list", cwd=tmp_path).stdout
+    assert (
+        json.loads(periplus("runs", "list", "--json", cwd=tmp_path).stdout)[0]["workflow_version"] == version
+    )
+    (tmp_path / "rows.csv").write_text("boat_name\nTern\n")
+    collected = periplus(
+        "collect", *base, "--inputs", "rows.csv", "--workers", "1", "--out", "c", "--json", cwd=tmp_path
+    )
+    assert collected.returncode == 0, collected.stderr
+    assert json.loads(collected.stdout)["rows"][0]["ran"]["workflow_version"] == version
+    assert f"version {version}" in collected.stderr
+    assert json.loads((tmp_path / "c" / "results.jsonl").read_text())["ran"]["workflow_version"] == version
+
+
+def test_a_workflow_that_was_interrupted_keeps_its_version_and_is_resumed_only_with_it(site, tmp_path):
+    version = _with_workflow(tmp_path)
+    process = warm.start(
+        "periplus", "run", "moor_one", "--base-url", site.url, "--headless", "--out", "o",
+        "-i", "boat_name=Skua", cwd=tmp_path, streamed=True,
+    )  # fmt: skip
+    for line in process.stdout:
+        if "+ register_boat.fill_name" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    interrupted = _shown(tmp_path)
+    assert (interrupted["status"], interrupted["workflow_version"]) == ("failure", version)
+    told = json.loads((tmp_path / "kb" / "workflows" / "moor_one.json").read_text())
+    (tmp_path / "kb" / "workflows" / "moor_one.json").write_text(
+        json.dumps({**told, "name": "Moor one boat"})
+    )
+    _load(tmp_path, tmp_path / "kb")
+    refused = periplus("run", "--resume", "last", "--headless", "--out", "p", "--json", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert "was changed while the run was interrupted" in refused.stdout + refused.stderr
+    assert _shown(tmp_path)["workflow_version"] == version
+    (tmp_path / "kb" / "workflows" / "moor_one.json").write_text(json.dumps(told))
+    _load(tmp_path, tmp_path / "kb")
+    resumed = periplus("run", "--resume", "last", "--headless", "--out", "q", "--json", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout)["workflow_version"] == _shown(tmp_path)["workflow_version"] == version
 
 
 @pytest.mark.usefixtures("ffmpeg")

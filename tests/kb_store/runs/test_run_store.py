@@ -169,6 +169,16 @@ async def test_of_two_endings_the_last_word_counts_and_an_unknown_run_cannot_end
     assert await store.run("nobody") is None
 
 
+async def test_a_run_names_its_workflows_version_also_after_an_ending_that_has_none(store):
+    await store.begin_run(run_of())
+    await store.finish_run("r1", ending_of(workflow_version="0123456789ab"))
+    await store.finish_run("r1", ending_of(status="failure", error="interrupted"))
+    (found,) = await store.runs()
+    assert (found.status, found.workflow_version) == ("failure", "0123456789ab")
+    await store.finish_run("r1", ending_of(workflow_version="ba9876543210"))
+    assert (await store.run("r1")).workflow_version == "ba9876543210"
+
+
 async def test_runs_are_counted_by_how_they_ended(store):
     assert dict(await store.run_counts("harbour")) == {}
     for number, status in enumerate([None, "success", "success", "needs_person"]):

@@ -12,7 +12,7 @@ import pymongo
 import pytest
 from pymongo.errors import WriteError
 
-from kb_schema.run_records import StoredRun, StoredStep
+from kb_schema.run_records import RunEnding, StoredRun, StoredStep
 from kb_schema.run_storage import Checkpoint, Locator, StoredEvent
 from kb_schema.selectors import css
 from kb_store import StoreUnavailable, load_knowledge, open_stores, read_knowledge
@@ -98,6 +98,20 @@ async def test_runs_live_in_the_file_the_knowledge_is_in_and_neither_disturbs_th
         knowledge, generation = await read_knowledge(stores.documents, stores.graph, "shop")
         assert generation == 2
         assert knowledge.website.website_id == "shop"
+
+
+async def test_a_file_of_an_older_version_is_given_the_column_of_workflow_versions(tmp_path):
+    async with open_runs(tmp_path) as runs:
+        await runs.begin_run(RUN)
+    with sqlite3.connect(tmp_path / "knowledge.sqlite3") as db:
+        db.execute("ALTER TABLE runs DROP COLUMN workflow_version")
+    ending = RunEnding(
+        status="success", evidence="verified", finished_at=NOW, duration_ms=1, workflow_version="v"
+    )
+    async with open_runs(tmp_path) as runs:
+        assert await runs.run("r") == RUN
+        await runs.finish_run("r", ending)
+        assert (await runs.run("r")).workflow_version == "v"
 
 
 async def test_reading_runs_does_not_wait_for_whoever_is_writing(tmp_path):

@@ -194,7 +194,10 @@ async def runs(tmp_path):
                    error_message="strict mode violation", **step)
     )  # fmt: skip
     ending = {"finished_at": NOW, "duration_ms": 5.0, "evidence": EvidenceLevel.UNVERIFIED}
-    await store.finish_run("bad", RunEnding(status=RunStatus.FAILURE, error="StepFailed", **ending))
+    await store.finish_run(
+        "bad",
+        RunEnding(status=RunStatus.FAILURE, error="StepFailed", workflow_version="0123456789ab", **ending),
+    )
     await store.finish_run("good", RunEnding(status=RunStatus.SUCCESS, **ending))
     yield store
     await store.close()
@@ -215,6 +218,7 @@ async def test_a_recorded_run_is_explained_by_its_failed_step(runs, name):
         "jar_new",
     )
     assert answer.error == "element_not_unique"
+    assert answer.workflow_version == "0123456789ab"
 
 
 @pytest.mark.parametrize(

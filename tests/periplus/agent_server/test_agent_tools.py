@@ -19,7 +19,8 @@ from mcp import Client, StdioServerParameters
 from mcp.types import ElicitResult
 
 from kb_schema import parse_document
-from kb_store import load_knowledge, open_stores
+from kb_schema.workflow_versions import find_workflow_version
+from kb_store import load_knowledge, open_stores, read_knowledge
 from kb_store.store_factory import open_runs
 from loaders.files.folder_reader import read_knowledge_folder
 from mcp_server.knowledge.store_source import StoreSource
@@ -207,6 +208,18 @@ async def test_a_person_is_asked_once_for_what_is_missing_also_of_a_task_within_
     assert params.message == "run_task needs boat_name"
     assert params.requested_schema["properties"]["boat_name"]["description"] == "What she is called"
     assert boats(harbour).count(name) == 1
+
+
+async def test_a_run_of_a_workflow_names_the_version_that_ran(serve, shelves):
+    knowledge, _ = await read_knowledge(shelves[0].documents, shelves[0].graph, "harbour")
+    version = find_workflow_version(knowledge, knowledge.workflows["name_on_the_way"])
+    async with serve() as client:
+        asked = {"website_id": "harbour", "task_id": "name_on_the_way", "inputs": {"boat_name": "Gannet"}}
+        result = await client.call_tool("run_task", asked)
+        answer = result.structured_content
+        again = (await ask(client, "run_status", run_id=answer["run_id"])).structured_content
+    assert answer["workflow_version"] == again["workflow_version"] == version
+    assert f"version {version}" in result.content[0].text
 
 
 async def test_runs_beyond_the_limit_are_refused_and_one_that_is_cancelled_makes_room_and_is_carried_on(

@@ -316,6 +316,13 @@ def test_what_did_not_fail_says_what_it_rests_on(status, evidence, said):
     assert _why(_run(status=status, evidence=evidence), [_step(0, "pay")]).sentence == said
 
 
+def test_a_run_of_a_workflow_names_its_version_in_the_list_and_on_its_page():
+    run = _run(status=RunStatus.SUCCESS, workflow_version="0123456789ab")
+    (row,) = _listed(RunFilter(), [run]).rows
+    assert row.version == build_run_page(RunRecords(run), TODAY).version == "0123456789ab"
+    assert build_run_page(RunRecords(_run()), TODAY).version == ""
+
+
 def test_a_run_without_an_end_says_where_it_is_and_how_it_is_carried_on():
     assert _why(_run(), standing="running") == RunExplanation("Running.", "")
     assert _why(_run(), standing="queued").sentence == "Queued."
