@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from dataclasses import dataclass
@@ -119,6 +120,9 @@ def _options(
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a text may hold half a character, which no encoding has
+            stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
     try:
         command.main(args=args, prog_name="periplus")

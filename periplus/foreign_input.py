@@ -65,9 +65,14 @@ class _Raised:
     kind: type[Exception]
     args: tuple[Any, ...]
     state: dict[str, Any]
+    text: str = ""
+    """What it says."""
 
     def rebuild(self) -> Exception:
-        error = self.kind.__new__(self.kind)
+        try:
+            error = self.kind.__new__(self.kind)
+        except TypeError:  # it cannot be made without its arguments
+            return RuntimeError(f"{self.kind.__name__}: {self.text}")
         error.args = self.args
         error.__dict__.update(self.state)
         return error
@@ -127,7 +132,7 @@ def _read_in_child(
         packed = pickle.dumps(_Raised(MemoryError, ("its depth",), {}))
     except Exception as exc:  # noqa: BLE001 - the boundary of the process: the parent raises it again
         parts = exc.args or (f"{budget.memory_mb} MB of memory",)
-        packed = pickle.dumps(_Raised(type(exc), parts, dict(exc.__dict__)))
+        packed = pickle.dumps(_Raised(type(exc), parts, dict(exc.__dict__), str(exc)))
     sender.send_bytes(packed)
     sender.close()
 

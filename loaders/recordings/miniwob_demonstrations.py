@@ -43,6 +43,9 @@ _KEYS = {_ENTER: "Enter", _ESCAPE: "Escape"}
 _SAME_PRESS_MS = 60
 """The most milliseconds between a click on a label and the browser's click on its field."""
 
+_LATEST_MS = 1e13
+"""The most milliseconds of a state's time; what is more is no time."""
+
 DemonstrationNode = dict[str, Any]
 DemonstrationNodePath = tuple[int, ...]
 """The position of an element: the child indices from the root."""
@@ -56,6 +59,9 @@ def read(data: dict[str, Any], file: Path) -> list[ImportedTrace]:
     broken = next((at for at, each in enumerate(states) if not _is_tree(each.get("dom"))), None)
     if broken is not None:
         raise UnreadableRecording(file, "has no page", f"states[{broken}]")
+    broken = next((at for at, each in enumerate(states) if not _is_event(each.get("action"))), None)
+    if broken is not None:
+        raise UnreadableRecording(file, "has no event", f"states[{broken}].action")
     name = f"{data['taskName']}-{file.name.split('.')[0]}"
     built = TraceBuilder(name, SOURCE, task=str(data.get("utterance") or ""), task_name=str(data["taskName"]))
     built.plain = str(data.get("utterance") or "")
@@ -90,8 +96,25 @@ class _DemonstratedAction:
     wanted: bool = True
 
 
-def _is_tree(node: Any) -> bool:
-    return isinstance(node, dict) and isinstance(node.get("tag"), str)
+def _is_tree(page: Any) -> bool:
+    """Return whether every node is an object with a tag, whose children are a list."""
+    stack = [page]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, dict) or not isinstance(node.get("tag"), str):
+            return False
+        children = node.get("children") or []
+        if not isinstance(children, list):
+            return False
+        stack += children
+    return True
+
+
+def _is_event(action: Any) -> bool:
+    """Return whether it is an event, or none: the state before the first one."""
+    if not action:
+        return True
+    return isinstance(action, dict) and isinstance(action.get("keyCode"), int | None)
 
 
 def _acts(states: list[DemonstrationNode]) -> Iterator[_DemonstratedAction]:
@@ -234,7 +257,7 @@ def _kind(node: DemonstrationNode) -> str:
 
 def _time(state: DemonstrationNode) -> float:
     time = state.get("time")
-    return float(time) if isinstance(time, int | float) else 0.0
+    return float(time) if isinstance(time, int | float) and 0 <= time <= _LATEST_MS else 0.0
 
 
 def _same_but_for(act: _DemonstratedAction, field: bool) -> bool:

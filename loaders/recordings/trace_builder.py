@@ -16,7 +16,8 @@ class TraceBuilder:
     """Collects the steps of one recording."""
 
     def __init__(self, trace_id: str, source: str, *, task: str = "", **metadata: Any) -> None:
-        self._id, self._task = trace_id, task
+        # The name of a file may have bytes that are no text.
+        self._id, self._task = trace_id.encode("utf-8", "replace").decode(), task
         self._metadata: dict[str, Any] = {"source": source, **metadata}
         self._steps: list[TraceStep] = []
         self._secrets: set[str] = set()

@@ -22,6 +22,7 @@ from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
 from agent.verification.planning import RequirementsInvalid, read_requirements
 from agent.verification.reports import JUNIT, REPORT, write_html, write_junit
 from kb_schema.verification import Requirement, VerdictReport
+from loaders.markup_escapes import one_line
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.fleet.fleet_setup import choose_store_addresses, open_fleet, write_folder_mark
@@ -39,6 +40,8 @@ from periplus.verification.verification_view import VerificationView, print_verd
 from periplus.verification.verifier_settings import VerifierSettings, find_secrets, resolve_requirement_url
 from periplus.verifier_ports import VerifierPort as AnyVerifier
 
+LONGEST_SHOWN = 500
+"""Characters of a problem in a requirement."""
 AHEAD = 2
 """Requirements sent ahead for each place of a fleet, so that none is idle."""
 
@@ -61,9 +64,9 @@ def read_requested_requirements(batch: VerificationBatch, console: Console) -> l
         count = len(exc.problems)
         console.print(f"[bold red]Error:[/] {count} problem{'s' if count != 1 else ''} in the requirements")
         for problem in exc.problems:
-            place = f"[cyan]{escape(str(problem.place))}[/] " if str(problem.place) else ""
+            place = f"[cyan]{_shown(str(problem.place))}[/] " if str(problem.place) else ""
             console.print(
-                f"  [red]x[/] {place}{escape(problem.message)} [green]-> {escape(problem.fix)}[/]",
+                f"  [red]x[/] {place}{_shown(problem.message)} [green]-> {_shown(problem.fix)}[/]",
                 soft_wrap=True,
                 highlight=False,
             )
@@ -79,6 +82,11 @@ def read_requested_requirements(batch: VerificationBatch, console: Console) -> l
         known = ", ".join(each.req_id for each in found)
         raise UserError(f"no requirement has the id or tag {' or '.join(batch.only)}", fix=f"known: {known}")
     return kept
+
+
+def _shown(text: str) -> str:
+    """Return a text of a file for the terminal: on one line, without control characters."""
+    return escape(one_line(text, LONGEST_SHOWN))
 
 
 def check_worker_support(batch: VerificationBatch) -> None:

@@ -188,16 +188,22 @@ def _workbook_with_many_merged_ranges() -> bytes:
     return _workbook(f"{CELL}<mergeCells>{ranges}</mergeCells>")
 
 
+@hostile("halves.json", *REQUIREMENTS)
+def _requirements_with_half_a_character_and_terminal_escapes() -> bytes:
+    steps = [{"element": "\ud800", "action": "\x1b[31mclick\x9b\ud800", "expected": "\x1b]0;x\x07\ud800"}]
+    return json.dumps([{"req_id": "A", "url": "/", "steps": steps}]).encode()
+
+
 # -- archives ----------------------------------------------------------------------------------------
 
 
-def _nested_archive(depth: int) -> bytes:
-    """A zip of zips: each holds sixteen copies of the one inside."""
+def nested_archive(depth: int, copies: int = 16) -> bytes:
+    """A zip of zips: each holds copies of the one inside."""
     inside, name = zlib.compress(bytes(10_000_000), 9), "zeros.bin"
     for level in range(depth):
         held = io.BytesIO()
         with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for number in range(16):
+            for number in range(copies):
                 archive.writestr(f"{number}-{name}", inside)
         inside, name = held.getvalue(), f"{level}.zip"
     return inside
@@ -205,12 +211,12 @@ def _nested_archive(depth: int) -> bytes:
 
 @hostile("nested.zip", *RECORDING)
 def _archive_of_archives() -> bytes:
-    return _nested_archive(5)
+    return nested_archive(5)
 
 
 @hostile("nested.xlsx", *REQUIREMENTS)
 def _workbook_of_archives() -> bytes:
-    return _nested_archive(5)
+    return nested_archive(5)
 
 
 def _deflated(data: bytes) -> bytes:

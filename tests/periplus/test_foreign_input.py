@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kb_schema.session_reader import SessionManifest
 from loaders.recordings.imported_traces import UnreadableRecording
 from periplus.foreign_input import DEFAULT_BUDGET, ImportBudget, InputTooLarge, read_foreign
 
@@ -81,6 +82,15 @@ def test_a_refusal_of_the_reader_is_its_own():
         read_foreign(FILE, SMALL, _refuses)
     assert (refused.value.file, refused.value.reason, refused.value.place) == (FILE, "is not JSON", "line 3")
     assert str(refused.value) == "stranger.bin, line 3: is not JSON"
+
+
+def _finds_an_invalid_model() -> None:
+    SessionManifest.model_validate({"session_id": 7})
+
+
+def test_an_error_that_cannot_be_made_again_keeps_its_words():
+    with pytest.raises(RuntimeError, match="ValidationError: 1 validation error for SessionManifest"):
+        read_foreign(FILE, SMALL, _finds_an_invalid_model)
 
 
 def test_the_default_stays_below_a_gigabyte_and_ten_seconds():

@@ -122,10 +122,35 @@ def test_a_demonstration_without_reward_is_a_failed_trace(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("states", "place"), [([], "states"), ([{"time": 0}], r"states\[0\]"), ("x", "states")]
+    ("states", "place"),
+    [
+        ([], "states"),
+        ([{"time": 0}], r"states\[0\]"),
+        ("x", "states"),
+        ([{"dom": {"tag": "BODY", "children": ["x"]}}], r"states\[0\]: has no page"),
+        ([{"dom": {"tag": "BODY", "children": {"tag": "P"}}}], r"states\[0\]: has no page"),
+        ([{"dom": {"tag": "BODY"}, "action": "click"}], r"states\[0\]\.action: has no event"),
+        (
+            [{"dom": {"tag": "BODY"}, "action": {"type": "keydown", "keyCode": []}}],
+            r"states\[0\]\.action: has no event",
+        ),
+    ],
 )
 def test_a_demonstration_without_pages_is_refused_with_the_place(tmp_path, states, place):
     file = tmp_path / "000.json"
     file.write_text(json.dumps({"taskName": "t", "utterance": "", "states": states}))
     with pytest.raises(UnreadableRecording, match=place):
         read_recording(file)
+
+
+@pytest.mark.parametrize("time", [1e308, float("nan"), float("inf"), -1e300])
+def test_a_time_that_no_clock_has_is_none(tmp_path, time):
+    demo = _Demo()
+    demo.press(_page(at="go"))
+    file = demo.file(tmp_path)
+    recording = json.loads(gzip.decompress(file.read_bytes()))
+    for state in recording["states"]:
+        state["time"] = time
+    file.write_text(json.dumps(recording))
+    (imported,) = read_recording(file)
+    assert len(imported.trace.steps) == 1
