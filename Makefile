@@ -11,7 +11,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample zoo setup-livekit setup-conformance demo test nightly durations lint format bench conformance docs constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample zoo setup-livekit setup-conformance demo test nightly fuzz durations lint format bench conformance docs constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -55,6 +55,11 @@ test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup
 
 nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
+	@$(MAKE) --no-print-directory fuzz
+
+# Goes on where it was interrupted; out/mcp-fuzz.json is the record of what is done.
+fuzz: setup-base ## 100,000 fuzzed messages to the MCP server: no wrong answer, and it keeps its memory
+	@$(BIN)/python -W ignore -m tests.mcp_server.tools.fuzz_run --calls 100000
 
 # Each part (`make zoo-roundup.next_day.values`; `python -m tests.zoo parts` lists them) goes on where it was interrupted.
 zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (hours; goes on where it was interrupted)

@@ -31,7 +31,7 @@ from tests.hostile.hostile_files import (
     overlapping_archive,
     session,
 )
-from tests.support.hostile import anything, mutated, texts
+from tests.support.hostile import anything, mostly, mutated, texts
 
 Content = bytes | dict[str, bytes]
 
@@ -87,9 +87,7 @@ def as_list(value: Any) -> list[Any]:
 
 def objects(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     """Objects that have any of the fields, in nine of ten cases of the right type."""
-    return st.fixed_dictionaries(
-        {}, optional={name: st.one_of(*[each] * 9, anything) for name, each in fields.items()}
-    )
+    return st.fixed_dictionaries({}, optional={name: mostly(each, anything) for name, each in fields.items()})
 
 
 def many(each: st.SearchStrategy[Any], most: int = 5) -> st.SearchStrategy[list[Any]]:

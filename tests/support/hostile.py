@@ -58,12 +58,18 @@ anything = st.one_of(
 )
 
 
+@st.composite
+def mostly(draw: st.DrawFn, usual: st.SearchStrategy[Any], other: st.SearchStrategy[Any]) -> Any:
+    """The usual in nine of ten cases. (`one_of` takes a strategy once, however often it is named.)"""
+    return draw(other if draw(st.integers(0, 9)) == 5 else usual)
+
+
 def arguments(
     schema: Mapping[str, Any], known: Mapping[str, st.SearchStrategy[Any]], *, at: str = ""
 ) -> st.SearchStrategy[Any]:
     """Values that fit a JSON schema as tools state them. `known`: what is worth trying for a name."""
     if at in known:
-        return st.one_of(known[at], known[at], _of_type(schema, known))
+        return mostly(known[at], _of_type(schema, known))
     return _of_type(schema, known)
 
 

@@ -73,8 +73,11 @@ def obey(order: dict[str, Any]) -> None:
     os.environ.update(order["env"])
     sys.argv = [order["module"], *order["arguments"]]
     sys.path[0] = order["cwd"]
-    if order["unbuffered"]:
-        sys.stdout = io.TextIOWrapper(open(1, "wb", buffering=0, closefd=False), write_through=True)  # noqa: SIM115
+    # What was opened at the start may have been a file, in which one could seek.
+    whole = 0 if order["unbuffered"] else -1
+    sys.stdout = io.TextIOWrapper(open(1, "wb", buffering=whole, closefd=False), write_through=whole == 0)  # noqa: SIM115
+    errors = open(2, "wb", closefd=False)  # noqa: SIM115
+    sys.stderr = io.TextIOWrapper(errors, errors="backslashreplace", line_buffering=True)
     runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
 
 

@@ -84,7 +84,7 @@ async def _schemathesis(service, folder, *options: str) -> None:
 
 
 async def test_schemathesis_finds_nothing(service, tmp_path):
-    await _schemathesis(service, tmp_path, "--phases", "examples,coverage,fuzzing", "--max-examples", "3")
+    await _schemathesis(service, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "3")
 
 
 @pytest.mark.nightly
