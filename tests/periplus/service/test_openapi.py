@@ -72,6 +72,7 @@ async def test_the_example_of_a_request_is_accepted(service, document):
 
 
 async def _schemathesis(service, folder, *options: str) -> None:
+    """Run all checks with a key; `stateful` follows the links between operations, stated and inferred."""
     program = Path(sys.executable).with_name("schemathesis")
     run = await asyncio.create_subprocess_exec(
         program, "--config-file", HERE / "schemathesis.toml", "--no-color", "run",
@@ -81,10 +82,13 @@ async def _schemathesis(service, folder, *options: str) -> None:
     )  # fmt: skip
     said, _ = await run.communicate()
     assert run.returncode == 0, said.decode()[-6_000:]
+    assert "Scenarios:" in said.decode(), "the stateful phase was left out"
 
 
 async def test_schemathesis_finds_nothing(service, tmp_path):
-    await _schemathesis(service, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "3")
+    await _schemathesis(
+        service, tmp_path, "--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "3"
+    )
 
 
 @pytest.mark.nightly
