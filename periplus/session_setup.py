@@ -9,7 +9,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, StorageState, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from agent.browser.launch import BrowserMissing, has_display, launch
+from agent.browser.launch import ENV_SANDBOX, BrowserMissing, SandboxModeUnknown, has_display, launch
 from agent.errors import UnknownToKnowledge
 from agent.events import EventBus
 from agent.healing.element_memory import ElementMemory
@@ -50,11 +50,13 @@ async def start_browser(*, headed: bool | None = None) -> AsyncIterator[Browser]
             browser = await launch(playwright, headless=headless)
         except BrowserMissing as exc:
             raise UserError("no Chromium found", fix=str(exc)) from exc
+        except SandboxModeUnknown as exc:
+            raise UserError(str(exc), fix=f"correct or unset {ENV_SANDBOX}") from exc
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0]
             raise UserError(
                 f"Chromium does not start: {reason}",
-                fix="set PERIPLUS_CHROMIUM=/path/to/chromium, or use --headless",
+                fix="set PERIPLUS_CHROMIUM=/path/to/chromium, use --headless, or set PERIPLUS_BROWSER_SANDBOX=off",
             ) from exc
         try:
             yield browser

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent import retry_limits
+from agent.browser.launch import SandboxMode
 from kb_schema.documents import describe_invalid_value
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
@@ -40,6 +41,8 @@ class PeriplusSettings(BaseSettings):
     """Seconds after which `verify` ends a requirement, if it has no `--requirement-timeout`."""
     chromium: Path | None = None
     """The Chromium executable, if the detected one is not the right one."""
+    browser_sandbox: SandboxMode = SandboxMode.AUTO
+    """Chromium's sandbox. `auto`: on where Periplus is not root and may make user namespaces; the log says why it is off."""
 
     visitor_retention_days: float = Field(default=0, ge=0, le=3650)
     """Days for which the words and the name of a demo's visitor are stored; 0: not stored."""

@@ -9,18 +9,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.async_api import Browser, Playwright
 
+_log = structlog.get_logger(__name__)
+
 ENV_CHROMIUM = "PERIPLUS_CHROMIUM"
+ENV_SANDBOX = "PERIPLUS_BROWSER_SANDBOX"
 SYSTEM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SYSTEM_SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
 """Chromium without window support: the same engine, and a new context takes a third of the time."""
@@ -51,12 +59,30 @@ class BrowserMissing(RuntimeError):
         super().__init__(f"{what}. {INSTALL_HINT}")
 
 
+class SandboxMode(StrEnum):
+    """When Chromium's sandbox is on."""
+
+    AUTO = "auto"
+    """Where this process is not root and may make user namespaces."""
+    ON = "on"
+    """Always; where the machine forbids it, Chromium does not start."""
+    OFF = "off"
+
+
+class SandboxModeUnknown(ValueError):
+    """`PERIPLUS_BROWSER_SANDBOX` has a value that is none of the modes."""
+
+    def __init__(self, named: str) -> None:
+        self.named = named
+        super().__init__(f"{ENV_SANDBOX}: expected auto, on or off, found {named!r}")
+
+
 @dataclass(frozen=True)
 class LaunchSettings:
     """Settings for starting Chromium."""
 
     executable: str | None = None  # None: use `find_chromium`
-    sandbox: bool = False  # Chromium's sandbox; many containers and some distributions forbid what it needs
+    sandbox: SandboxMode | None = None  # None: as PERIPLUS_BROWSER_SANDBOX says, else auto
     extra_args: tuple[str, ...] = ()  # additional command line flags
     slow_mo_ms: float = 0  # Playwright's pause after each operation, so that a person can watch
     timeout_s: float = 30  # limit for the start
@@ -94,9 +120,10 @@ async def launch(
 
     The browser ends with this process, even after a crash: pipes connect the browser to Playwright's
     driver and the driver to this process. The caller handles SIGINT, so that Ctrl-C can end a run cleanly.
-    Raises `BrowserMissing` if no Chromium is found.
+    Raises `BrowserMissing` if no Chromium is found, and `SandboxModeUnknown`.
     """
     settings = settings or LaunchSettings()
+    sandboxed = uses_sandbox(settings.sandbox)
     executable = settings.executable or find_chromium(headless=headless)
     if executable is None or shutil.which(executable) is None:
         raise BrowserMissing(executable)
@@ -104,11 +131,64 @@ async def launch(
         executable_path=executable,
         headless=headless,
         args=[*QUIET_FLAGS, *settings.extra_args],
-        chromium_sandbox=settings.sandbox,
+        chromium_sandbox=sandboxed,
         handle_sigint=False,
         slow_mo=settings.slow_mo_ms,
         timeout=settings.timeout_s * 1000,
     )
+
+
+def uses_sandbox(mode: SandboxMode | None = None) -> bool:
+    """Return whether Chromium's sandbox is on; None: as `PERIPLUS_BROWSER_SANDBOX` says.
+
+    Where there is a log, it says once for each reason that the sandbox is off. Raises `SandboxModeUnknown`.
+    """
+    mode = mode or _sandbox_mode()
+    if mode is SandboxMode.ON:
+        return True
+    reason = f"{ENV_SANDBOX} is off" if mode is SandboxMode.OFF else find_sandbox_obstacle()
+    if reason is not None and structlog.is_configured():  # commands without a log keep their output clean
+        _log_sandbox_off(reason)
+    return reason is None
+
+
+def find_sandbox_obstacle() -> str | None:
+    """Return why Chromium's sandbox cannot be used here; None if it can."""
+    if sys.platform != "linux":
+        return None
+    if os.geteuid() == 0:
+        return "Chromium has no sandbox for root"
+    return None if _may_make_namespaces() else "this user may not make user namespaces"
+
+
+def _sandbox_mode() -> SandboxMode:
+    named = os.environ.get(ENV_SANDBOX) or SandboxMode.AUTO
+    try:
+        return SandboxMode(named)
+    except ValueError as exc:
+        raise SandboxModeUnknown(named) from exc
+
+
+@cache
+def _may_make_namespaces() -> bool:
+    """Try it as Chromium does: a new user namespace, and in it namespaces of processes and of the network."""
+    return (
+        subprocess.run([sys.executable, "-S", "-c", _NAMESPACES], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+_NAMESPACES = """
+import ctypes
+user, processes, network = 0x10000000, 0x20000000, 0x40000000
+libc = ctypes.CDLL(None)
+raise SystemExit(libc.unshare(user) or libc.unshare(processes | network))
+"""
+
+
+@cache
+def _log_sandbox_off(reason: str) -> None:
+    _log.warning("Chromium runs without its sandbox", reason=reason)
 
 
 _INSIDE = {

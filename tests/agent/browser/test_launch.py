@@ -3,15 +3,29 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import async_playwright
+from structlog.testing import capture_logs
 
 from agent.browser import launch as launch_module
-from agent.browser.launch import BrowserMissing, LaunchSettings, find_chromium, has_display, launch
+from agent.browser.launch import (
+    BrowserMissing,
+    LaunchSettings,
+    SandboxMode,
+    SandboxModeUnknown,
+    find_chromium,
+    find_sandbox_obstacle,
+    has_display,
+    launch,
+    uses_sandbox,
+)
 from tests.support.processes import descendants, process_is_alive
 
 if TYPE_CHECKING:
@@ -124,3 +138,96 @@ async def test_a_killed_process_leaves_no_browser_behind() -> None:
     async with asyncio.timeout(20):
         while any(process_is_alive(pid) for pid in family):  # noqa: ASYNC110  # no event tells that a stranger ended
             await asyncio.sleep(0.05)
+
+
+NOBODY = 65_534
+
+
+def _as_nobody(answer: str) -> str:
+    """What Python code of this module prints in a process of a user without rights."""
+    read, written = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        os.write(written, repr(eval(answer)).encode())
+        os._exit(0)
+    os.close(written)
+    os.waitpid(pid, 0)
+    with os.fdopen(read) as said:
+        return said.read()
+
+
+def _family_arguments(pid: int) -> str:
+    return "\n".join(Path(f"/proc/{each}/cmdline").read_text() for each in descendants(pid))
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="becomes another user")
+def test_root_has_no_sandbox_and_others_have_it_where_they_may_make_namespaces(monkeypatch) -> None:
+    monkeypatch.delenv("PERIPLUS_BROWSER_SANDBOX", raising=False)
+    assert not uses_sandbox()
+    assert find_sandbox_obstacle() == "Chromium has no sandbox for root"
+    shell = "launch_module.subprocess.run(['unshare', '--user', '--pid', '--fork', 'true']).returncode == 0"
+    monkeypatch.setattr(sys, "executable", "/usr/bin/python3")  # one that the other user may start
+    assert _as_nobody("uses_sandbox()") == _as_nobody(shell)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for namespaces")
+def test_a_machine_that_forbids_namespaces_is_an_obstacle(monkeypatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
+    monkeypatch.setattr(launch_module, "_NAMESPACES", "raise SystemExit(1)")
+    launch_module._may_make_namespaces.cache_clear()
+    assert find_sandbox_obstacle() == "this user may not make user namespaces"
+    launch_module._may_make_namespaces.cache_clear()
+
+
+@pytest.mark.parametrize(("named", "used"), [("on", True), ("off", False)])
+def test_the_setting_decides_about_the_sandbox(named: str, used: bool, monkeypatch) -> None:
+    monkeypatch.setenv("PERIPLUS_BROWSER_SANDBOX", named)
+    assert uses_sandbox() is used
+    assert uses_sandbox(SandboxMode.ON) is True
+
+
+def test_a_sandbox_that_is_off_is_logged_once_with_the_reason(monkeypatch) -> None:
+    monkeypatch.setenv("PERIPLUS_BROWSER_SANDBOX", "off")
+    launch_module._log_sandbox_off.cache_clear()
+    configured = structlog.is_configured()
+    with capture_logs() as logged:
+        uses_sandbox()
+        uses_sandbox()
+    if not configured:
+        structlog.reset_defaults()
+    assert [(each["log_level"], each["reason"]) for each in logged] == [
+        ("warning", "PERIPLUS_BROWSER_SANDBOX is off")
+    ]
+
+
+async def test_a_browser_is_started_with_or_without_the_sandbox_as_it_is_set(
+    chromium_path: str, monkeypatch
+) -> None:
+    monkeypatch.setenv("PERIPLUS_BROWSER_SANDBOX", "off")
+    async with async_playwright() as playwright:
+        browser = await launch(playwright)
+        assert "--no-sandbox" in _family_arguments(os.getpid())
+        await browser.close()
+        if os.geteuid() == 0:
+            with pytest.raises(
+                PlaywrightError, match=r"no usable sandbox|Running as root without --no-sandbox"
+            ):
+                await launch(playwright, settings=LaunchSettings(sandbox=SandboxMode.ON))
+
+
+def test_a_command_without_a_log_says_nothing_about_the_sandbox() -> None:
+    asked = "from agent.browser.launch import uses_sandbox; uses_sandbox()"
+    done = subprocess.run(
+        [sys.executable, "-c", asked],
+        env={**os.environ, "PERIPLUS_BROWSER_SANDBOX": "off"}, capture_output=True, check=True,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_a_mode_that_does_not_exist_is_refused(monkeypatch) -> None:
+    monkeypatch.setenv("PERIPLUS_BROWSER_SANDBOX", "yes")
+    with pytest.raises(SandboxModeUnknown, match="expected auto, on or off, found 'yes'"):
+        uses_sandbox()
