@@ -3,6 +3,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 4
+PINS ?= constraints.txt
 # Bytecode is kept even where the surroundings forbid it: without it every worker rewrites all tests, and every
 # command that a test starts compiles all its modules.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
@@ -11,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample zoo setup-livekit setup-conformance demo test nightly fuzz durations lint format bench conformance docs constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample zoo setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance docs constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -56,6 +57,7 @@ test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup
 nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory audit
 
 # Goes on where it was interrupted; out/mcp-fuzz.json is the record of what is done.
 fuzz: setup-base ## 100,000 fuzzed messages to the MCP server: no wrong answer, and it keeps its memory
@@ -68,6 +70,17 @@ zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (h
 
 zoo-%: setup-zoo
 	@$(BIN)/python -m tests.zoo part $*
+
+# A version that the service does not know counts as not looked at, and that is an error: without a network it is red.
+audit: setup-base ## look for known vulnerabilities of the pinned versions; red also if the service cannot be asked
+	@bash scripts/setup.sh audit
+	@$(BIN)/python -m pip check
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement $(PINS) \
+		|| { echo "audit: NOT PASSED: a pinned version is vulnerable, or the vulnerability service could not be asked (see above)" >&2; exit 1; }
+
+sbom: setup-base ## write dist/sbom.json (CycloneDX): what a release installs
+	@bash scripts/setup.sh audit
+	@bash scripts/setup.sh sbom dist/sbom.json
 
 durations: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
 	@PERIPLUS_TEST_DURATIONS=1 $(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not bench" --timeout 900

