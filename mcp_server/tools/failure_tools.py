@@ -24,9 +24,7 @@ from mcp_server.tools.tool_parameters import Id, ScreenId, require_document, req
 from mcp_server.tools.tool_specs import ServerToolSpec, ToolReply
 from web_pages.page_limits import PageRefused
 
-ErrorText = Annotated[
-    str, Field(min_length=1, max_length=20_000, description="The error's name, or the message as it came")
-]
+ErrorText = Annotated[str, Field(min_length=1, max_length=20_000, description="The error's name or message")]
 
 
 async def explain_failure(  # noqa: PLR0917 - clients name every argument
@@ -40,7 +38,7 @@ async def explain_failure(  # noqa: PLR0917 - clients name every argument
     element_id: Id | None = None,
     action_type: Id | None = None,
     transition_id: Annotated[str | None, Field(max_length=700)] = None,
-    run_id: Annotated[Id | None, Field(description="A recorded run, or latest; the rest adds to it")] = None,
+    run_id: Annotated[Id | None, Field(description="A recorded run, or latest")] = None,
 ) -> ToolReply[FailureExplanation]:
     """Why a step or a run failed: likely causes with evidence, and what to call next."""
     told = ReportedFailure(
