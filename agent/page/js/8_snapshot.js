@@ -80,8 +80,9 @@ function findRenamed(root) {
     const table = el.parentElement?.closest("table");
     if (table || el.matches(TABLE_PARTS)) found.push(table || el);
   }
-  for (const el of found) {
-    for (const each of el.parentNode.children) if (tagOf(each) === tagOf(el)) rename(each);
+  for (const el of found) { // not `children` of the parent: a form may have a field of that name
+    for (let each = el; each; each = each.previousElementSibling) if (tagOf(each) === tagOf(el)) rename(each);
+    for (let each = el; each; each = each.nextElementSibling) if (tagOf(each) === tagOf(el)) rename(each);
   }
 }
 

@@ -40,16 +40,25 @@ def read_stored_fingerprint(element: Element) -> Fingerprint:
     is_field = value_of(element) is not None
     left_out = {HIDDEN_ATTRIBUTE, VALUE_ATTRIBUTE, CHECKED_ATTRIBUTE, NAME_ATTRIBUTE, PLACE_ATTRIBUTE}
     left_out |= {"value"} if is_field else set()
-    known = {name: value for name, value in element.attributes.items() if value and name not in left_out}
-    text = "" if is_field else squeeze(text_of(element))
+    known = {
+        name: value
+        for name, value in element.attributes.items()
+        if 0 < len(value) <= LONGEST_TEXT and name not in left_out
+    }
     return Fingerprint(
         role=role_of(element),
-        name=squeeze(name_of(element)) or None,
+        name=_short(name_of(element)),
         tag=element.tag,
-        text=text if text and len(text) <= LONGEST_TEXT else None,
-        label=squeeze(label_text(element)) or None,
+        text=None if is_field else _short(text_of(element)),
+        label=_short(label_text(element)),
         attributes=select_attributes(known),
     )
+
+
+def _short(text: str) -> str | None:
+    """Return a text on one line; None for none, and for a longer one, which is content of the page."""
+    said = squeeze(text)
+    return said if 0 < len(said) <= LONGEST_TEXT else None
 
 
 def _with_fingerprint(step: TraceStep, pages: TracePages) -> TraceStep:

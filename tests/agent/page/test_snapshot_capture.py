@@ -99,6 +99,9 @@ BUILT = {
     "a button in a button": "<button><i>Open</i></button>|button|<span><button>Close</button><b>end</b></span>",
     "rows without a body": "<table id=t></table>|table|",
     "a row outside a table": "<div class=grid></div>|.grid|",
+    "a paragraph beside a field that is called children": (
+        "<form><input name=children><p><i>Guests</i></p></form>|p|<div><b>Two</b></div>"
+    ),
     "a form in a form": "<form><i>Search</i></form>|form|<div><form><input name=q></form><b>end</b></div>",
 }
 """What a script puts into what: the markup, the element, and what is put into it; rows are made apart."""

@@ -59,3 +59,15 @@ def test_a_recorded_fingerprint_is_kept_and_an_element_that_is_not_there_gives_n
     assert recorded.steps[0].metadata[FINGERPRINT]["before"] == "As printed"
     (missing,) = _traces(["Ada"], target="nowhere")
     assert FINGERPRINT not in missing.steps[0].metadata
+
+
+def test_texts_and_attributes_without_end_are_left_out():
+    """A link around a whole card, with an address that carries a state: no fingerprint may be that long."""
+    html = f'<a id="card" href="/?state={"x" * 2_000}" title="Card">{"many words " * 200}</a>'
+    step = TraceStep(
+        action_type="click", target=by_id("card"), html_before=html, source_url="http://app.test/"
+    )
+    (trace,) = add_stored_fingerprints([ExecutionTrace(trace_id="one", steps=(step,))], TracePages())
+    told = trace.steps[0].metadata[FINGERPRINT]
+    assert told["attributes"] == {"id": "card", "title": "Card"}
+    assert "text" not in told
