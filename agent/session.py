@@ -32,9 +32,9 @@ from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_
 from agent.ports import FailureMemory
 from agent.run_context import RunContext
 from agent.unsaved_entries import UnsavedEntries
-from kb_schema.conditions import Authenticated, BaseCondition
+from kb_schema.conditions import Authenticated, BaseCondition, NumberChanged
 from kb_schema.page_snapshots import PageSnapshot
-from kb_schema.probes import ProbeFacts, Verdict, VerdictStatus
+from kb_schema.probes import ProbeAnswer, ProbeFacts, Verdict, VerdictStatus
 from kb_schema.resilience_policy import ResiliencePolicy
 from kb_schema.screens import UIElement
 from kb_schema.selectors import Selector, css, looks_like_css
@@ -299,6 +299,7 @@ class Session:
             path_base=self.base_url,
             authored_base=self.website.base_url,
             accepted=None if self.presses.forgotten else tuple(self.presses.accepted),
+            numbers=dict(self.presses.numbers),
             context={**self.context.session, **(values or {})},
         )
         by_screen = any(condition.needs_screen for condition in conditions)
@@ -314,6 +315,7 @@ class Session:
             if by_screen:
                 known = replace(known, screen_known=True, screen_id=self.screen_id)
             judged, seen = await evaluate_conditions(self.page, conditions, scope, known)
+            self._note_numbers(conditions, seen.answers)
             verdicts = [add_healing_evidence(v, c, healed) for v, c in zip(judged, conditions, strict=True)]
             self._seen = seen.revision
             same = looked > 0 and self._knows_the_address()  # the page changed during the look
@@ -321,6 +323,13 @@ class Session:
                 return verdicts
             await self.look()  # the page changed since it was identified
             looked += 1
+
+    def _note_numbers(self, conditions: Sequence[BaseCondition], answers: Mapping[str, ProbeAnswer]) -> None:
+        """Remember what counters show where the run sees them first; after a resume that is not known."""
+        for each in conditions:
+            number = each.read(answers) if isinstance(each, NumberChanged) else None
+            if isinstance(each, NumberChanged) and number is not None and not self.presses.forgotten:
+                self.presses.numbers.setdefault(each.selector, number)
 
     def _healed(self, conditions: Sequence[BaseCondition]) -> dict[str, Selector]:
         """Return the selectors that replace broken ones among the elements that conditions name."""

@@ -7,6 +7,7 @@ termination conditions and wait triggers all use these types. To add a type, add
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, JsonValue, model_validator
@@ -14,7 +15,7 @@ from pydantic import AliasChoices, Field, JsonValue, model_validator
 from kb_schema import url_patterns
 from kb_schema.base import LocalId, Metadata, Model, ScreenRef, Seconds, TaskRef
 from kb_schema.excerpts import excerpt
-from kb_schema.number_formats import NumberFormat, format_numbers
+from kb_schema.number_formats import NumberFormat, format_numbers, read_only_number
 from kb_schema.probes import (
     ConditionScope,
     ElementProbe,
@@ -26,6 +27,7 @@ from kb_schema.probes import (
     Verdict,
     VerdictStatus,
     held,
+    probe_key,
     unknown,
 )
 from kb_schema.selectors import Selector, css
@@ -440,6 +442,36 @@ class EventFired(BaseCondition):
         return held(facts.fired[self.event_key], f"{self.type} since armed")
 
 
+class NumberChanged(BaseCondition):
+    """The number that an element shows is `by` more (or less) than it was when the run first saw it: a counter rose."""
+
+    type: Literal["number_changed"]
+    selector: str = Field(min_length=1)
+    by: int
+
+    def _probe(self) -> ElementProbe:
+        return ElementProbe(selector=css(self.selector))
+
+    def probes(self, scope: ConditionScope) -> tuple[Probe, ...]:
+        return (self._probe(),)
+
+    def read(self, answers: Mapping[str, ProbeAnswer]) -> int | None:
+        """Return the number that the element shows now; None if it shows none, or is not there once."""
+        answer = answers.get(probe_key(self._probe()))
+        if answer is None or answer.visible != 1 or answer.present != 1:
+            return None
+        return read_only_number(answer.text or "")
+
+    def judge(self, facts: ProbeFacts, scope: ConditionScope) -> Verdict:
+        """Compare it with what the run saw first."""
+        before, now = facts.numbers.get(self.selector), self.read(facts.answers)
+        if before is None:
+            return unknown(f"what {self.selector} showed before is not known")
+        if now is None:
+            return held(False, f"{self.selector} shows no number")
+        return held(now - before == self.by, f"{self.selector} shows {now}, and {before} at first")
+
+
 class WriteAccepted(BaseCondition):
     """The application accepted what presses of the run sent to an address: `count` requests or more.
 
@@ -604,6 +636,7 @@ Condition = Annotated[
     | ScreenTransition
     | Authenticated
     | EventFired
+    | NumberChanged
     | WriteAccepted
     | MaxIterationsReached
     | TimeConstraint

@@ -11,6 +11,8 @@ NumberFormat = Literal["1,234.50", "1234.50", "1,234", "1234"]
 NUMBER_FORMATS: tuple[NumberFormat, ...] = ("1,234.50", "1234.50", "1,234", "1234")
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+LONGEST_COUNTER = 60
+"""Characters of a text that shows a counter."""
 _LONGEST = 30
 """Longer digit strings are no amounts."""
 
@@ -34,3 +36,14 @@ def format_numbers(text: str, number_format: NumberFormat) -> str:
         return f"{number:,f}" if "," in number_format else f"{number:f}"
 
     return _NUMBER.sub(write, text)
+
+
+def read_only_number(text: str) -> int | None:
+    """Return the whole number of a short text; None if it has none, or several.
+
+    >>> [read_only_number(text) for text in ("Issues 1,204", "(13)", "3 of 7", "4.5 stars")]
+    [1204, 13, None, None]
+    """
+    found = _NUMBER.findall(text) if len(text) <= LONGEST_COUNTER else []
+    plain = found[0].replace(",", "") if len(found) == 1 else ""
+    return int(plain) if plain.isdecimal() else None

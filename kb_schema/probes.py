@@ -139,6 +139,8 @@ class ProbeFacts:
     authored_base: str = ""
     accepted: Sequence[AcceptedWrite] | None = None
     """What presses of this run sent and the application accepted, in order; None: not known, after a resume."""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """What counters showed when the run first saw them, by CSS."""
     fired: Mapping[str, bool] = field(default_factory=dict)
     """Events since the triggers were armed, by key."""
     remaining_seconds: float | None = None

@@ -26,7 +26,7 @@ from agent.knowledge_client import KnowledgeClient
 from agent.page.errors import PageError
 from agent.run_context import TimestampedValues
 from kb_schema.action_calls import ActionCall
-from kb_schema.conditions import BaseCondition, WriteAccepted
+from kb_schema.conditions import BaseCondition, NumberChanged, WriteAccepted
 from kb_schema.io_specs import InputSpec, IoSpec, ValueType
 from kb_schema.iterators import NoIterator
 from kb_schema.probes import VerdictStatus
@@ -244,7 +244,7 @@ class _WorkflowRun:
         """Check the workflow's success criteria; return whether they show that it worked.
 
         A criterion about an empty value is not asked. What held before the last write is no evidence of it, and what
-        was sent before a resume is not known. Raises `StepFailed` if a criterion does not hold.
+        was sent or shown before a resume is not known. Raises `StepFailed` if a criterion does not hold.
         """
         frame = self._progress.frame
         if frame.over:
@@ -253,7 +253,7 @@ class _WorkflowRun:
         criteria = fill_conditions(self._list_asked(), self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
         forgotten = [
-            isinstance(condition, WriteAccepted) and verdict.status is VerdictStatus.UNKNOWN
+            isinstance(condition, WriteAccepted | NumberChanged) and verdict.status is VerdictStatus.UNKNOWN
             for condition, verdict in zip(criteria, verdicts, strict=True)
         ]
         for condition, verdict, unknown in zip(criteria, verdicts, forgotten, strict=True):

@@ -91,6 +91,8 @@ class PressAnswers:
     """Whether they held when the last press began that sent something."""
     held_always: bool = False
     """Whether they held when every press so far began; False if there was none, or some are not known."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """What the counters of the success criteria showed when the run first saw them, by CSS."""
     idle_loop: bool = False
     """Whether a loop over what the page shows found nothing: nothing was there, or it is called otherwise now."""
     _pressed: bool = False

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kb_schema.conditions import BaseCondition, Combined, DomContains, DomElement, UrlMatches
+from kb_schema.conditions import (
+    BaseCondition,
+    Combined,
+    DomContains,
+    DomElement,
+    NumberChanged,
+    UrlMatches,
+)
+from kb_schema.run_records import RunStatus
 from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
 
 if TYPE_CHECKING:
@@ -435,3 +443,52 @@ async def test_where_no_page_shows_what_was_done_the_answer_to_the_last_write_do
             done = await ran(session, result, {spec.name: boat})
             assert session.criteria is None  # the next task in this session is not judged by them
     assert (done.status.value, kept) == (status, ["Tern"] if boat == "Tern" else [])
+
+
+class Meters:
+    """A form that is empty again after it was sent; only a counter in the menu tells that something was stored."""
+
+    def __init__(self) -> None:
+        self.stored = 3
+        self.visits = 40
+        self.deaf = False
+        """Whether it stores nothing."""
+
+    def answer(self, asked: Asked) -> Answered:
+        self.visits += 1
+        if asked.method == "POST":
+            self.stored += not self.deaf
+            return Answered(location="/")
+        menu = (
+            f"<nav><a href='/'>Readings <span class=badge>{self.stored}</span></a>"
+            f"<a href='/seen'>Visits <span class=badge>{self.visits}</span></a></nav>"
+        )
+        return Answered(
+            f'<body>{menu}<h1>Meter</h1><button id=open onclick="entry.hidden=false">Enter a reading</button>'
+            "<form id=entry method=post hidden><label for=r>Reading</label><input id=r name=reading>"
+            "<button id=save>Save</button></form></body>"
+        )
+
+
+async def reads_a_meter(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.click("#open")
+    await page.fill("#r", given["reading"])
+    async with page.expect_navigation():
+        await page.click("#save")
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+async def test_a_counter_that_rose_in_all_recordings_must_rise_in_a_run(browser, tmp_path, deaf):
+    meters = Meters()
+    shown = [{"reading": each} for each in ("118", "240", "377")]
+    with running_site(meters.answer) as site:
+        result = await induced(browser, site, tmp_path / "traces", reads_a_meter, shown)
+        assert result.lowered is not None
+        (criterion,) = result.lowered.workflow.success_criteria
+        assert isinstance(criterion, NumberChanged)
+        assert ("Readings" in criterion.selector, criterion.by) == (True, 1)
+        meters.deaf = deaf
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            await session.page.goto(f"{site.base}/")
+            done = await ran(session, result, {result.lowered.workflow.io_spec.inputs[0].name: "512"})
+    assert (done.status is RunStatus.SUCCESS) is not deaf, done.error

@@ -1,4 +1,4 @@
-"""What a place of the last pages shows that it showed on no earlier page: a property, a status, a switch.
+"""What a place of the last pages shows that it showed on no earlier page: a property, a status, a switch, a counter.
 
 A place is an element that CSS tells by its stable attributes, its classes and the label beside it. Texts elsewhere on
 a page do not count: a menu that lists a value before it is chosen is no evidence that it was stored.
@@ -12,8 +12,8 @@ from itertools import islice
 from agent.synthesis.patterns.end_texts import CLOSING, in_notations, read_own_text
 from agent.synthesis.patterns.trace_ends import NUMBER, TraceEnd
 from agent.synthesis.traces.trace_pages import TracePage
-from kb_schema.conditions import Condition, DomContains, DomElement
-from kb_schema.number_formats import NUMBER_FORMATS, format_numbers
+from kb_schema.conditions import Condition, DomContains, DomElement, NumberChanged
+from kb_schema.number_formats import NUMBER_FORMATS, format_numbers, read_only_number
 from kb_schema.selectors import css as build_css_selector
 from web_pages.element_tree import Element
 from web_pages.form_fields import is_toggle
@@ -27,6 +27,8 @@ LONGEST_PLACE = 160
 LEAST_LETTERS = 3
 ANCESTORS = 3
 LABEL_LENGTH = 40
+LEAST_SIGHTINGS = 2
+"""Earlier pages of a trace that show a counter."""
 _STATES = ("aria-checked", "aria-pressed", "aria-selected")
 
 
@@ -68,6 +70,36 @@ def find_place_texts(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
             if all(end.proves(condition) for end in ends):
                 yield condition
                 break
+
+
+def find_number_changes(ends: Sequence[TraceEnd]) -> Iterator[NumberChanged]:
+    """Yield the conditions that a counter changed by as much in every trace.
+
+    Before, at least two pages of each trace showed it, with one number: what counts visits changes at every page.
+    """
+    for element, text in _texts(ends[0].page):
+        if read_only_number(text) is None:
+            continue
+        for css in _list_places(element, ends[0].page):
+            changes = {_count_change(end, css) for end in ends}
+            by = changes.pop() if len(changes) == 1 else None
+            if by:
+                yield NumberChanged(type="number_changed", selector=css, by=by)
+                break
+
+
+def _count_change(end: TraceEnd, css: str) -> int | None:
+    """Return by how much the number at a place changed at the end; None if it is not known, or was not steady."""
+    now = _read_number(end.page, css)
+    before = [number for page in end.earlier if (number := _read_number(page, css)) is not None]
+    if now is None or len(before) < LEAST_SIGHTINGS or len(set(before)) > 1:
+        return None
+    return now - before[0]
+
+
+def _read_number(page: TracePage, css: str) -> int | None:
+    found = page.stored.resolve(build_css_selector(css)).found
+    return read_only_number(squeeze(text_of(found[0]))) if len(found) == 1 else None
 
 
 def find_place_states(ends: Sequence[TraceEnd]) -> Iterator[Condition]:
@@ -154,8 +186,20 @@ def _label_before(around: Element, element: Element) -> str:
         if own is not None:
             label = own
             break
+    label = label or _text_before(around, element)
     usable = len(label) <= LABEL_LENGTH and '"' not in label and "\\" not in label and _is_lasting(label)
     return label if usable else ""
+
+
+def _text_before(around: Element, element: Element) -> str:
+    """Return the text of its own that an element has before the part with another element in it."""
+    said = ""
+    for child in around.children:
+        if isinstance(child, str):
+            said = said or squeeze(child)
+        elif child is element or element in child.descendants():
+            return said
+    return ""
 
 
 def _list_states(page: TracePage) -> dict[str, frozenset[str]]:

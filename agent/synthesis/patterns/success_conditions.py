@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
 from agent.synthesis.patterns.aligned_rows import first_step
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
 from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
-from agent.synthesis.patterns.end_places import find_place_states, find_place_texts, find_place_values
+from agent.synthesis.patterns.end_places import (
+    find_number_changes,
+    find_place_states,
+    find_place_texts,
+    find_place_values,
+)
 from agent.synthesis.patterns.end_texts import (
     find_message_texts,
     find_number_texts,
@@ -88,7 +93,9 @@ def _criteria(ends: Sequence[TraceEnd]) -> list[Condition]:
         found += find_value_texts(ends)[:1] or list(islice(find_place_values(ends), 1))
     if not found:
         found += find_plain_texts(ends)[:1]
-    return found or _gone_row(ends) or list(islice(_changed_places(ends), 1))
+    return (
+        found or _gone_row(ends) or list(islice(chain(_changed_places(ends), find_number_changes(ends)), 1))
+    )
 
 
 def _list_inputs(condition: Condition) -> frozenset[str]:

@@ -51,6 +51,7 @@ FILLED = FORM.replace('aria-invalid="true"', "").replace(
     "</script>", "; document.getElementById('name').value = 'Ann'; agree.checked = true</script>"
 )
 LOADING = "<title>Slow</title><p>Here</p><img src='/never.png'>"
+COUNTER = "<title>T</title><nav>Tickets <b id=count>(13)</b></nav>"
 QUIET = "<title>Quiet</title><p>Nothing said</p><div role=status></div>"
 
 
@@ -208,6 +209,10 @@ CASES = [
             case(name, UNKNOWN),
         )
     ),
+    case("number_changed", HELD, selector="#count", by=1, html=COUNTER, facts={"numbers": {"#count": 12}}),
+    case("number_changed", NOT, selector="#count", by=1, html=COUNTER, facts={"numbers": {"#count": 13}}),
+    case("number_changed", NOT, selector="#none", by=1, html=COUNTER, facts={"numbers": {"#none": 12}}),
+    case("number_changed", UNKNOWN, selector="#count", by=1, html=COUNTER),
     case("write_accepted", HELD, method="PUT", pattern="/api/agents/[^/?#]+$",
          facts={"accepted": [AcceptedWrite("PUT", f"{SITE}/api/agents/7", 200)]}),
     case("write_accepted", NOT, method="PUT", pattern="/api/agents/[^/?#]+$", count=2,
