@@ -159,7 +159,7 @@ class TaskRunner:
         except (InputMissing, PersonNeeded) as exc:
             end = TaskRunEnd(str(exc), exc.hint, needs_person=True)
         except FATAL_ERRORS as exc:
-            if depth > 0 or not _has_progress(run):
+            if depth > 0 or not _has_progress(run, self.checkpoints.state):
                 session.bus.tell(TaskEnded(task_id, RunStatus.FAILURE, depth))
                 raise
             end = TaskRunEnd(str(exc), getattr(exc, "hint", None))
@@ -472,8 +472,12 @@ async def _run_beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         await asyncio.wait({working})
 
 
-def _has_progress(run: TaskRun) -> bool:
-    """Whether something was done or read, so that a result is worth more than an error."""
-    return bool(run.outputs or run.ledger.data) or any(
-        record.status is StepStatus.DONE for record in run.records
+def _has_progress(run: TaskRun, state: CheckpointState) -> bool:
+    """Whether something was done or read, also inside a loop or a sub-task that did not come to its end."""
+    inside = () if run.path is None else state.within(run.path)
+    done = [*run.records, *(step.record for frame in inside for step in frame.done.values())]
+    return (
+        bool(run.outputs or run.ledger.data or any(run.frame.items.values()))
+        or any(any(frame.items.values()) for frame in inside)
+        or any(record.status is StepStatus.DONE for record in done)
     )

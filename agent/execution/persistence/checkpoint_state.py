@@ -93,6 +93,10 @@ class CheckpointState(_CheckpointModel):
         """Return the paths of the tasks that a step called."""
         return [each for each in self.frames if each.startswith((f"{path}>", f"{path}["))]
 
+    def within(self, path: str) -> list[TaskFrame]:
+        """Return the tasks inside the task of a path, at any depth."""
+        return [frame for each, frame in self.frames.items() if each.startswith((f"{path}/", f"{path}>"))]
+
     def forget(self, path: str) -> None:
         """Drop the tasks that a step called: it is done, and only its result counts."""
         for each in self.below(path):
