@@ -133,8 +133,10 @@ class NoPath(AgentError):
 class StepFailed(AgentError):
     """One step of a task failed. `acted`: True if the page was touched before it failed."""
 
-    def __init__(self, reason: str, *, error: str = "step_failed", acted: bool = False) -> None:
-        super().__init__(reason)
+    def __init__(
+        self, reason: str, *, error: str = "step_failed", acted: bool = False, hint: str | None = None
+    ) -> None:
+        super().__init__(reason, hint=hint)
         self.error, self.acted = error, acted
 
 
@@ -163,8 +165,8 @@ class IteratorStopped(StepFailed):
 class SubtaskFailed(StepFailed):
     """A task called by a step failed. `share`: how much of it is done all the same, 0 to 1."""
 
-    def __init__(self, reason: str, *, share: float = 0.0) -> None:
-        super().__init__(reason, error="subtask_failed", acted=True)
+    def __init__(self, reason: str, *, share: float = 0.0, hint: str | None = None) -> None:
+        super().__init__(reason, error="subtask_failed", acted=True, hint=hint)
         self.share = share
 
 

@@ -27,6 +27,7 @@ from agent.page.action_requests import ActionPace
 from agent.page.condition_probes import evaluate_conditions
 from agent.page.live_selectors import fill_selector_parameters, prepend_strategies
 from agent.page.page_changes import wait_for_change
+from agent.page.page_refusals import RefusalSigns
 from agent.page.page_writes import PressAnswers
 from agent.page.snapshot_capture import take_snapshot_if_changed, take_snapshot_with_revision
 from agent.ports import FailureMemory
@@ -123,6 +124,8 @@ class Session:
     """The only folder from which files are uploaded; None: any folder."""
     presses: PressAnswers = field(default_factory=PressAnswers)
     """What presses of this run sent."""
+    before_press: RefusalSigns | None = None
+    """What the page showed before the last press; None: nothing was pressed yet, or it could not be read."""
     entries: UnsavedEntries = field(default_factory=UnsavedEntries)
     """What was entered on the page and sent nowhere."""
     criteria: Callable[[], Awaitable[bool]] | None = None

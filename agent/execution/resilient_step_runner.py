@@ -21,6 +21,7 @@ from agent.errors import (
 from agent.events import Replanned
 from agent.execution.call_templates import COMPOSITE_ACTIONS, can_start_anywhere
 from agent.execution.effects.uncertain_effects import EarlierStepsNeeded
+from agent.execution.page_complaints import quote_complaint
 from agent.execution.replanning.failure_lessons import FailureLessons, classify_failure
 from agent.execution.replanning.replanner import Replanner, UnresolvedStepFailure
 from agent.execution.replanning.step_approaches import (
@@ -254,7 +255,9 @@ class ResilientStepRunner:
             raise error
         if await self._may_go_on(run, attempt.index):
             return await self._go_on_without(attempt, first)
-        raise _headline(attempt, self._add_tried_approaches(run, attempt.step, first))
+        raise self._quote_page(
+            attempt, _headline(attempt, self._add_tried_approaches(run, attempt.step, first))
+        )
 
     async def _replan(self, attempt: _StepAttempt, error: Exception) -> int | None:
         """Choose another approach; return the index of the step to go on with, or None if none is left or
@@ -354,7 +357,8 @@ class ResilientStepRunner:
                 )
                 run.note(record, engine.session.page.url, repeatable=True)
                 following += 1
-        run.error = run.error or str(self._add_tried_approaches(run, attempt.step, error))
+        told = self._quote_page(attempt, self._add_tried_approaches(run, attempt.step, error))
+        run.error = run.error or str(told)
         await engine.keep(run)
         return following
 
@@ -367,7 +371,15 @@ class ResilientStepRunner:
             f"{error}; also tried: {', '.join(others)}",
             error=classify_failure(error),
             acted=touched_the_page(error),
+            hint=getattr(error, "hint", None),
         )
+
+    def _quote_page(self, attempt: _StepAttempt, error: Exception) -> Exception:
+        """Return the error with what the page complained of when the step failed first that the error is about."""
+        run, first = attempt.run, attempt.run.first_failure
+        index = attempt.index if first is None else min(first.index, attempt.index)
+        complaint = run.complaints.get(run.steps[index].step_id)
+        return quote_complaint(error, complaint, run.values, run.input_names, kind=classify_failure(error))
 
     # -- what is remembered ----------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from agent.execution.effects.refusal_watch import STORED_AT_ONCE, RefusalWatch
 from agent.execution.effects.uncertain_effects import EarlierStepsNeeded, UncertainEffects
 from agent.execution.effects.undo import read_former_value
 from agent.execution.loops.iterators import run_iterator
+from agent.execution.page_complaints import read_complaint, read_signs
 from agent.execution.recovery.precondition_remedies import PreconditionRemedies
 from agent.execution.recovery.recovery_registry import RecoveryOutcome
 from agent.execution.recovery.recovery_rules import Remedy
@@ -64,6 +65,10 @@ FINAL = (
     JournalWriteRefused,
 )
 """Errors that retrying cannot fix."""
+
+
+PRESSES = frozenset({"click", "double_click", "press"})
+"""Actions after which a page complains of what was entered."""
 
 
 class _StepSkipped(Exception):
@@ -248,14 +253,18 @@ class StepRunner:
             except FINAL:
                 raise
             except (AgentError, PageError) as exc:
+                if step.step_id not in run.complaints:  # before a recovery changes the page
+                    run.complaints[step.step_id] = await read_complaint(self._session)
                 verdicts_now = await self._recover(recoveries, run, index, exc, repeatable=repeatable)
                 if verdicts_now is not None:
                     run.contradicted = False
                     run.proven = run.proven or any(verdict.held for verdict in verdicts_now)
                     tried_recoveries.pop(step.step_id, None)
+                    run.complaints.pop(step.step_id, None)
                     return verdicts_now
             else:
                 tried_recoveries.pop(step.step_id, None)
+                run.complaints.pop(step.step_id, None)
                 return verdicts
             first = None
 
@@ -407,17 +416,21 @@ class StepRunner:
 
     async def _act_and_judge(self, run: TaskRun, step: TaskStep, watch: RefusalWatch | None) -> list[Verdict]:
         """Perform the action and judge what it brought about. Raises `StepRefused` if the page refuses it."""
-        engine = self._engine
-        if watch is None:
-            watch_writes(self._session.page).do_something_else()
+        engine, before = self._engine, None
+        if watch is not None:
+            before = await watch.begin()
         else:
-            await watch.begin()
+            watch_writes(self._session.page).do_something_else()
+            if step.action.canonical_type in PRESSES:
+                before = await read_signs(self._session.page)
         if step.action.canonical_type == "execute_iterator":
             await run_iterator(engine, run, step.step_id)
         elif step.action.canonical_type == "run_task" and step.action.task_id:
             await self._call_task(run, step)
         else:
             await engine.actions.perform(step.action, run.values)
+        if before is not None:
+            self._session.before_press = before
         try:
             if watch is not None:
                 await watch.raise_refusal()

@@ -10,6 +10,7 @@ from typing import Any
 from agent.execution.outcome_evaluation import OutcomeEvaluation
 from agent.execution.persistence.checkpoint_state import CompletedStep, TaskFrame
 from agent.execution.persistence.failure_record import FailureRecord
+from agent.page.page_refusals import PageComplaint
 from kb_schema.run_records import EvidenceLevel, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
 
@@ -87,6 +88,8 @@ class TaskRun:
         """Required outputs that were not found at the end."""
         self.trouble: dict[str, Exception] = {}
         """Step id -> its first error."""
+        self.complaints: dict[str, PageComplaint | None] = {}
+        """Step id -> what the page complained of when the step failed first."""
         self.error: str | None = None
         """Why the run went on without something."""
         self.read_back_contradicts = False
@@ -95,6 +98,11 @@ class TaskRun:
         """All steps are done; what is missing now is the task's effect."""
         self.early_exit = False
         self._plans: dict[int, StepReplan] = {}
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the task's inputs."""
+        return tuple(spec.name for spec in self.task.io_spec.inputs)
 
     # -- approaches
 

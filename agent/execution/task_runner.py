@@ -29,6 +29,7 @@ from agent.execution.call_templates import can_start_anywhere, list_used_variabl
 from agent.execution.effects.effect_read_backs import EffectReader
 from agent.execution.effects.spare_tab import SpareTab
 from agent.execution.effects.undo import note_reversal
+from agent.execution.page_complaints import quote_complaint, read_complaint
 from agent.execution.persistence.checkpoint_state import CheckpointState, TaskFrame, remove_secret_values
 from agent.execution.persistence.checkpoints import CheckpointWriter, CheckpointWriterPort
 from agent.execution.recovery.recovery_runner import RecoveryRunner
@@ -249,9 +250,10 @@ class TaskRunner:
         try:
             if not run.early_exit:
                 await self.outcomes.task(run, self.resilience.policy(run))
-        except StepFailed:
+        except StepFailed as exc:
             if run.closing:
-                raise
+                complaint = await read_complaint(self.session)
+                raise quote_complaint(exc, complaint, run.values, run.input_names, kind=exc.error) from exc
         await self._check_effect(run)
 
     async def _check_effect(self, run: TaskRun) -> None:
@@ -300,7 +302,7 @@ class TaskRunner:
         if not result.complete:
             partly = result.status in (RunStatus.PARTIAL, RunStatus.DEGRADED)
             share = result.completion_percentage / 100 if partly else 0.0
-            raise SubtaskFailed(f"task {task_id!r}: {result.error}", share=min(share, 0.99))
+            raise SubtaskFailed(f"task {task_id!r}: {result.error}", share=min(share, 0.99), hint=result.hint)
         return result
 
     # -- what is kept ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from agent.events import InputResolved, TaskEnded, TaskStarted, WorkflowVersionF
 from agent.execution.call_templates import can_start_anywhere, fill_conditions
 from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
+from agent.execution.page_complaints import quote_complaint, read_complaint
 from agent.execution.persistence.checkpoint_state import CompletedStep
 from agent.execution.task_runner import FATAL_ERRORS, TaskRunner
 from agent.execution.values.input_resolution import NOWHERE, map_inputs, resolve_inputs
@@ -258,10 +259,14 @@ class _WorkflowRun:
         ]
         for condition, verdict, unknown in zip(criteria, verdicts, forgotten, strict=True):
             if not verdict.held and not unknown:
-                raise StepFailed(
+                missing = StepFailed(
                     f"success criterion {condition.type} of the workflow does not hold: {verdict.evidence}",
                     error="postcondition",
                     acted=True,
+                )
+                complaint, names = await read_complaint(self._session), self._workflow.io_spec.inputs
+                raise quote_complaint(
+                    missing, complaint, self._values, [each.name for each in names], kind=missing.error
                 )
         self._void = self._session.presses.held_before
         frame.over, frame.proven = True, bool(criteria) and not self._void and not any(forgotten)

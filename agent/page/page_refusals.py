@@ -132,6 +132,15 @@ class PageRefusal:
         return ": ".join(part for part in (status, self.quote) if part) or "it gives no reason"
 
 
+@dataclass(frozen=True, slots=True)
+class PageComplaint:
+    """What a page says is wrong."""
+
+    quote: str
+    values: tuple[str, ...] = ()
+    """What the fields show that it names."""
+
+
 async def read_refusal_signs(page: Page) -> RefusalSigns:
     """Return the signs that the page shows now. Raises `PageGone`."""
     return RefusalSigns.model_validate(await in_page_library.call(page, "refusalSigns"))
@@ -176,6 +185,28 @@ def find_refused_choice(writes: Sequence[PageWrite]) -> PageWrite | None:
     return _find_refused_write([write for write in writes if not _is_trial(write)], shown=False)
 
 
+def find_complaint(before: RefusalSigns, after: RefusalSigns) -> PageComplaint | None:
+    """Return what a page complains of since a press, for a run that failed after it; None if of nothing.
+
+    As what the run waits for did not come, a message needs no write to count where the same form is still shown.
+    """
+    same_form = _is_same_form(before, after)
+    marked = _list_new_marks(before, after) if same_form else []
+    native = after.native if (after.presses, after.native) != (before.presses, before.native) else ()
+    emptied = _list_messages_of_emptied_fields(before, after)
+    messages = [each for each in _find_new_messages(before, after) if each.text not in emptied]
+    here = same_form or _place(before) == _place(after)
+    wrong = [each.text for each in messages if each.wrong and (here if each.live else same_form)]
+    told = [
+        *(_name(each.label, message) for each, message in marked),
+        *(_name(each.label, each.message) for each in native),
+        *(wrong or [each.text for each in messages if each.live and same_form]),
+    ]
+    labels = {each.label for each in native}
+    fields = [*(each for each, _ in marked), *(each for each in after.fields if each.label in labels)]
+    return PageComplaint(_quote(told), tuple(each.value for each in fields if each.value)) if told else None
+
+
 def find_warning(before: RefusalSigns | None, after: RefusalSigns | None) -> str:
     """Return what the page warns of after a press and did not before; empty if nothing. None: it could not be read."""
     seen = after or RefusalSigns()
@@ -210,7 +241,11 @@ def _is_trial(write: PageWrite) -> bool:
 
 
 def _find_new_marks(before: RefusalSigns, after: RefusalSigns) -> list[str]:
-    """Return the messages of fields that are marked now, were there before without, and keep their value."""
+    return [_name(field.label, message) for field, message in _list_new_marks(before, after)]
+
+
+def _list_new_marks(before: RefusalSigns, after: RefusalSigns) -> list[tuple[FieldSigns, str]]:
+    """Return the fields that are marked now, were there before without, and keep their value, with their messages."""
     known = {each.key: each for each in before.fields}
     told = []
     for each in after.fields:
@@ -220,7 +255,7 @@ def _find_new_marks(before: RefusalSigns, after: RefusalSigns) -> list[str]:
         new = [text for text in each.messages if text not in was.messages]
         if new or not was.marked:
             appeared = [text for text in each.beside if text not in was.beside and text != each.label]
-            told.append(_name(each.label, "; ".join(new or each.messages or appeared)))
+            told.append((each, "; ".join(new or each.messages or appeared)))
     return told
 
 

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from agent.errors import StepRefused
+from agent.execution.page_complaints import read_signs
 from agent.page import in_page_library
 from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
-from agent.page.page_refusals import (
-    PageRefusal,
-    RefusalSigns,
-    find_refusal,
-    find_refused_choice,
-    read_refusal_signs,
-)
+from agent.page.page_refusals import PageRefusal, RefusalSigns, find_refusal, find_refused_choice
 from agent.page.page_writes import PageWrites, watch_writes
 from kb_schema.probes import Verdict
 from kb_schema.tasks import TaskStep
@@ -57,19 +52,19 @@ class RefusalWatch:
         self._writes: PageWrites = watch_writes(self._page)
         self._patience_s = ANSWER_S
 
-    async def begin(self) -> Self:
-        """Note the page as it is; the action follows."""
+    async def begin(self) -> RefusalSigns | None:
+        """Note the page as it is, and return its signs; the action follows. None for a step that may be repeated."""
         if self._repeatable:
             self._writes.presses = None
             self._writes.begin()
-            return self
+            return None
         self._before = await self._read()
         session = self._engine.session
         if session.criteria is not None:
             session.presses.note_criteria(held=await session.criteria())
         self._writes.presses = session.presses
         self._writes.begin()
-        return self
+        return self._before
 
     def end(self) -> None:
         """The attempt is over."""
@@ -142,10 +137,7 @@ class RefusalWatch:
         return find_refusal(self._before, await self._read(), self._writes.writes)
 
     async def _read(self) -> RefusalSigns | None:
-        try:
-            return await read_refusal_signs(self._page)
-        except PageError:
-            return None
+        return await read_signs(self._page)
 
     async def _loaded(self) -> None:
         try:

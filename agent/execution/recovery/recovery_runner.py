@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agent import retry_limits
 from agent.errors import AgentError, InputMissing, PersonNeeded, StepFailed, touched_the_page
 from agent.events import RecoveryTried, Struggling
+from agent.execution.page_complaints import SAYS
 from agent.execution.recovery import field_corrections, page_state_recoveries, retry_recoveries
 from agent.execution.recovery.failure_names import FailureSigns, list_error_names
 from agent.execution.recovery.recovery_registry import (
@@ -77,16 +78,14 @@ class StepRecoveries:
         """What the page showed after the last failure."""
 
     def add_page_messages(self, error: AgentError | PageError) -> AgentError | PageError:
-        """Return the error with the page's own messages added."""
+        """Return the error with the page's own messages before it."""
         messages = [f"{each.label}: {each.message}" for each in self.signs.complaints.fields if each.message]
         messages += [
             text for text in self.signs.complaints.alerts if not any(text in each for each in messages)
         ]
         if not messages or not isinstance(error, StepFailed) or error.error != "postcondition":
             return error
-        return StepFailed(
-            f"{error}; the page says: {'; '.join(messages)}", error=error.error, acted=error.acted
-        )
+        return StepFailed(f"{SAYS}{'; '.join(messages)}; {error}", error=error.error, acted=error.acted)
 
     async def recover(
         self, error: Exception, *, own_only: bool = False
