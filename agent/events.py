@@ -190,9 +190,10 @@ class HealTried(Event):
 
 @dataclass(frozen=True, slots=True)
 class ElementUsed(Event):
-    """An element of a screen was acted on and the outcome of its step is known."""
+    """An element was acted on and the outcome of its step is known."""
 
     screen_id: str
+    """Empty for an element that a step names by its own selector: `task_id` and `step_id` name that step."""
     element_id: str
     strategy: str
     """The strategy of the selector that found it."""
@@ -204,6 +205,8 @@ class ElementUsed(Event):
     """Another selector that was needed; empty if the known one worked."""
     score: float | None = None
     reason: str = ""
+    task_id: str = ""
+    step_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

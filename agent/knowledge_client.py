@@ -25,7 +25,13 @@ from kb_schema.graph_documents import TaskDependency
 from kb_schema.observed_outcomes import OutcomeAnswer, ReportedOutcome
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.presentation_flows import PresentationFlow
-from kb_schema.proposals import ProposalAnswer, PublicationAnswer, ReportedSupport, SelectorChange
+from kb_schema.proposals import (
+    ProposalAnswer,
+    PublicationAnswer,
+    ReportedSupport,
+    SelectorChange,
+    StepTargetChange,
+)
 from kb_schema.screens import Screen
 from kb_schema.tasks import Task
 from kb_schema.tool_answers import (
@@ -289,7 +295,9 @@ class KnowledgeClient:
         answer = await self._call("record_outcome", OutcomeAnswer, {"outcome": outcome.to_json()})
         return answer.counted
 
-    async def propose(self, change: SelectorChange, evidence: ReportedSupport) -> ProposalAnswer:
+    async def propose(
+        self, change: SelectorChange | StepTargetChange, evidence: ReportedSupport
+    ) -> ProposalAnswer:
         """Propose a selector, or report how a proposed one worked. Raises `AgentError`."""
         arguments = {"change": change.to_json() | {"type": change.type}, "evidence": evidence.to_json()}
         return await self._call("propose_change", ProposalAnswer, arguments)

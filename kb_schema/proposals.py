@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AwareDatetime, Field, JsonValue, StringConstraints, field_validator
 
 from kb_schema.base import Document, LocalId, Model, Probability
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.graph_documents import TaskDependency, Transition
 from kb_schema.observed_outcomes import OutcomeId
 from kb_schema.run_records import Moment
@@ -41,6 +42,27 @@ class SelectorChange(Model):
     def about(self) -> str:
         """What would change, in a few words."""
         return f"selector of {self.screen_id}.{self.element_id}"
+
+    @property
+    def proposed_value(self) -> JsonValue:
+        """The value in the knowledge after the change."""
+        return self.selector.to_json()
+
+
+class StepTargetChange(Model):
+    """A different selector for the element that a step of a task names by its own selector."""
+
+    type: Literal["step_target"]
+    task_id: LocalId
+    step_id: LocalId
+    selector: Selector
+    fingerprint: Fingerprint | None = None
+    """What replaces the step's fingerprint; None: it stays."""
+
+    @property
+    def about(self) -> str:
+        """What would change, in a few words."""
+        return f"selector of step {self.task_id}.{self.step_id}"
 
     @property
     def proposed_value(self) -> JsonValue:
@@ -141,11 +163,12 @@ class WorkflowChange(Model):
 
 
 ProposableChange = Annotated[
-    SelectorChange | SignatureChange | ScreenChange | TransitionChange, Field(discriminator="type")
+    SelectorChange | StepTargetChange | SignatureChange | ScreenChange | TransitionChange,
+    Field(discriminator="type"),
 ]
 """The changes that clients may propose."""
 KnowledgeChange = Annotated[
-    SelectorChange | SignatureChange | ScreenChange | TransitionChange | WorkflowChange,
+    SelectorChange | StepTargetChange | SignatureChange | ScreenChange | TransitionChange | WorkflowChange,
     Field(discriminator="type"),
 ]
 
@@ -237,11 +260,13 @@ class Proposal(Model):
 def proposal_id(website_id: str, change: KnowledgeChange) -> str:
     """Return twelve characters that identify a proposed change.
 
-    A strategy's confidence and notes, and how long a transition took, do not count.
+    A strategy's confidence and notes, a step's fingerprint, and how long a transition took, do not count.
     """
     proposed = change.to_json() | {"type": change.type}
     if isinstance(change, TransitionChange):
         proposed["transition"].pop("duration", None)
+    if isinstance(change, StepTargetChange):
+        proposed.pop("fingerprint", None)
     essence = json.dumps([website_id, _essence(proposed)], sort_keys=True)
     return hashlib.sha256(essence.encode()).hexdigest()[:12]
 

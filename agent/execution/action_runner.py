@@ -22,7 +22,7 @@ from agent.execution.effects.side_effects import SideEffects
 from agent.execution.element_uses import find_element_use, find_recorded
 from agent.execution.run_observer import RunObserver
 from agent.execution.values.page_spellings import find_page_spellings
-from agent.healing.element_memory import build_selector_key
+from agent.healing.element_memory import StepTarget, build_selector_key
 from agent.healing.element_wait import GLANCE_S
 from agent.healing.healed_conditions import find_stored_element, list_css_references
 from agent.healing.healer import Healer, IntendedElement
@@ -70,10 +70,10 @@ class ActionRunner:
         self._expecting: tuple[BaseCondition, ...] = ()
         self._asides = SideEffects(session)
 
-    def expect(self, conditions: tuple[BaseCondition, ...]) -> None:
-        """Begin a step: `conditions` are its postconditions."""
+    def expect(self, conditions: tuple[BaseCondition, ...], target: StepTarget | None = None) -> None:
+        """Begin a step: `conditions` are its postconditions, `target` what it names by its own selector."""
         self._expecting = conditions
-        self._session.memory.begin()
+        self._session.memory.begin(target)
 
     async def settle(self, held: bool | None) -> None:
         """End the step. `held`: whether its postconditions held, None if it has none; decides what is stored of elements."""

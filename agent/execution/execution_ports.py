@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent.execution.run_observer import RunObserver
     from agent.execution.task_run import TaskRun
     from agent.guide import Guide
+    from agent.healing.element_memory import StepTarget
     from agent.session import Session
     from kb_schema.action_calls import ActionCall
     from kb_schema.conditions import BaseCondition
@@ -34,8 +35,8 @@ class ActionExecution(Protocol):
     async def perform(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         """Perform one call, with its fallback actions. Raises `StepFailed` or a `PageError`."""
 
-    def expect(self, conditions: tuple[BaseCondition, ...]) -> None:
-        """Set the conditions that must hold after the next actions."""
+    def expect(self, conditions: tuple[BaseCondition, ...], target: StepTarget | None = None) -> None:
+        """Begin a step: set the conditions that must hold after it, and what it names by its own selector."""
 
     async def settle(self, held: bool | None) -> None:
         """The step is over: report the elements it used, and raise its unauthored side effects."""

@@ -35,6 +35,7 @@ from agent.execution.recovery.recovery_rules import Remedy
 from agent.execution.recovery.recovery_runner import StepRecoveries
 from agent.execution.task_run import TaskRun
 from agent.execution.values.value_validation import check_step_value, check_task_values, is_certainly_skipped
+from agent.healing.element_memory import StepTarget
 from agent.page.errors import PageError, PageGone
 from agent.page.page_writes import watch_writes
 from agent.telemetry import span
@@ -46,6 +47,7 @@ from kb_schema.probes import Verdict, VerdictStatus
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import StepRecord, StepStatus
 from kb_schema.screens import Affordance
+from kb_schema.selectors import Selector
 from kb_schema.tasks import TaskStep
 
 if TYPE_CHECKING:
@@ -391,7 +393,7 @@ class StepRunner:
             await engine.dismiss_overlays()
         step = await self._add_promised_postconditions(step)
         conditions = step.postconditions + ((step.validation,) if step.validation else ())
-        engine.actions.expect(fill_conditions(conditions, run.values))
+        engine.actions.expect(fill_conditions(conditions, run.values), _read_target(run, step))
         if isinstance(step.action.target, str) and step.action.value is not None:
             check_step_value(step, (await self._session.elements()).get(step.action.target), run.values)
         await engine.observer.before_step(run.task, step, run.values)
@@ -595,6 +597,14 @@ class StepRunner:
                 )
         run.proven = run.proven or any(verdict.held for verdict in verdicts)
         return verdicts
+
+
+def _read_target(run: TaskRun, step: TaskStep) -> StepTarget | None:
+    """Return what the step names by its own selector."""
+    target = step.action.target
+    if not isinstance(target, Selector):
+        return None
+    return StepTarget(run.task.task_id, step.step_id, target, step.action.fingerprint)
 
 
 def _list_stated_screens(step: TaskStep) -> list[str]:

@@ -173,6 +173,7 @@ class TaskRunner:
         await self._end(run, status)
         if depth == 0 and place is None:
             status = status.with_evidence(run.evidence(status))
+            session.memory.conclude(session.bus.tell, verified=status is RunStatus.SUCCESS)
         session.bus.tell(TaskEnded(task_id, status, depth))
         parts = await self.resilience.parts(run)
         return build_result(self, run, end, status, parts, started_at, started)

@@ -128,6 +128,7 @@ class _WorkflowRun:
         finally:
             self._session.criteria = None
         result = self._result(status, error, hint, started_at, started, proven=proven)
+        self._session.memory.conclude(bus.tell, verified=result.status is RunStatus.SUCCESS)
         bus.tell(TaskEnded(workflow.workflow_id, result.status, 0))
         return result
 

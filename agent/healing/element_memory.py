@@ -36,6 +36,16 @@ ElementKey = tuple[str, str]
 """Screen id and element id; the screen id is empty for an element of no screen (`build_selector_key`)."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepTarget:
+    """The step under way, with the selector and the fingerprint that its task has for its element."""
+
+    task_id: str
+    step_id: str
+    selector: Selector
+    fingerprint: Fingerprint | None = None
+
+
 @dataclass
 class _UsedElement:
     key: ElementKey
@@ -45,6 +55,14 @@ class _UsedElement:
     values: Mapping[str, object]
     cached: Selector | None
     written: Selector | None = None
+    target: StepTarget | None = None
+    """The step whose own selector the element was named by."""
+
+    @property
+    def moved(self) -> Selector | None:
+        """The selector by which it was found elsewhere."""
+        healed = self.done.healed
+        return healed.selector if healed is not None and healed.moved else None
 
     @property
     def proven_by_itself(self) -> bool:
@@ -72,6 +90,9 @@ class ElementMemory:
     _unproven: set[ElementKey] = field(default_factory=set)
     """Healed since the step began."""
     _pending: list[_UsedElement] = field(default_factory=list)
+    _target: StepTarget | None = None
+    _awaiting: list[_UsedElement] = field(default_factory=list)
+    """Healed elements of steps that prove nothing by themselves."""
 
     def known_unlisted(self, key: ElementKey) -> Fingerprint | None:
         """Return the fingerprint of the element that a task's own selector led to in this session."""
@@ -137,15 +158,19 @@ class ElementMemory:
         """
         if cached is not None and done.performed.strategy not in {each.type for each in cached.strategies}:
             cached = None  # the element was not found by the cached selector
-        by = done.healed.selector if done.healed is not None and done.healed.moved else cached
+        target = self._target if self._target is not None and self._target.selector == written else None
+        use = _UsedElement(key, done, template_url(url), parameterized, values, cached, written, target)
+        by = use.moved or cached
         if by is not None and not parameterized:
             self.stands_for(key, by)
-        self._pending.append(
-            _UsedElement(key, done, template_url(url), parameterized, values, cached, written)
-        )
+        self._pending.append(use)
 
-    def begin(self) -> None:
-        """Begin a step: forget the uses of a step that was broken off, since they prove nothing."""
+    def begin(self, target: StepTarget | None = None) -> None:
+        """Begin a step: forget the uses of a step that was broken off, since they prove nothing.
+
+        `target`: what the step names by its own selector.
+        """
+        self._target = target
         self._pending.clear()
         self._unproven.clear()
 
@@ -162,6 +187,14 @@ class ElementMemory:
                 await self._withdraw(each, tell)
             elif held or each.proven_by_itself:
                 await self._keep(each, tell)
+            elif each.target is not None and each.moved is not None:
+                self._awaiting.append(each)
+
+    def conclude(self, tell: Callable[[Event], None], *, verified: bool) -> None:
+        """End the run. Where its success criteria hold, healed elements of its steps are reported; none is cached."""
+        awaiting, self._awaiting = self._awaiting, []
+        for each in awaiting if verified else ():
+            tell(_event(each, succeeded=True, fingerprint=each.done.checked.fingerprint))
 
     async def _keep(self, used: _UsedElement, tell: Callable[[Event], None]) -> None:
         healed, seen = used.done.healed, used.done.checked.fingerprint
@@ -169,7 +202,7 @@ class ElementMemory:
             if used.parameterized:
                 seen = remove_parameter_values(seen, used.values)
             self._known[used.key] = seen
-        moved = healed.selector if healed is not None and healed.moved else None
+        moved = used.moved
         if used.parameterized or self.locators is None:
             kept = None
         elif used.written is None or seen is None:
@@ -186,18 +219,17 @@ class ElementMemory:
                     confidence=1.0 if healed is None else healed.score,
                 )
             )
-        if used.key[0]:
+        if used.key[0] or used.target is not None:
             tell(_event(used, succeeded=True, fingerprint=seen))
 
     async def _withdraw(self, used: _UsedElement, tell: Callable[[Event], None]) -> None:
-        healed = used.done.healed
-        if used.cached is None and (healed is None or not healed.moved):
+        if used.cached is None and used.moved is None:
             return
         self._known.pop(used.key, None)
         self._healed.pop(used.key, None)
         if self.locators is not None:
             await self.locators.forget_locator(self.website_id, used.template, _name(used.key))
-        if used.key[0]:
+        if used.key[0] or used.target is not None:
             tell(_event(used, succeeded=False, fingerprint=None))
 
 
@@ -230,9 +262,12 @@ def _split_fingerprint(selector: Selector) -> tuple[Selector | None, Fingerprint
 
 def _event(used: _UsedElement, *, succeeded: bool, fingerprint: Fingerprint | None) -> ElementUsed:
     healed = used.done.healed
-    other = used.cached  # an earlier healing found it, and this selector led to it again
-    if healed is not None and healed.moved:
-        other = healed.selector
+    other = (
+        used.moved or used.cached
+    )  # found elsewhere; or an earlier healing found it, and it is there still
+    target = used.target
+    if target is not None and fingerprint is not None:
+        fingerprint = keep_recorded_fields(fingerprint, target.fingerprint)
     return ElementUsed(
         screen_id=used.key[0],
         element_id=used.key[1],
@@ -242,7 +277,22 @@ def _event(used: _UsedElement, *, succeeded: bool, fingerprint: Fingerprint | No
         healed_selector=other.to_json() if other is not None and not used.parameterized else {},
         score=None if healed is None else healed.score,
         reason="" if healed is None else healed.reason,
+        task_id="" if target is None else target.task_id,
+        step_id="" if target is None else target.step_id,
     )
+
+
+def keep_recorded_fields(seen: Fingerprint, recorded: Fingerprint | None) -> Fingerprint:
+    """Return what is seen of an element, without the fields that no recording has or that varied between them."""
+    if recorded is None:
+        return seen
+    kept = {
+        name: getattr(seen, name)
+        for name in Fingerprint.model_fields
+        if getattr(recorded, name) not in (None, (), {})
+    }
+    own = {name: value for name, value in seen.attributes.items() if name in recorded.attributes}
+    return Fingerprint(**{**kept, "attributes": own})
 
 
 def build_selector_key(selector: Selector, url: str) -> ElementKey | None:

@@ -21,7 +21,7 @@ from agent.errors import AgentError, KnowledgeUnavailable
 from agent.events import ElementUsed, Event, EventBus, Recovered, TransitionTaken
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.observed_outcomes import ElementUse, ReportedOutcome
-from kb_schema.proposals import ProposalAnswer, ReportedSupport, SelectorChange
+from kb_schema.proposals import ProposalAnswer, ReportedSupport, SelectorChange, StepTargetChange
 from kb_schema.selectors import Selector
 
 MOST_WAITING = 1_000
@@ -39,7 +39,9 @@ class OutcomeReceiver(Protocol):
     async def record_outcome(self, outcome: ReportedOutcome) -> bool:
         """Record an outcome; True if it was counted now. Raises `AgentError`."""
 
-    async def propose(self, change: SelectorChange, evidence: ReportedSupport) -> ProposalAnswer:
+    async def propose(
+        self, change: SelectorChange | StepTargetChange, evidence: ReportedSupport
+    ) -> ProposalAnswer:
         """Propose a change, or report how one worked. Raises `AgentError`."""
 
 
@@ -47,7 +49,7 @@ class OutcomeReceiver(Protocol):
 class _HealedSelector:
     """A selector by which an element was healed, and how that worked."""
 
-    change: SelectorChange
+    change: SelectorChange | StepTargetChange
     evidence: ReportedSupport
 
 
@@ -125,19 +127,13 @@ class OutcomeReporter:
         return list(self._element_reports(event))
 
     def _element_reports(self, event: ElementUsed) -> Iterator[_Report]:
-        if event.succeeded and event.strategy and not event.healed_selector:
+        if event.screen_id and event.succeeded and event.strategy and not event.healed_selector:
             use = ElementUse(screen_id=event.screen_id, element_id=event.element_id, strategy=event.strategy)
             known = Fingerprint.model_validate(event.fingerprint) if event.fingerprint else None
             yield self._build_outcome(element=use, succeeded=True, fingerprint=known)
         if event.healed_selector:
-            change = SelectorChange(
-                type="selector",
-                screen_id=event.screen_id,
-                element_id=event.element_id,
-                selector=Selector.model_validate(event.healed_selector),
-            )
             yield _HealedSelector(
-                change,
+                _build_change(event),
                 ReportedSupport(
                     run_id=self._run_id,
                     succeeded=event.succeeded,
@@ -148,6 +144,21 @@ class OutcomeReporter:
 
     def _build_outcome(self, **what: Any) -> ReportedOutcome:
         return ReportedOutcome(outcome_id=uuid.uuid4().hex, at=datetime.now(UTC), run_id=self._run_id, **what)
+
+
+def _build_change(event: ElementUsed) -> SelectorChange | StepTargetChange:
+    selector = Selector.model_validate(event.healed_selector)
+    if event.screen_id:
+        return SelectorChange(
+            type="selector", screen_id=event.screen_id, element_id=event.element_id, selector=selector
+        )
+    return StepTargetChange(
+        type="step_target",
+        task_id=event.task_id,
+        step_id=event.step_id,
+        selector=selector,
+        fingerprint=Fingerprint.model_validate(event.fingerprint) if event.fingerprint else None,
+    )
 
 
 @asynccontextmanager

@@ -21,10 +21,13 @@ from kb_schema.proposals import (
     ScreenChange,
     SelectorChange,
     SignatureChange,
+    StepTargetChange,
     TransitionChange,
     WorkflowChange,
 )
 from kb_schema.screens import Screen, Signature, StateSignature, UIElement
+from kb_schema.selectors import Selector
+from kb_schema.tasks import Task, TaskStep
 from kb_schema.websites import Website
 from kb_store.errors import GenerationMoved, LoadConflict, StoreError
 from kb_store.knowledge_loader import LoadReport, load_knowledge
@@ -94,11 +97,13 @@ def _shorten(value: Any) -> str:
 def get_current_value(knowledge: KnowledgeBase, change: KnowledgeChange) -> Any:
     """Return the current value that a change would replace, as JSON, or None.
 
-    Raises `ChangeTargetMissing` for an unknown screen or element.
+    Raises `ChangeTargetMissing` for an unknown screen, element or step.
     """
     match change:
         case SelectorChange():
             return _element(knowledge, change).selector.to_json()
+        case StepTargetChange():
+            return _get_step_target(_find_step(knowledge, change), change).to_json()
         case SignatureChange():
             _screen(knowledge, change)
             signature = knowledge.signatures.get(change.screen_id)
@@ -120,7 +125,7 @@ def contains_change(knowledge: KnowledgeBase, change: KnowledgeChange) -> bool:
     except ChangeTargetMissing:
         return False
     match change:
-        case SelectorChange() | SignatureChange() | ScreenChange() | TransitionChange():
+        case SelectorChange() | StepTargetChange() | SignatureChange() | ScreenChange() | TransitionChange():
             return bool(current == change.proposed_value)
         case WorkflowChange():
             known = {(each.kind, each.local_id): each for each in knowledge.documents()}
@@ -149,6 +154,8 @@ def _build_documents(knowledge: KnowledgeBase, change: KnowledgeChange) -> tuple
     match change:
         case SelectorChange():
             return (_with_selector(knowledge, change),)
+        case StepTargetChange():
+            return (_with_step_target(knowledge, change),)
         case SignatureChange():
             return (_with_signature(knowledge, change),)
         case ScreenChange():
@@ -203,6 +210,32 @@ def _with_selector(knowledge: KnowledgeBase, change: SelectorChange) -> Screen |
         for name, elements in website.layouts.items()
     }
     return website.model_copy(update={"layouts": layouts})
+
+
+def _with_step_target(knowledge: KnowledgeBase, change: StepTargetChange) -> Task:
+    step = _find_step(knowledge, change)
+    _get_step_target(step, change)
+    known = change.fingerprint or step.action.fingerprint
+    action = step.action.model_copy(update={"target": change.selector, "fingerprint": known})
+    changed = step.model_copy(update={"action": action})
+    task = knowledge.tasks[change.task_id]
+    steps = tuple(changed if each.step_id == change.step_id else each for each in task.steps)
+    return task.model_copy(update={"steps": steps})
+
+
+def _find_step(knowledge: KnowledgeBase, change: StepTargetChange) -> TaskStep:
+    task = knowledge.tasks.get(change.task_id)
+    for step in () if task is None else task.steps:
+        if step.step_id == change.step_id:
+            return step
+    raise ChangeTargetMissing(change.about)
+
+
+def _get_step_target(step: TaskStep, change: StepTargetChange) -> Selector:
+    """Return the step's own selector. Raises `ChangeTargetMissing` if it names an element of a screen or none."""
+    if not isinstance(step.action.target, Selector):
+        raise ChangeTargetMissing(change.about)
+    return step.action.target
 
 
 def _replaced(elements: Sequence[UIElement], change: SelectorChange) -> tuple[UIElement, ...]:

@@ -27,6 +27,7 @@ from kb_schema.proposals import (
     ReportedSupport,
     ScreenChange,
     SelectorChange,
+    StepTargetChange,
     Support,
     TransitionChange,
     WorkflowChange,
@@ -203,6 +204,7 @@ class ProposalService:
                 if known is not None:
                     await self._keep_replaced(view, known)
                 revision = await self._writer.change(view.website_id, change)
+                await self._mark_replaced(view, change)
             await self._record(view, change, known, "accepted")
         except KnowledgeError as exc:
             raise BadRequest(
@@ -311,6 +313,20 @@ class ProposalService:
         )
         await self._record(view, change, None, "replaced")
 
+    async def _mark_replaced(self, view: KnowledgeView, change: WorkflowChange) -> None:
+        """Mark accepted selectors of steps that the published tasks do not have: they are no change that is lost."""
+        knowledge, _ = apply_change(view.knowledge, change)
+        names = {each.task_id for each in change.tasks}
+        for each in await self._store.proposals(view.website_id):
+            kept = each.change
+            if (
+                isinstance(kept, StepTargetChange)
+                and each.status == "accepted"
+                and kept.task_id in names
+                and not contains_change(knowledge, kept)
+            ):
+                await self._store.decide(view.website_id, each.proposal_id, "replaced", datetime.now(UTC))
+
     async def _record(
         self, view: KnowledgeView, change: WorkflowChange, before: Workflow | None, status: ProposalStatus
     ) -> None:
@@ -337,6 +353,9 @@ def _check_names(knowledge: KnowledgeBase, change: ProposableChange) -> None:
         case TransitionChange():
             named = [change.transition.from_screen, change.transition.to_screen]
             hint = "propose the screen first with propose_change"
+        case StepTargetChange():
+            _check_step(knowledge, change)
+            return
         case _:
             named = [change.screen_id]
     for screen_id in named:
@@ -346,6 +365,15 @@ def _check_names(knowledge: KnowledgeBase, change: ProposableChange) -> None:
         elements = knowledge.elements(change.screen_id)
         if change.element_id not in elements:
             raise UnknownName("element", change.element_id, elements, hint="call get_screen")
+
+
+def _check_step(knowledge: KnowledgeBase, change: StepTargetChange) -> None:
+    task = knowledge.tasks.get(change.task_id)
+    if task is None:
+        raise UnknownName("task", change.task_id, knowledge.tasks, hint="call search_knowledge")
+    own = [each.step_id for each in task.steps if isinstance(each.action.target, Selector)]
+    if change.step_id not in own:
+        raise UnknownName("step with a selector of its own", change.step_id, own, hint="call get_task")
 
 
 def _describe_problems(error: KnowledgeError) -> str:

@@ -32,11 +32,13 @@ OutcomeArgument = Annotated[
 _CHANGE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "type": {"enum": ["selector", "signature", "screen", "transition"]},
+        "type": {"enum": ["selector", "step_target", "signature", "screen", "transition"]},
         "screen_id": {"type": "string"},
         "element_id": {"type": "string"},
-        "selector": {"type": "object", "description": "As get_screen has it"},
-        "signature": {"type": "object", "description": "As get_screen at detail full has it"},
+        "task_id": {"type": "string"},
+        "step_id": {"type": "string"},
+        "selector": {"type": "object", "description": "As in get_screen"},
+        "signature": {"type": "object", "description": "As in a full get_screen"},
         "screen": {"type": "object"},
         "transition": {"type": "object"},
     },
@@ -57,7 +59,7 @@ _EVIDENCE_SCHEMA: dict[str, Any] = {
 EvidenceArgument = Annotated[
     ReportedSupport,
     WithJsonSchema(_EVIDENCE_SCHEMA),
-    Field(description="Each run counts once. Repeated success confirms the change"),
+    Field(description="Each run counts once. Repeated success confirms it"),
 ]
 WorkflowArgument = Annotated[
     dict[str, JsonValue], Field(description="A workflow document: workflow_id, name, nodes, io_spec, ...")
@@ -80,7 +82,7 @@ async def propose_change(
     change: ProposalArgument,
     evidence: EvidenceArgument,
 ) -> ToolReply[ProposalAnswer]:
-    """Propose a selector, signature, screen or transition with the evidence of a run. A person decides."""
+    """Propose a change with the evidence of a run. A person decides."""
     answer = await server_context.proposing.propose(request.view, change, evidence)
     counts = f"{answer.succeeded} runs for it, {answer.failed} against"
     how = "counted" if answer.counted else f"not counted: {answer.reason}"

@@ -13,7 +13,14 @@ from pathlib import Path
 
 from kb_schema import KnowledgeBase
 from kb_schema.execution_traces import TraceStep, element_id_of
-from kb_schema.proposals import PageReference, Proposal, SelectorChange, SignatureChange, TransitionChange
+from kb_schema.proposals import (
+    PageReference,
+    Proposal,
+    SelectorChange,
+    SignatureChange,
+    StepTargetChange,
+    TransitionChange,
+)
 from kb_schema.url_patterns import path_of
 from periplus.console import run_artifacts
 from periplus.console.console_framework import ConsoleContext, site_path
@@ -81,9 +88,9 @@ async def collect_evidence(
             shots.append(EvidencePage(f"{when} in run {run_id}: {_address(seen)}", frame=frame))
         else:
             missing.append(f"{_address(seen)} ({when} in run {run_id})")
-    if not shots and isinstance(proposal.change, SelectorChange):
+    if not shots and isinstance(proposal.change, SelectorChange | StepTargetChange):
         for support in proposal.supports[:MOST_TRACES]:
-            shots = shots or list(await traces.at_element(support.run_id, proposal.change.element_id))
+            shots = shots or list(await traces.at_element(support.run_id, proposal))
     if not any(shot.picture for shot in shots) and knowledge is not None:
         shots += _list_screen_pictures(parts, proposal, knowledge)
     return ProposalEvidence(tuple(shots), tuple(missing))
@@ -150,12 +157,10 @@ class _TracePageFinder:
                 return f"/runs/{run_id}/pages/{number}/before"
         return ""
 
-    async def at_element(self, run_id: str, element_id: str) -> Iterator[EvidencePage]:
-        """Yield the pages before and after the run's first action on the element."""
+    async def at_element(self, run_id: str, proposal: Proposal) -> Iterator[EvidencePage]:
+        """Yield the pages before and after the run's first action on the proposal's element."""
         steps = await self._of(run_id)
-        number = next(
-            (at for at, step in enumerate(steps) if element_id_of(step.metadata) == element_id), None
-        )
+        number = next((at for at, step in enumerate(steps) if _is_about(step, proposal)), None)
         kept = (
             {} if number is None else {"before": steps[number].html_before, "after": steps[number].html_after}
         )
@@ -173,6 +178,15 @@ class _TracePageFinder:
             kept = await asyncio.to_thread(run_artifacts.read_trace, artifacts)
             self._steps[run_id] = () if kept is None else kept.trace.steps
         return self._steps[run_id]
+
+
+def _is_about(step: TraceStep, proposal: Proposal) -> bool:
+    """Whether a run's step acted on the element whose selector would change."""
+    match proposal.change:
+        case SelectorChange() as change:
+            return element_id_of(step.metadata) == change.element_id
+        case _:
+            return bool(step.target == proposal.before)
 
 
 def _list_screen_pictures(

@@ -15,6 +15,7 @@ from kb_schema.proposals import (
     ScreenChange,
     SelectorChange,
     SignatureChange,
+    StepTargetChange,
     TransitionChange,
     WorkflowChange,
 )
@@ -37,6 +38,7 @@ MOST_TOLD = 50
 """Maximum number of documents described of one proposal."""
 _WHAT = {
     "selector": "selector",
+    "step_target": "selector of a step",
     "signature": "signature",
     "screen": "screen",
     "transition": "transition",
@@ -192,6 +194,8 @@ def proposal_title(proposal: Proposal, knowledge: KnowledgeBase | None) -> str:
             found = elements.get(change.element_id)
             label = change.element_id if found is None else found.label
             return f"Selector of “{label}” on {name(change.screen_id)}"
+        case StepTargetChange() as change:
+            return f"Selector of step “{change.step_id}” of “{_get_task_name(knowledge, change.task_id)}”"
         case SignatureChange() as change:
             return f"Signature of {name(change.screen_id)}"
         case ScreenChange() as change:
@@ -201,6 +205,11 @@ def proposal_title(proposal: Proposal, knowledge: KnowledgeBase | None) -> str:
             return f"Transition from {name(change.transition.from_screen)} to {name(change.transition.to_screen)}"
         case WorkflowChange() as change:
             return f"Workflow “{change.workflow.name or change.workflow.workflow_id}”"
+
+
+def _get_task_name(knowledge: KnowledgeBase | None, task_id: str) -> str:
+    task = None if knowledge is None else knowledge.tasks.get(task_id)
+    return task_id if task is None else task.name or task_id
 
 
 def build_proposal_page(
@@ -261,7 +270,7 @@ def _sentence(proposal: Proposal) -> str:
 
 def _shorten_selector(proposal: Proposal) -> tuple[str, str]:
     """Return the first strategy of the old and the new selector."""
-    if not isinstance(proposal.change, SelectorChange):
+    if not isinstance(proposal.change, SelectorChange | StepTargetChange):
         return "", ""
     return selector_text(proposal.before), selector_text(proposal.change.proposed_value)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from kb_schema.execution_traces import ExecutionTrace, TraceStep, element_id_of
 from kb_schema.knowledge_base import KnowledgeBase
-from kb_schema.proposals import Proposal, SelectorChange
+from kb_schema.proposals import Proposal, SelectorChange, StepTargetChange
 from kb_schema.run_records import Artifact, Metric, StoredRun, StoredStep
 from kb_schema.run_storage import StoredEvent
 from kb_schema.verification import VerdictReport
@@ -439,16 +439,23 @@ def _list_healed_elements(verdict: VerdictReport | None, step_idx: int) -> Itera
 
 
 def _list_proposed_elements(recorded: RunRecords) -> dict[str, HealedElementView]:
-    """Return healed elements with a proposal, by element; the proposal has the old selector."""
+    """Return healed elements with a proposal, by element or step; the proposal has the old selector."""
     found: dict[str, HealedElementView] = {}
     for proposal in recorded.proposals:
         support = next((each for each in proposal.supports if each.run_id == recorded.run.run_id), None)
-        if support is None or not isinstance(proposal.change, SelectorChange):
+        match proposal.change:
+            case SelectorChange() as change:
+                element = change.element_id
+            case StepTargetChange() as change:
+                element = f"{change.task_id}.{change.step_id}"
+            case _:
+                continue
+        if support is None:
             continue
-        found[proposal.change.element_id] = HealedElementView(
-            element=proposal.change.element_id,
+        found[element] = HealedElementView(
+            element=element,
             before=selector_text(proposal.before),
-            after=selector_text(proposal.change.proposed_value),
+            after=selector_text(change.proposed_value),
             how=_format_confidence(support.score, support.note),
             worked=support.succeeded,
             proposal_id=proposal.proposal_id,

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent.events import HealTried
 from agent.execution.task_runner import TaskRunner
 from agent.execution.workflow_runner import run_workflow
 from kb_schema import SourcedDocument, assemble
+from kb_schema.proposals import CONFIRMED_BY
 from kb_schema.run_records import RunResult
 from kb_schema.websites import Website
 from kb_store import load_knowledge, open_stores, read_knowledge
+from kb_store.proposals.review_decisions import accept
 from periplus.session_setup import open_fresh_context, open_session
+from periplus.synthesis.published_versions import roll_back
 from periplus.synthesis.workflow_synthesis import SynthesisSite, publish_workflow
 from tests.support.small_sites import WEBSITE, Answered, Asked, RunningSite, induced, running_site
 
@@ -131,6 +135,50 @@ async def test_what_was_shown_runs_after_a_change_of_release(browser, tmp_path, 
     assert result.complete, result.error
     here, there = (other, boats) if elsewhere else (boats, other)
     assert (here.boats, there.boats) == ([(NEW["name"], NEW["kind"])], [])
+
+
+async def test_selectors_by_which_steps_were_healed_are_proposed_and_an_accepted_one_is_part_of_the_workflow(
+    browser, tmp_path
+):
+    boats = Boats()
+    with running_site(boats.answer) as site:
+        knowledge = await published(browser, site, tmp_path)
+        (workflow,) = knowledge.workflows.values()
+        boats.form, boats.first = NEW_FORM, NEW_FIRST
+        async with stores_of(tmp_path / "kb", knowledge) as stores:
+
+            async def run() -> tuple[RunResult, list[str]]:
+                async with (
+                    open_fresh_context(browser) as context,
+                    open_session(stores, context, WEBSITE, base_url=site.base) as session,
+                ):
+                    heals: list[str] = []
+                    session.bus.listen(
+                        lambda e: heals.append(e.element) if isinstance(e, HealTried) else None
+                    )
+                    read = await session.knowledge.workflow(workflow.workflow_id)
+                    await session.page.goto(f"{site.base}/")
+                    return await run_workflow(TaskRunner(session), read, dict(NEW)), heals
+
+            first, healed = await run()
+            assert first.complete, first.error
+            assert healed
+            for _ in range(CONFIRMED_BY - 1):
+                assert (await run())[0].complete
+            proposals = [p for p in await stores.proposals.proposals(WEBSITE) if p.status == "proposed"]
+            assert {each.change.type for each in proposals} == {"step_target"}
+            assert all(each.confirmed for each in proposals), [each.change.about for each in proposals]
+            for each in proposals:
+                await accept(stores, each)
+            result, healed = await run()
+            assert result.complete, result.error
+            assert healed == []
+            assert result.workflow_version != first.workflow_version
+
+            await roll_back(SynthesisSite(stores, WEBSITE, site.base), workflow.workflow_id)
+            assert (await run())[0].workflow_version == first.workflow_version
+            decided = {each.status for each in await stores.proposals.proposals(WEBSITE)}
+            assert decided >= {"replaced"}
 
 
 # -- the words of the element that a selector leads to

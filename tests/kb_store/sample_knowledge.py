@@ -19,7 +19,9 @@ def documents_of(website_id: str = "shop", *, version: str = "old", screens: int
         {"type": "action", "action_id": "buy", "name": version, "execution_steps": [
             {"step": 1, "action": "click", "target": "#buy"}], **note},
         {"type": "task", "task_id": "order", "name": version, "steps": [
-            {"action": {"action_type": "click", "target": "go"}}], **note},
+            {"action": {"action_type": "click", "target": "go"}},
+            {"action": {"action_type": "click", "target": {"strategies": [{"type": "css", "value": "#pay"}]},
+                        "fingerprint": {"role": "button", "name": "Pay"}}}], **note},
         {"type": "task", "task_id": "order_all", "name": version, "steps": [
             {"action": {"action_type": "run_task", "task_id": "order"}}], **note},
         {"type": "presentation_flow", "flow_id": "tour", "name": version, "segments": [

@@ -18,6 +18,7 @@ from kb_schema.proposals import (
     ScreenChange,
     SelectorChange,
     SignatureChange,
+    StepTargetChange,
     Support,
     TransitionChange,
     WorkflowChange,
@@ -54,6 +55,7 @@ NEW = ScreenChange(
          "ui_elements": [{"element_id": "print", "type": "button", "selector": "#print"}]}
     ),
 )  # fmt: skip
+STEP = StepTargetChange(type="step_target", task_id="order", step_id="step_2", selector=css("#pay-now"))
 THERE = TransitionChange(
     type="transition",
     transition=parse_document(
@@ -255,7 +257,9 @@ async def test_a_reload_keeps_proposals_and_a_new_process_finds_them(tmp_path):
         assert (await stores.proposals.proposals("shop"))[0].succeeded == 1
 
 
-@pytest.mark.parametrize("change", [HEALED, SIGNED, NEW, THERE, workflow()], ids=lambda change: change.type)
+@pytest.mark.parametrize(
+    "change", [HEALED, STEP, SIGNED, NEW, THERE, workflow()], ids=lambda change: change.type
+)
 async def test_a_proposal_of_any_type_is_kept_as_it_came_with_the_pages_that_show_it(kept, change):
     pages = (
         PageReference(
@@ -269,7 +273,9 @@ async def test_a_proposal_of_any_type_is_kept_as_it_came_with_the_pages_that_sho
     assert found.supports[0].seen == pages
 
 
-@pytest.mark.parametrize("change", [HEALED, SIGNED, NEW, THERE, workflow()], ids=lambda change: change.type)
+@pytest.mark.parametrize(
+    "change", [HEALED, STEP, SIGNED, NEW, THERE, workflow()], ids=lambda change: change.type
+)
 async def test_a_change_becomes_part_of_the_stored_knowledge(stores, change):
     await load_knowledge(stores.documents, stores.graph, knowledge_of())
     report = await store_change(stores.documents, stores.graph, "shop", lambda k: apply_change(k, change)[0])
@@ -277,6 +283,24 @@ async def test_a_change_becomes_part_of_the_stored_knowledge(stores, change):
     assert generation == report.generation == 2
     assert contains_change(knowledge, change)
     assert not contains_change(knowledge_of(), change)
+
+
+def test_a_steps_selector_and_fingerprint_are_replaced_and_the_other_steps_stay():
+    seen = Fingerprint(role="button", name="Pay now")
+    told = STEP.model_copy(update={"fingerprint": seen})
+    assert proposal_id("shop", told) == proposal_id("shop", STEP)
+    changed, _ = apply_change(knowledge_of(), told)
+    first, second = changed.tasks["order"].steps
+    assert first == knowledge_of().tasks["order"].steps[0]
+    assert (second.action.target, second.action.fingerprint) == (STEP.selector, seen)
+    kept, _ = apply_change(knowledge_of(), STEP)
+    assert kept.tasks["order"].steps[1].action.fingerprint == Fingerprint(role="button", name="Pay")
+
+
+@pytest.mark.parametrize("place", [{"task_id": "pay"}, {"step_id": "step_9"}, {"step_id": "step_1"}])
+def test_a_selector_for_a_step_without_one_of_its_own_is_refused(place):
+    with pytest.raises(ChangeTargetMissing, match="selector of step"):
+        apply_change(knowledge_of(), STEP.model_copy(update=place))
 
 
 async def test_changes_made_at_once_are_all_made(stores):

@@ -18,6 +18,7 @@ from mcp_server.server import create_server
 from tests.mcp_server import pantry
 
 SAVE = {"type": "selector", "screen_id": "jar_new", "element_id": "save"}
+STEP = {"type": "step_target", "task_id": "sign_in", "step_id": "step_1", "selector": "#x"}
 ROUND = {
     "workflow_id": "round",
     "name": "Round",
@@ -79,6 +80,8 @@ async def test_what_the_knowledge_says_already_is_no_proposal():
         ({**SAVE, "selector": "#x", "screen_id": "jar_nwe"}, 'did you mean "jar_new"'),
         ({**SAVE, "selector": "#x", "element_id": "sav"}, 'did you mean "save"'),
         (SAVE, "change.selector.selector"),
+        ({**STEP, "task_id": "sign"}, 'did you mean "sign_in"'),
+        ({**STEP, "step_id": "nowhere"}, "no step with a selector of its own"),
         ({"type": "signature", "screen_id": "help", "signature": {}}, "breaks the knowledge"),
         ({"type": "signature", "screen_id": "shelf", "signature": {"required_indicators": [
             {"type": "url_matches", "pattern": "(?=x)"}]}}, "RE2 cannot take"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agent.run_records.run_log import compute_digest
 from agent.verification.reports.verdict_files import write_verdict
 from kb_schema.execution_traces import ExecutionTrace, TraceActionResult, TraceStep
-from kb_schema.proposals import Proposal, ScreenChange, SelectorChange, Support
+from kb_schema.proposals import Proposal, ScreenChange, SelectorChange, StepTargetChange, Support
 from kb_schema.run_records import Artifact, RunStatus, StoredRun, StoredStep
 from kb_schema.run_storage import StoredEvent
 from kb_schema.screens import Screen
@@ -198,6 +198,23 @@ def test_what_was_told_on_the_way_stands_at_its_step_and_tries_are_counted():
     assert [step.attempt for step in page.steps] == [1, 2]
     assert page.inputs == (("password", "given"),)
     assert "visitor" not in repr(page)
+
+
+def test_a_run_and_the_proposal_itself_name_the_step_whose_selector_would_change():
+    change = StepTargetChange(
+        type="step_target", task_id="pay", step_id="s2",
+        selector=Selector.model_validate({"strategies": [{"type": "id", "value": "pay-now"}]}),
+    )  # fmt: skip
+    proposal = Proposal(
+        proposal_id="abc", website_id="shop", change=change, proposed_at=NOON,
+        before={"strategies": [{"type": "id", "value": "pay"}]},
+        supports=(Support(run_id="r1", at=NOON, score=0.9),),
+    )  # fmt: skip
+    ((mended),) = build_run_page(RunRecords(_run(), [_step(0, "pay")], proposals=[proposal]), TODAY).mended
+    assert (mended.element, mended.before, mended.after) == ("pay.s2", "id pay", "id pay-now")
+    shown = proposal_view_models.build_proposal_page(proposal, TODAY)
+    assert shown.row.title == "Selector of step “s2” of “pay”"
+    assert (shown.before, shown.after) == ("id pay", "id pay-now")
 
 
 def test_a_run_whose_events_are_forgotten_still_tells_what_was_mended_by_its_proposal():
