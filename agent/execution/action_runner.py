@@ -236,6 +236,24 @@ class ActionRunner:
         seen = await take_sighting(page, gated.element)
         return seen is not None and recorded.is_here(seen.fingerprint)
 
+    async def is_recorded_element_elsewhere(self, call: ActionCall, values: Mapping[str, Any]) -> bool:
+        """Whether another selector than the call's leads to the element that was recorded for it, in like surroundings.
+
+        The page is only looked at. False if nothing was recorded of it, and for an element that values select.
+        """
+        filled = fill_call(call, values)
+        selector = await self._selector(filled, values)
+        recorded = None if selector is None else find_recorded(self._session, filled, selector)
+        if selector is None or recorded is None or recorded.varies or recorded.whichever:
+            return False
+        meant = IntendedElement(
+            summarize_selector(selector), selector, recorded.fingerprint, recorded=recorded
+        )
+        found = await self._healer().locate(meant)
+        if found is None:
+            return False
+        return await self.is_recorded_element_here(filled.model_copy(update={"target": found}), values)
+
     async def _locate_again(self, name: str, elements: Mapping[str, UIElement]) -> Selector | None:
         """Return the current selector of an element of the screen; None if that is not certain."""
         memory, screen_id = self._session.memory, self._session.screen_id or ""

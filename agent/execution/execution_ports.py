@@ -47,6 +47,9 @@ class ActionExecution(Protocol):
     async def is_recorded_element_here(self, call: ActionCall, values: Mapping[str, Any]) -> bool:
         """Look whether the call's element is on the page as it was recorded."""
 
+    async def is_recorded_element_elsewhere(self, call: ActionCall, values: Mapping[str, Any]) -> bool:
+        """Look whether the call's element is there as it was recorded, though its selector leads nowhere."""
+
 
 class StepExecution(Protocol):
     """Runs single steps (`step_runner.StepRunner`)."""

@@ -27,7 +27,7 @@ from agent.knowledge_client import KnowledgeClient
 from agent.page.errors import PageError
 from agent.run_context import TimestampedValues
 from kb_schema.action_calls import ActionCall
-from kb_schema.conditions import BaseCondition, NumberChanged, WriteAccepted
+from kb_schema.conditions import BaseCondition, ElementVisible, NumberChanged, WriteAccepted
 from kb_schema.io_specs import InputSpec, IoSpec, ValueType
 from kb_schema.iterators import NoIterator
 from kb_schema.probes import VerdictStatus
@@ -305,8 +305,7 @@ class _WorkflowRun:
             if not await self._decided(node, "when", node.when):
                 await self._nodes(node.else_nodes)
                 continue
-            unless = () if node.skip_unless is None else (node.skip_unless,)
-            if not await self._decided(node, "skip_unless", unless):
+            if not await self._decided_to_run(node):
                 await self._over(node, StepStatus.SKIPPED)
                 continue
             started = time.monotonic()
@@ -325,6 +324,30 @@ class _WorkflowRun:
         if not conditions:
             return True
         return await self._progress.chosen(f"{node.node_id} {about}", lambda: self._hold(conditions))
+
+    async def _decided_to_run(self, node: AnyNode) -> bool:
+        """Whether a node without which the workflow may go on applies, or did when that was decided."""
+        unless = node.skip_unless
+        if unless is None:
+            return True
+
+        async def applies() -> bool:
+            return await self._hold((unless,)) or await self._is_elsewhere(node, unless)
+
+        return await self._progress.chosen(f"{node.node_id} skip_unless", applies)
+
+    async def _is_elsewhere(self, node: AnyNode, unless: BaseCondition) -> bool:
+        """Whether the element that an optional node waits for is there as it was recorded, under another selector."""
+        if not isinstance(node, TaskNode) or not isinstance(unless, ElementVisible):
+            return False
+        task = await self._session.knowledge.task(node.task_id)
+        call = task.ordered_steps[0].action
+        if call.target != unless.element:
+            return False
+        try:
+            return await self._engine.actions.is_recorded_element_elsewhere(call, self._values)
+        except (AgentError, PageError):
+            return False
 
     async def _hold(self, conditions: tuple[BaseCondition, ...]) -> bool:
         filled = fill_conditions(conditions, self._values)

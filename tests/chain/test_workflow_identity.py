@@ -137,6 +137,49 @@ async def test_what_was_shown_runs_after_a_change_of_release(browser, tmp_path, 
     assert (here.boats, there.boats) == ([(NEW["name"], NEW["kind"])], [])
 
 
+NOTICE = "<form method=post action=/seen id=notice><p>Storm warning</p><button id=ok class=note>Understood</button></form>"
+NEW_NOTICE = "<form method=post action=/seen class=box><p>Storm warning</p><input type=submit class=b9 value=Understood></form>"
+
+
+@dataclass
+class NoticedBoats(Boats):
+    """A list that may begin with a notice."""
+
+    notice: str = ""
+    seen: int = 0
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.path == "/seen":
+            self.seen, self.notice = self.seen + 1, ""
+            return Answered(location="/")
+        answered = super().answer(asked)
+        if asked.path == "/" and self.notice:
+            return Answered(answered.html.replace("<body>", f"<body>{self.notice}"))
+        return answered
+
+
+@pytest.mark.parametrize("notice", [NOTICE, NEW_NOTICE, "", NOTICE.replace("Understood", "Delete the boats")])
+async def test_an_optional_step_is_done_also_where_its_selector_is_another_one_now(browser, tmp_path, notice):
+    boats = NoticedBoats()
+
+    async def person(page: Page, given: Mapping[str, str], dice: random.Random) -> None:
+        boats.notice = NOTICE if given["name"] == "Argo" else ""
+        await page.reload()
+        if boats.notice:
+            await page.get_by_role("button", name="Understood").click()
+            await page.wait_for_load_state()
+        await creates_a_boat(page, given, dice)
+
+    with running_site(boats.answer) as site:
+        knowledge = await published(browser, site, tmp_path, person)
+        boats.boats.clear()
+        boats.seen, boats.notice = 0, notice
+        result = await ran_next_day(browser, knowledge, site.base, tmp_path)
+    assert result.complete, result.error
+    assert boats.boats == [(NEW["name"], NEW["kind"])]
+    assert boats.seen == ("Understood" in notice)
+
+
 async def test_selectors_by_which_steps_were_healed_are_proposed_and_an_accepted_one_is_part_of_the_workflow(
     browser, tmp_path
 ):

@@ -40,6 +40,8 @@ _KIND = re.compile(
 )
 """Matches a tag with classes, as CSS or XPath."""
 BUTTONS = frozenset({"button", "menuitem"})
+_CHOSEN = frozenset({"link", "option", "row", "gridcell", "cell", "treeitem", "listitem"})
+"""Roles of elements whose name is data, as a rule."""
 _SAMPLES = 2
 """Maximum number of steps of a symbol whose pages are checked for lists."""
 
@@ -211,6 +213,59 @@ def _join_items(
         token = next((each for each in told if each is not None), None)
         if token is not None:
             classes.join([name, token])
+    _join_single_choices(rows, heads, classes)
+
+
+def _join_single_choices(
+    rows: Sequence[Sequence[TraceStep]], heads: list[list[str]], classes: _TokenClasses
+) -> None:
+    """Give steps one symbol that every run has once and whose selectors differ by a text alone.
+
+    The text is the name of the element, or that of an element before it ("Edit" of what was opened): a choice, for which
+    the page may show only one more entry, so that no list tells it. Buttons with different names are different steps.
+    """
+    found: dict[str, list[list[tuple[int, int]]]] = {}
+    for number, row in enumerate(rows):
+        for at, step in enumerate(row):
+            if not isinstance(step.target, Selector) or {MENTION, FIELD_WORDS} & step.metadata.keys():
+                continue
+            role = read_role(step)
+            for skeleton in {
+                f"{step.action_type}|{role}|{_skeleton(each)}" for each in step.target.strategies
+            }:
+                found.setdefault(skeleton, [[] for _ in rows])[number].append((number, at))
+    for places in found.values():
+        if len(rows) < 2 or any(len(each) != 1 for each in places):
+            continue
+        steps = [(rows[number][at], rows[number][:at]) for ((number, at),) in places]
+        if all(_is_choice(step, earlier) for step, earlier in steps) and _have_one_verb(steps):
+            classes.join(heads[number][at] for ((number, at),) in places)
+
+
+def _is_choice(step: TraceStep, earlier: Sequence[TraceStep]) -> bool:
+    """Whether a text in a step's selectors is its element's name or that of an earlier element."""
+    own = _read_name(step)
+    names = {_read_name(each) for each in earlier} | ({own} if read_role(step) in _CHOSEN else set())
+    assert isinstance(step.target, Selector)  # noqa: S101 - as the caller chose
+    quoted = {
+        text[1:-1] for each in step.target.strategies for text in _LITERAL.findall(_render_strategy(each))
+    }
+    return bool((names - {""}) & quoted)
+
+
+def _have_one_verb(steps: Sequence[tuple[TraceStep, Sequence[TraceStep]]]) -> bool:
+    return len({read_button_name(step) for step, _ in steps}) == 1
+
+
+def read_role(step: TraceStep) -> str:
+    """Return the role of a step's element as it was recorded; empty if it was not."""
+    told = step.metadata.get(FINGERPRINT)
+    return str(told.get("role") or "") if isinstance(told, Mapping) else ""
+
+
+def _read_name(step: TraceStep) -> str:
+    told = step.metadata.get(FINGERPRINT)
+    return str(told.get("name") or "") if isinstance(told, Mapping) else ""
 
 
 def _without_target(step: TraceStep) -> str:

@@ -93,6 +93,43 @@ def test_two_presses_of_one_id_with_other_words_are_no_loop():
     assert pressed == ["Create", "Submit Changes"]
 
 
+def _choose(name: str, *ways: tuple[str, str], role: str = "link", said: str = ""):
+    told = {"fingerprint": {"role": role, "name": said or name}}
+    return _click(*ways).model_copy(update={"metadata": told})
+
+
+def _symbols(*rows):
+    return assign_step_symbols(rows, TracePages())
+
+
+def test_a_choice_that_is_scoped_in_one_run_and_plain_in_the_others_is_one_step():
+    scoped = _choose("Argo", ("xpath", "//div[@class='list']//a[.='Argo']"), ("xpath", "//main/div[4]/a"))
+    plain = _choose("Bounty", ("xpath", "//a[.='Bounty']"), ("xpath", "//main/div[2]/a"))
+    edits = [
+        _choose(each, ("css", f'[data-title="{each}"] button'), role="button", said="Edit")
+        for each in ("Argo", "Bounty")
+    ]
+    one, other = _symbols([scoped, edits[0]], [plain, edits[1]])
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        # the buttons of one bar are two
+        ([("Save", "button", "//p/b[.='Save']")], [("Archive", "button", "//p/b[.='Archive']")]),
+        # one run chose twice: a loop tells that, or nothing
+        ([("Argo", "link", "//p/a[.='Argo']"), ("Bounty", "link", "//p/a[.='Bounty']")], [("Cutty", "link", "//p/a[.='Cutty']")]),
+        # the text is not the element's name
+        ([("Next", "link", "//p[@id='one']/a")], [("Back", "link", "//p[@id='two']/a")]),
+    ],
+)  # fmt: skip
+def test_what_differs_by_more_than_a_choice_is_more_than_one_step(mine, theirs):
+    rows = [[_choose(name, ("xpath", way), role=role) for name, role, way in row] for row in (mine, theirs)]
+    one, other = _symbols(*rows)
+    assert not set(one) & set(other)
+
+
 def _finds(number: int, word: str, rows: list[str], at: int) -> sample_pages.Person:
     """Types a word, is shown rows, opens one of them."""
     person = sample_pages.Person(f"find{number}", {}, "find one", number)
