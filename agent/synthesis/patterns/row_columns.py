@@ -22,6 +22,7 @@ _NAMED = re.compile(
 )
 """The condition of a template that an element of the row has the name as its whole text."""
 _TEXTS = ".//text()[normalize-space()]"
+CELLS = frozenset({"td", "th"})
 
 
 def add_column_template(
@@ -64,3 +65,19 @@ def _find_column(page: TracePage, element: Element, rows: str, name: str) -> int
         if squeeze(text_of(part, everything=True)).startswith(name)
     ]
     return holding[0] if len(holding) == 1 else None
+
+
+def find_column_heading(row: Element, cell: Element) -> str:
+    """Return the heading of the column that a cell of a table's row is in; empty if it has none."""
+    table = next((each for each in row.ancestors() if each.tag == "table"), None)
+    cells = [each for each in row.elements() if each.tag in CELLS]
+    if table is None or row.tag != "tr" or cell not in cells:
+        return ""
+    head = next((each for each in table.descendants() if each.tag == "tr"), row)
+    heads = [each for each in head.elements() if each.tag in CELLS]
+    named = sum(each.tag == "th" for each in heads) * 2 > len(heads)
+    return (
+        squeeze(text_of(heads[cells.index(cell)]))
+        if named and len(heads) == len(cells) and head is not row
+        else ""
+    )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.synthesis.alignment.aligned_traces import RowKey
+from agent.synthesis.patterns.row_columns import CELLS, find_column_heading
 from kb_schema.selectors import css
 from kb_schema.templates import list_telling_words
 from web_pages.accessible_names import is_control
@@ -214,18 +215,9 @@ def _read_column(row: Element, path: str) -> str | None:
 
 def _find_heading(row: Element, path: str) -> str:
     """Return the heading of a table's column; empty if it has none."""
-    table = next((each for each in row.ancestors() if each.tag == "table"), None)
-    column = int(path.split("/", maxsplit=1)[0].rstrip("]").partition("[")[2])
-    if table is None or row.tag != "tr":
-        return ""
-    cells = [each for each in row.elements() if each.tag in ("td", "th")]
-    same = [each for each in cells if each.tag == path.partition("[")[0]]
-    if len(same) < column:
-        return ""
-    at = cells.index(same[column - 1])
-    head = next((each for each in table.descendants() if each.tag == "tr"), row)
-    heads = [each for each in head.elements() if each.tag == "th"]
-    return squeeze(text_of(heads[at])) if len(heads) == len(cells) and head is not row else ""
+    tag, _, number = path.split("/", maxsplit=1)[0].rstrip("]").partition("[")
+    same = [each for each in row.elements() if each.tag == tag and tag in CELLS]
+    return find_column_heading(row, same[int(number) - 1]) if len(same) >= int(number) else ""
 
 
 def _fits_word(

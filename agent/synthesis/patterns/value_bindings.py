@@ -15,6 +15,7 @@ from typing import Any
 import re2
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
 from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
@@ -64,15 +65,18 @@ class ValueBinder:
 
         `item` returns the item of a row's round, inside a loop over items.
         """
-        label = self._list_of(position) if key == "row" else self.label(position)
         texts = {row: as_text(value) for row, value in values.items()}
+        chosen = key == "row"
+        label = (
+            find_choice_label(self._aligned, self._pages, position, texts) if chosen else self.label(position)
+        )
         return (
             (self._from_item(texts, item) if item is not None else None)
             or self._from_inputs(texts, label)
             or self._from_lists(texts, label)
             or self._as_before(texts, label)
             or self._from_search(texts, position, label)
-            or self._from_pages(texts, position, label or key, own_page=key != "row")
+            or self._from_pages(texts, position, label or key, own_page=not chosen)
             or self._from_a_person(texts, position, label, key)
         )
 
@@ -164,13 +168,6 @@ class ValueBinder:
     def label(self, position: AlignedPosition) -> str:
         """Return the label of the element at a position."""
         return _called(self._element(position))
-
-    def _list_of(self, position: AlignedPosition) -> str:
-        """Return the label of the select field whose option is the target."""
-        element = self._element(position)
-        if element is None or element.tag != "option":
-            return ""
-        return _called(next((each for each in element.ancestors() if each.tag == "select"), None))
 
     # -- the sources
 
@@ -347,7 +344,7 @@ class ValueBinder:
             "user_input",
             f"{{{name}}}",
             secret=secret,
-            description=label,
+            description=label or (describe_choice(texts) if key == "row" else ""),
             evidence="varies, and neither the pages nor the input data contain it",
             only_asked=True,
             plain_number=_are_plain_numbers(texts),

@@ -1,0 +1,105 @@
+"""Says what a chosen entry is called: the label of its select field or of its menu, or the heading of its column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
+from agent.synthesis.patterns.row_columns import find_column_heading
+from agent.synthesis.traces.field_words import find_field_words
+from agent.synthesis.traces.list_rows import find_list_row
+from agent.synthesis.traces.trace_pages import TracePage, TracePages
+from kb_schema.execution_traces import TraceStep
+from kb_schema.selectors import Selector
+from web_pages.accessible_names import is_control, label_text, name_of
+from web_pages.element_tree import Element
+from web_pages.page_texts import squeeze, text_of
+
+LONGEST_LABEL = 80
+MOST_SHOWN = 3
+"""Values that a description names."""
+_MOST_LEVELS = 4
+"""Levels above a menu's opener whose text may be its label."""
+
+
+def find_choice_label(
+    aligned: AlignedTraceSet, pages: TracePages, position: AlignedPosition, texts: Mapping[RowKey, str]
+) -> str:
+    """Return what the entry with these texts is called on the page of every trace that tells; empty if they differ."""
+    told = set()
+    for cell in position.cells.values():
+        step, trace = cell.step, aligned.traces.get(cell.row[0])
+        page = _page_of(step, pages)
+        element = page.find(step.target) if page is not None and isinstance(step.target, Selector) else None
+        if element is None or page is None:
+            continue
+        steps = () if trace is None else trace.steps
+        before = next((one for one, each in pairwise(steps) if each is step), None)
+        found = (
+            _find_field_label(element)
+            or (_find_menu_label(step, before, pages) if before is not None else "")
+            or _find_column_heading(element, texts.get(cell.row, ""))
+        )
+        if found:
+            told.add(found)
+    return told.pop() if len(told) == 1 else ""
+
+
+def describe_choice(texts: Mapping[RowKey, str]) -> str:
+    """Return a description by the values that were chosen."""
+    shown = [repr(each) for each in dict.fromkeys(texts.values())][:MOST_SHOWN]
+    return f"what is chosen by its words, such as {', '.join(shown)}"
+
+
+def _page_of(step: TraceStep, pages: TracePages) -> TracePage | None:
+    return pages.get(step.html_before, step.source_url) if step.html_before else None
+
+
+def _find_field_label(option: Element) -> str:
+    """Return the label of the select field that has the option."""
+    if option.tag != "option":
+        return ""
+    field = next((each for each in option.ancestors() if each.tag == "select"), None)
+    if field is None:
+        return ""
+    given = field.get("placeholder") or field.get("name") or find_field_words(field) or field.get("id")
+    return squeeze(label_text(field) or name_of(field) or given or "")[:LONGEST_LABEL]
+
+
+def _find_menu_label(step: TraceStep, before: TraceStep, pages: TracePages) -> str:
+    """Return the label of the field whose press opened the menu with the entry, on the page before it was open."""
+    page = _page_of(before, pages)
+    if before.action_type != "click" or page is None or not isinstance(before.target, Selector):
+        return ""
+    opener = page.find(before.target)
+    if opener is None or page.find(step.target) is not None:  # the entry was there before
+        return ""
+    own = squeeze(text_of(opener, everything=True))
+    given = squeeze(label_text(opener)) or find_field_words(opener) or ""
+    if given and given != own:
+        return given[:LONGEST_LABEL]
+    node = opener
+    for _ in range(_MOST_LEVELS):
+        if node.parent is None or node.tag in ("form", "body"):
+            break
+        node = node.parent
+        if any(
+            is_control(each)
+            for each in node.descendants()
+            if each is not opener and opener not in each.ancestors()
+        ):
+            break  # the text may be that of another field
+        said = squeeze(text_of(node, everything=True)).removesuffix(own).strip(" :*")
+        if said:
+            return said if len(said) <= LONGEST_LABEL and any(map(str.isalpha, said)) else ""
+    return ""
+
+
+def _find_column_heading(element: Element, text: str) -> str:
+    """Return the heading of the only column of the element's table row that says the text."""
+    row = find_list_row(element)
+    if row is None or not text:
+        return ""
+    holding = [each for each in row.elements() if squeeze(text_of(each, everything=True)) == squeeze(text)]
+    return find_column_heading(row, holding[0])[:LONGEST_LABEL] if len(holding) == 1 else ""
