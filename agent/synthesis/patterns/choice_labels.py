@@ -73,7 +73,10 @@ def _find_menu_label(step: TraceStep, before: TraceStep, pages: TracePages) -> s
     if before.action_type != "click" or page is None or not isinstance(before.target, Selector):
         return ""
     opener = page.find(before.target)
+    after = _page_of(step, pages)
     if opener is None or page.find(step.target) is not None:  # the entry was there before
+        return ""
+    if after is None or after.find(before.target) is None:  # it led on to another page
         return ""
     own = squeeze(text_of(opener, everything=True))
     given = squeeze(label_text(opener)) or find_field_words(opener) or ""
@@ -90,7 +93,10 @@ def _find_menu_label(step: TraceStep, before: TraceStep, pages: TracePages) -> s
             if each is not opener and opener not in each.ancestors()
         ):
             break  # the text may be that of another field
-        said = squeeze(text_of(node, everything=True)).removesuffix(own).strip(" :*")
+        whole = squeeze(text_of(node, everything=True))
+        if not whole.endswith(own):
+            break
+        said = whole.removesuffix(own).strip(" :*")
         if said:
             return said if len(said) <= LONGEST_LABEL and any(map(str.isalpha, said)) else ""
     return ""

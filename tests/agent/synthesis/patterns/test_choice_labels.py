@@ -16,6 +16,7 @@ MENU = "<form><div class=field><p>Kind</p><div class=box id=open><span>Select an
 OPEN = f"{MENU}<ul class=menu><li><span class=entry>Novel</span></li><li><span class=other>Poems</span></li></ul>"
 TABS = "<div><button>Open</button><button id=open>Recent</button></div>"
 OPEN_TABS = f"{TABS}<p><a class=entry href=/1>Tide</a></p>"
+SIGN_IN = "<div>Welcome <button id=open>Sign in</button> <span>Forgotten?</span></div>"
 SELECT = "<label for=k>Kind of book</label><select id=k><option class=entry>Novel</option><option>Poems</option></select>"
 TABLE = (
     "<table><thead><tr><th></th><th>Title</th><th>Keeper</th></tr></thead><tbody>{}</tbody></table>".format(
@@ -46,12 +47,24 @@ def _label(text: str, *pages: str) -> str:
         ("Novel", (MENU, OPEN), "Kind"),
         ("Novel", (OPEN, OPEN), ""),
         ("Tide", (TABS, OPEN_TABS), ""),
+        ("Tide", (SIGN_IN, "<p><a class=entry href=/1>Tide</a></p>"), ""),
+        ("Tide", (SIGN_IN, f"{SIGN_IN}<p><a class=entry href=/1>Tide</a></p>"), ""),
         ("Novel", (SELECT,), "Kind of book"),
         ("Salt", (TABLE,), "Title"),
         ("Mara", (TABLE,), "Keeper"),
         ("Sal", (TABLE,), ""),
     ],
-    ids=["menu", "it was open before", "a tab", "select", "title", "keeper", "no cell says it"],
+    ids=[
+        "menu",
+        "it was open before",
+        "a tab",
+        "another page",
+        "text behind",
+        "select",
+        "title",
+        "keeper",
+        "no cell says it",
+    ],
 )
 def test_an_input_that_chooses_is_called_as_the_page_calls_it(text, pages, label):
     assert _label(text, *pages) == label
