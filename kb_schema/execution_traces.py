@@ -16,6 +16,9 @@ from pydantic import Field, JsonValue
 
 from kb_schema.base import Model
 
+EXPECTED = "expected"
+"""Metadata key of a trace: conditions that an imported recording checks at its end."""
+
 
 class TraceActionResult(Model):
     """The result of one action (MA `TraceActionResult`)."""

@@ -14,6 +14,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from kb_schema.base import Metadata, Model, Probability
 from kb_schema.templates import selector_parameters
 
+RECORDED = "recorded"
+"""Key of a strategy's `meta`: its place among the targets of an imported recording, whose order is kept."""
 SelectorText = Annotated[str, Field(min_length=1, max_length=4_000)]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kb_schema.execution_traces import ExecutionTrace, TraceActionResult, TraceStep, chain_pages
+from kb_schema.execution_traces import EXPECTED, ExecutionTrace, TraceActionResult, TraceStep, chain_pages
 
 MANIFEST = "manifest.json"
 PARTS_KEY = "__parts_file__"
@@ -48,6 +48,8 @@ class SessionManifest(BaseModel):
     task_description: str = ""
     input_data: dict[str, Any] | None = None
     error: str | None = None
+    imported: dict[str, Any] = Field(default_factory=dict)
+    """What an import knows of the recording besides its steps."""
     turns: tuple[Turn, ...] = Field(default=())
 
 
@@ -85,6 +87,7 @@ def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace
     error = manifest.error or (f"turn {failed[0].turn} ended with {failed[0].status}" if failed else None)
     if error is None and manifest.complete is False:
         error = "the session did not end normally"
+    expected = manifest.imported.get(EXPECTED)
     described = manifest.task_description or "; ".join(
         turn.task_description for turn in manifest.turns if turn.task_description
     )
@@ -99,7 +102,11 @@ def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace
         end_time=manifest.ended_at,
         session_dir=str(folder),
         turn_count=len(manifest.turns),
-        metadata={"website_id": manifest.website_id, **({"problems": problems} if problems else {})},
+        metadata={
+            "website_id": manifest.website_id,
+            **({"problems": problems} if problems else {}),
+            **({EXPECTED: expected} if isinstance(expected, list) else {}),
+        },
     )
 
 

@@ -24,11 +24,13 @@ from agent.healing.fingerprint_comparison import (
 from agent.locators.page_index import PageIndex
 from kb_schema.explorations import Danger
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.text_similarity import meanings, words
+from kb_schema.text_similarity import is_destructive, meanings, words
 
 LONGEST_WORDS = 80
 """Characters. A longer text is content, not what a control is called."""
 _HARM: dict[Danger, int] = {"submits": 1, "uploads": 1, "sends": 2, "signs_out": 2, "pays": 3, "deletes": 3}
+_ANY_ACT = frozenset({"confirm", "submit", "ok", "continue", "accept"})
+"""Words in ids of buttons that may do anything."""
 _SYNONYMS = frozenset({"pays", "deletes", "signs_out"})
 """Dangers whose words all mean the same act. Others contain opposites: `publish` and `unpublish`."""
 
@@ -47,13 +49,30 @@ class RecordedElement:
         """Return what was recorded and what is there now, if the words contradict; else None."""
         recorded = self.fingerprint
         ours = read_words(recorded)
-        theirs = None if ours is None else read_same_words(recorded, seen)
-        if ours is None or theirs is None or _are_equal(ours, theirs):
+        if ours is None:
+            return self._find_identifier_conflict(seen)
+        theirs = read_same_words(recorded, seen) or (seen.text if _is_pressed(recorded) else None)
+        if theirs is None or _are_equal(ours, theirs):
             return None
         why = next(self._list_reasons(index, at, seen, ours, theirs), None)
         if why is None:
             return None
         return f"recorded was {_describe(recorded, ours)}, there is {_describe(seen, theirs)} now; {why}"
+
+    def _find_identifier_conflict(self, seen: Fingerprint) -> str | None:
+        """Return why an element without recorded words does something else than its id or name says.
+
+        Only for imported steps, of which nothing else is known. An id is no word that people read: it counts only against
+        an element that destroys.
+        """
+        recorded, theirs = self.fingerprint, read_words(seen) or seen.text
+        if not _is_imported(recorded) or not theirs or not is_destructive(theirs):
+            return None
+        for called in (recorded.test_id, recorded.attributes.get("id"), recorded.attributes.get("name")):
+            acts = _list_acts(called or "")
+            if acts and not acts & _list_acts(theirs) and _ANY_ACT.isdisjoint(words(called or "")):
+                return f"recorded was {called!r}, there is {_describe(seen, theirs)} now; {theirs[:60]!r} destroys"
+        return None
 
     def is_here(self, seen: Fingerprint) -> bool:
         """Whether an element is the recorded one beyond doubt: same role, same words, and the same address or like
@@ -82,7 +101,7 @@ class RecordedElement:
     def _list_reasons(
         self, index: PageIndex, at: int, seen: Fingerprint, ours: str, theirs: str
     ) -> Iterator[str]:
-        presses = kind_of(self.fingerprint) == "press"
+        presses = _is_pressed(self.fingerprint)
         if presses:
             yield from _list_harms(ours, theirs)
         if self.whichever or (self.varies and _opens_menu(self.fingerprint)):
@@ -93,6 +112,16 @@ class RecordedElement:
             yield f"{theirs!r} stood beside it"
         if presses and not _is_rewording(compare_fingerprints(self.fingerprint, seen), ours, theirs):
             yield "neither the words nor the place are the same"
+
+
+def _is_pressed(known: Fingerprint) -> bool:
+    """Whether the element is pressed; one of which neither tag nor role is known counts as such."""
+    return kind_of(known) == "press" or (known.tag is None and known.role is None)
+
+
+def _is_imported(known: Fingerprint) -> bool:
+    """Whether no page showed the element, only a recording of another tool."""
+    return known.place is None and known.xpath is None and not known.region and not known.neighbours
 
 
 def read_words(known: Fingerprint) -> str | None:
@@ -106,7 +135,7 @@ def read_words(known: Fingerprint) -> str | None:
 
 def _list_word_fields(known: Fingerprint) -> tuple[str, ...]:
     # The text of a field is its options or nothing.
-    return ("name", "label", "text") if kind_of(known) == "press" else ("name", "label")
+    return ("name", "label", "text") if _is_pressed(known) else ("name", "label")
 
 
 def read_same_words(recorded: Fingerprint, seen: Fingerprint) -> str | None:

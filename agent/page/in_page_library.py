@@ -18,6 +18,7 @@ from playwright.async_api import Error as DriverError
 
 from agent.page.errors import PageError, PageGone, ScriptFailed
 from agent.page.page_watchdog import read_end_reason
+from kb_schema.secret_fields import AUTOCOMPLETE
 
 _KEY = 'Symbol.for("periplus.page.1")'
 _CALL = f"([name, args]) => {{ const it = window[{_KEY}]; return it ? it[name](...args) : null; }}"
@@ -46,7 +47,7 @@ def library_source() -> str:
     folder = Path(__file__).parent / "js"
     files = sorted(folder.glob("*.js"))
     parts = [f"// {file.name}\n{file.read_text(encoding='utf-8')}" for file in files]
-    body = "\n".join(parts)
+    body = "\n".join(parts).replace('"SECRET_AUTOCOMPLETE"', json.dumps(" ".join(AUTOCOMPLETE)), 1)
     return f'(() => {{\n"use strict";\nconst KEY = {_KEY};\nif (window[KEY]) return;\n{body}\n}})();'
 
 

@@ -19,7 +19,7 @@
       .split(",")
       .map((role) => `[role='${role}']`)
       .join(",");
-  const SECRET = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
+  const holdsSecret = "SECRET_FIELDS"; // secret_fields.js
   const UNTYPED = new Set(["button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden"]);
   const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
   const EDITING = new Set(["a", "c", "v", "x", "y", "z"]);
@@ -46,7 +46,7 @@
 
   function isSecret(el) {
     if (inputType(el) === "password") passwords.add(el);
-    return passwords.has(el) || SECRET.test(el.getAttribute("autocomplete") || "") || el.hasAttribute("data-pp-secret");
+    return passwords.has(el) || holdsSecret(el) || el.hasAttribute("data-pp-secret");
   }
 
   function flatParent(node) {
@@ -354,6 +354,7 @@
   };
   function notePasswords() {
     badge();
+    outermost()[LIBRARY]?.hideFields(isSecret);
     for (const el of document.querySelectorAll("input[type='password']")) passwords.add(el);
   }
 

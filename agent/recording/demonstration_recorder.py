@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,6 +39,7 @@ from agent.recording.user_navigations import TabHistory
 from agent.redaction import REDACTED
 from agent.run_context import RunContext
 from kb_schema.run_records import TraceEntry
+from kb_schema.secret_fields import PAGE_RULE
 from kb_schema.session_writer import SessionWriter
 
 BINDING = "__periplusHeard"
@@ -49,8 +50,14 @@ _BLANK = ("about:blank", "chrome://", "chrome-error://")
 
 
 @cache
-def _source() -> str:
-    return (Path(__file__).parent / "demonstration_recorder.js").read_text(encoding="utf-8")
+def recorder_source(marked: tuple[str, ...] = ()) -> str:
+    """Return the script that listens; fields with a `marked` name hold secrets whatever else says."""
+    script, fields = (
+        (Path(__file__).parent / name).read_text(encoding="utf-8").strip()
+        for name in ("demonstration_recorder.js", "secret_fields.js")
+    )
+    given = f"({json.dumps(PAGE_RULE)}, {json.dumps(marked)})"
+    return script.replace('"SECRET_FIELDS"', f"{fields.removesuffix(';')}{given}", 1)
 
 
 @dataclass(slots=True)
@@ -116,11 +123,13 @@ class DemonstrationRecorder:
         context: RunContext,
         name: str = "",
         website_id: str | None = None,
+        secrets: Collection[str] = (),
         on_action: Callable[[RecordedAction], None] = lambda _: None,
     ) -> None:
-        """`on_action` receives each action as soon as it is final. Raises `FileExistsError` if the folder
-        contains a session.
+        """`secrets` are names, ids or labels of fields that hold secrets besides those that are recognised. `on_action`
+        receives each action as soon as it is final. Raises `FileExistsError` if the folder contains a session.
         """
+        self._marked = tuple(secrets)
         self._browser, self._context, self._on_action = browser, context, on_action
         self._writer = SessionWriter(
             folder,
@@ -148,7 +157,7 @@ class DemonstrationRecorder:
         """Start recording; pages that open later are recorded from the beginning."""
         await self._browser.expose_binding(BINDING, self._hear)
         await in_page_library.install(self._browser)
-        await self._browser.add_init_script(_source())
+        await self._browser.add_init_script(recorder_source(self._marked))
         self._browser.on("page", self._opened)
         self._browser.on("close", lambda _: self.closed.set())
         self._worker = asyncio.create_task(self._work(), name="recorder")

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kb_schema.execution_traces import ExecutionTrace
-from kb_schema.selectors import Selector
 
-_SECRET_NAME = re.compile(
-    r"pass(?:word|wd|phrase|code)|(?<![a-z])p(?:wd|in)(?![a-z])|secret|one-time", re.IGNORECASE
-)
 LEFT_OUT = "•••"
 """Replaces a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedTrace:
-    """A trace of a recording. What could not be read is in its metadata, under `problems`."""
+    """A trace of a recording.
+
+    Its metadata say under `problems` what was left out, and under `notes` what else to know of the import.
+    """
 
     trace: ExecutionTrace
     secrets: frozenset[str] = frozenset()
@@ -50,12 +48,3 @@ def as_list(value: Any) -> list[Any]:
     ([1], [], [])
     """
     return value if isinstance(value, list) else []
-
-
-def names_a_secret(selector: Selector | None) -> bool:
-    """Return whether a selector looks like that of a password field; other tools do not say.
-
-    >>> names_a_secret(Selector.model_validate("#user_password")), names_a_secret(Selector.model_validate("#pinned"))
-    (True, False)
-    """
-    return selector is not None and bool(_SECRET_NAME.search(selector.model_dump_json()))

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording
 from loaders.recordings.marked_pages import MARK, MarkedPage
 from loaders.recordings.trace_builder import TraceBuilder
@@ -51,7 +52,7 @@ DemonstrationNodePath = tuple[int, ...]
 """The position of an element: the child indices from the root."""
 
 
-def read(data: dict[str, Any], file: Path) -> list[ImportedTrace]:
+def read(data: dict[str, Any], file: Path, marks: MarkedFields = MarkedFields()) -> list[ImportedTrace]:  # noqa: B008 - frozen
     """Return the trace. Raises `UnreadableRecording` if it contains no action."""
     states = data.get("states")
     if not isinstance(states, list) or not all(isinstance(each, dict) for each in states):
@@ -63,7 +64,9 @@ def read(data: dict[str, Any], file: Path) -> list[ImportedTrace]:
     if broken is not None:
         raise UnreadableRecording(file, "has no event", f"states[{broken}].action")
     name = f"{data['taskName']}-{file.name.split('.')[0]}"
-    built = TraceBuilder(name, SOURCE, task=str(data.get("utterance") or ""), task_name=str(data["taskName"]))
+    built = TraceBuilder(
+        name, SOURCE, task=str(data.get("utterance") or ""), marks=marks, task_name=str(data["taskName"])
+    )
     built.plain = str(data.get("utterance") or "")
     if not states:
         raise UnreadableRecording(file, "has no states: nothing was done", "states")

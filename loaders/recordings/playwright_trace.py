@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
+from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list, parse_json
 from loaders.recordings.marked_pages import MarkedPage
 from loaders.recordings.playwright_snapshots import PlaywrightTraceSnapshots
@@ -87,7 +88,7 @@ _UNREADABLE = frozenset(
 """Methods that may have an effect and cannot be converted."""
 
 
-def read(file: Path) -> list[ImportedTrace]:
+def read(file: Path, marks: MarkedFields = MarkedFields()) -> list[ImportedTrace]:  # noqa: B008 - frozen
     """Return one trace per file of events in the zip. Raises `UnreadableRecording`."""
     found: list[ImportedTrace] = []
     with zipfile.ZipFile(file) as packed:
@@ -97,7 +98,7 @@ def read(file: Path) -> list[ImportedTrace]:
                 raise UnreadableRecording(file, f"is larger than {LARGEST} bytes", name)
             text = packed.read(name).decode("utf-8", "replace")
             reading = _PlaywrightTraceReader(
-                f"{file.stem}" if len(names) == 1 else f"{file.stem}-{name.removesuffix('.trace')}"
+                f"{file.stem}" if len(names) == 1 else f"{file.stem}-{name.removesuffix('.trace')}", marks
             )
             imported = reading.read(text.split("\n"), name)
             if imported.trace.steps:
@@ -123,8 +124,8 @@ class _PlaywrightTraceCall:
 
 
 class _PlaywrightTraceReader:
-    def __init__(self, name: str) -> None:
-        self._built = TraceBuilder(name, SOURCE)
+    def __init__(self, name: str, marks: MarkedFields) -> None:
+        self._built = TraceBuilder(name, SOURCE, marks=marks)
         self._pages = PlaywrightTraceSnapshots()
         self._calls: dict[str, _PlaywrightTraceCall] = {}
         self._epoch: tuple[float, float] | None = None
@@ -222,7 +223,7 @@ class _PlaywrightTraceReader:
                 "navigate", url=call.params.get("url"), error=call.error, html_after=after, at=call.at
             )
             return call.error
-        self._built.url = url
+        self._built.url, self._built.place = url, call.place
         selector, secret = None, None
         if call.kind.target:
             acted = self._pages.html(call.call_id, "action", marked=True)

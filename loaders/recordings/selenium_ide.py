@@ -1,11 +1,12 @@
 """Reads Selenium IDE projects (`.side`): each test is a trace.
 
-Commands that only check (assert, verify, wait for) are left out, because the agent waits and judges by
-itself. Tests with control flow are refused: the file does not show which branch was taken.
+Control flow is followed as far as the file decides it (`selenium_flow`). Checks after the last action are what a run must show
+at its end; waits are left out, because the agent waits by itself.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,17 +15,19 @@ from typing import Any
 from urllib.parse import urljoin
 
 from kb_schema.selectors import NameStrategy, Selector, Strategy, ValueStrategy
-from kb_schema.templates import css_string
+from kb_schema.templates import css_string, xpath_literal
+from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list
+from loaders.recordings.json_places import line_of
+from loaders.recordings.recorded_targets import RecordedTargets
+from loaders.recordings.selenium_expressions import NotComputable, as_javascript_text, compute
+from loaders.recordings.selenium_flow import Placed, SeleniumFlow
 from loaders.recordings.trace_builder import TraceBuilder
 
 SOURCE = "selenium_ide"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _KEY = re.compile(r"\$\{KEY_(\w+)\}")
-_CONTROL = frozenset({"if", "elseIf", "else", "end", "while", "do", "repeatIf", "times", "forEach"})
-_LOOKS = (
-    "assert",
-    "verify",
+_NEEDLESS = (
     "waitFor",
     "echo",
     "setSpeed",
@@ -36,8 +39,10 @@ _LOOKS = (
     "close",
     "debugger",
 )
+_CHECKS = ("assert", "verify")
 _SCROLLS = re.compile(r"\s*window\.scroll(?:To|By)?\([\d\s.,-]*\);?\s*")
 """Scripts that the recorder writes for scrolling: the agent scrolls by itself."""
+_MOST_CALLS = 8
 _KEYS = {
     "ENTER": "Enter",
     "RETURN": "Enter",
@@ -62,51 +67,51 @@ _KEYS = {
 }
 
 
-def read(data: dict[str, Any], file: Path) -> list[ImportedTrace]:
-    """Return a trace per test. Raises `UnreadableRecording` if none is left."""
+def read(data: dict[str, Any], file: Path, marks: MarkedFields = MarkedFields()) -> list[ImportedTrace]:  # noqa: B008 - frozen
+    """Return a trace per test that does something. Raises `UnreadableRecording` if none is left."""
     tests = data.get("tests")
     if not isinstance(tests, list):
         raise UnreadableRecording(file, "must be a list of tests", "tests")
     found: list[ImportedTrace] = []
     refused: list[str] = []
+    named = {str(each.get("name")): each for each in tests if isinstance(each, dict)}
     for number, test in enumerate(tests):
         commands = test.get("commands") if isinstance(test, dict) else None
         if not isinstance(commands, list):
-            refused.append(f"tests[{number}] has no commands")
+            refused.append(f"{line_of(test)}tests[{number}] has no commands")
             continue
         name = str(test.get("name") or number)
-        flow = next(
-            (
-                at
-                for at, each in enumerate(commands)
-                if isinstance(each, dict) and str(each.get("command")) in _CONTROL
-            ),
-            None,
+        imported = _trace(
+            file, name, test, f"tests[{number}]", _Project(str(data.get("url") or ""), named, marks)
         )
-        if flow is not None:
-            word = commands[flow]["command"]
-            refused.append(
-                f"tests[{number}] {name!r} has control flow (commands[{flow}]: {word}), so it is not a single trace"
-            )
+        if imported.trace.steps:
+            found.append(imported)
             continue
-        found.append(_trace(file, name, commands, f"tests[{number}]", str(data.get("url") or "")))
+        refused += imported.trace.metadata.get("problems", ())
+        if commands:
+            refused.append(f"{line_of(test)}tests[{number}] {name!r} has no command that can be carried out")
     if not found:
         raise UnreadableRecording(file, "; ".join(refused) or "has no tests", "tests")
-    found[0].trace.metadata.setdefault("problems", []).extend(refused)
-    if not found[0].trace.metadata["problems"]:
-        del found[0].trace.metadata["problems"]
+    if refused:
+        found[0].trace.metadata.setdefault("problems", []).extend(refused)
     return found
 
 
-def _trace(file: Path, name: str, commands: list[Any], place: str, base: str) -> ImportedTrace:
-    reading = _SeleniumIdeReader(TraceBuilder(f"{file.stem}-{_plain(name)}", SOURCE, task=name), base)
-    for number, command in enumerate(commands):
-        where = f"{place}.commands[{number}]"
-        if not isinstance(command, dict) or not isinstance(command.get("command"), str):
-            reading.built.problem(where, "is no command; left out")
-        else:
-            reading.command(command, where)
-    return reading.built.finished()
+@dataclass(frozen=True, slots=True)
+class _Project:
+    base: str
+    tests: dict[str, Any]
+    """Name -> test: a test may call others."""
+    marks: MarkedFields
+
+
+def _trace(file: Path, name: str, test: Any, place: str, project: _Project) -> ImportedTrace:
+    built = TraceBuilder(f"{file.stem}-{_plain(name)}", SOURCE, task=name, marks=project.marks)
+    reading = _SeleniumIdeReader(built, project)
+    flow = SeleniumFlow(reading.variables, reading.assign, built.problem)
+    for command, where in flow.follow(list(reading.placed(test["commands"], place))):
+        reading.command(command, where)
+    return reading.finished()
 
 
 def _plain(name: str) -> str:
@@ -116,8 +121,17 @@ def _plain(name: str) -> str:
 @dataclass
 class _SeleniumIdeReader:
     built: TraceBuilder
-    base: str
-    variables: dict[str, str] = field(default_factory=dict)
+    project: _Project
+    variables: dict[str, Any] = field(default_factory=dict)
+    stored: dict[str, str] = field(default_factory=dict)
+    """Variables with a text of the file: what is typed from them is an input."""
+    used: dict[str, str] = field(default_factory=dict)
+    expected: list[dict[str, Any]] = field(default_factory=list)
+    """Conditions of the checks since the last action."""
+    passed: list[str] = field(default_factory=list)
+    """Places of checks before the last action."""
+    checked: list[str] = field(default_factory=list)
+    calls: int = 0
     frame: str | None = None
     lost: str | None = None
     """Why the following steps are impossible: an unknown frame or window."""
@@ -128,9 +142,45 @@ class _SeleniumIdeReader:
     answer: Any = None
     """The answer to the dialog that the next step opens."""
 
+    def placed(self, commands: Any, place: str) -> Iterator[Placed]:
+        """Yield the commands with their places; tests that are called by `run` in their stead."""
+        for number, command in enumerate(as_list(commands)):
+            where = f"{line_of(command)}{place}.commands[{number}]"
+            if not isinstance(command, dict) or not isinstance(command.get("command"), str):
+                self.built.problem(where, "is no command; left out")
+            elif command["command"] == "run":
+                yield from self._called(str(command.get("target") or ""), where)
+            else:
+                yield command, where
+
+    def _called(self, name: str, place: str) -> Iterator[Placed]:
+        test = self.project.tests.get(name)
+        if test is None or self.calls >= _MOST_CALLS:
+            self.built.problem(place, f"runs the test {name!r}, which cannot be read here; left out")
+            return
+        self.calls += 1
+        yield from self.placed(test.get("commands"), f"{place} -> {name!r}")
+
+    def assign(self, name: str, value: Any) -> None:
+        self.variables[name] = value
+        if not isinstance(value, list | dict):
+            self.stored[name] = as_javascript_text(value)
+
+    def finished(self) -> ImportedTrace:
+        """Return the trace with what a run must show at its end."""
+        if self.passed:
+            told = f"{len(self.passed)} check{'' if len(self.passed) == 1 else 's'} before the last action"
+            self.built.note(self.passed[0], f"{told}: not imported, a run checks the end")
+        return self.built.finished(expected=self.expected, inputs=self.used)
+
     def command(self, command: dict[str, Any], place: str) -> None:
         name = command["command"]
-        if name.startswith("//") or name.startswith(_LOOKS) or not name.strip():
+        self.built.place = place
+        self.built.said = " ".join(str(command.get("comment") or "").split())
+        if name.startswith("//") or name.startswith(_NEEDLESS) or not name.strip():
+            return
+        if name.startswith(_CHECKS):
+            self.check(command, place)
             return
         reader = _READERS.get(name)
         if reader is None:
@@ -141,21 +191,62 @@ class _SeleniumIdeReader:
             for each in _VARIABLE.findall(f"{command.get('target')} {command.get('value')}")
             if each not in self.variables and each not in self.windows and not each.startswith("KEY_")
         ]
-        if unknown:
+        if unknown and name != "executeScript":
             self.built.problem(place, f"the value of ${{{unknown[0]}}} is not in the file; left out")
             return
+        before = len(self.built)
         reader(self, command, place)
+        if len(self.built) > before and name != "pause":
+            self.passed += self.checked
+            self.expected, self.checked = [], []
+
+    def check(self, command: dict[str, Any], place: str) -> None:
+        """Take a check as a condition; those after the last action are what a run must show."""
+        self.checked.append(place)
+        made = _CONDITIONS.get(re.sub("^(assert|verify)", "", command["command"]))
+        if made is None or _VARIABLE.search(f"{command.get('target')} {command.get('value')}"):
+            self.built.note(
+                place, f"{command['command']} is not imported: it is no check of what the page shows"
+            )
+            return
+        condition = made(self, command)
+        if condition is None:
+            self.built.note(place, f"{command['command']} is not imported: its locator is no CSS or XPath")
+        else:
+            self.expected.append(condition)
 
     def filled(self, text: Any) -> str:
-        return _VARIABLE.sub(lambda match: self.variables.get(match[1], match[0]), str(text or ""))
+        return _VARIABLE.sub(
+            lambda match: (
+                as_javascript_text(self.variables[match[1]]) if match[1] in self.variables else match[0]
+            ),
+            str(text or ""),
+        )
 
-    def open(self, command: dict[str, Any], _place: str) -> None:
-        url = urljoin(self.base, self.filled(command.get("target")))
+    def open(self, command: dict[str, Any], place: str) -> None:
+        base = self.project.base if "://" in self.project.base else f"https://{self.project.base}"
+        try:
+            url = urljoin(base, self.filled(command.get("target")))
+        except ValueError:
+            self.built.problem(place, f"{self.filled(command.get('target'))!r} is no address; left out")
+            return
         self.built.add("navigate", url=url)
         self.built.url, self.frame, self.lost = url, None, None
 
     def store(self, command: dict[str, Any], _place: str) -> None:
-        self.variables[str(command.get("value") or "")] = self.filled(command.get("target"))
+        self.assign(str(command.get("value") or ""), self.filled(command.get("target")))
+
+    def store_json(self, command: dict[str, Any], place: str) -> None:
+        try:
+            self.assign(str(command.get("value") or ""), json.loads(self.filled(command.get("target"))))
+        except ValueError:
+            self.built.problem(place, "stores what is no JSON; left out")
+
+    def store_from_page(self, command: dict[str, Any], place: str) -> None:
+        self.variables.pop(str(command.get("value") or ""), None)
+        self.built.problem(
+            place, f"{command['command']} reads the page; left out, and so is what needs its value"
+        )
 
     def pause(self, command: dict[str, Any], place: str) -> None:
         text = self.filled(command.get("target"))
@@ -169,7 +260,7 @@ class _SeleniumIdeReader:
         if target in ("relative=parent", "relative=top"):
             self.frame, self.lost = None, None
             return
-        strategies = list(_strategies(target))
+        strategies = list(_strategies(target, RecordedTargets("click")))
         css = next(
             (each.value for each in strategies if isinstance(each, ValueStrategy) and each.type == "css"),
             None,
@@ -203,8 +294,18 @@ class _SeleniumIdeReader:
             self.built.problem(place, "answers a dialog that no step opened; left out")
 
     def script(self, command: dict[str, Any], place: str) -> None:
-        if not _SCROLLS.fullmatch(str(command.get("target") or "")):
-            self.built.problem(place, f"the command {command['command']!r} cannot be read; left out")
+        text, name = str(command.get("target") or ""), str(command.get("value") or "")
+        if _SCROLLS.fullmatch(text):
+            return
+        try:
+            value = compute(text, self.variables) if name and command["command"] == "executeScript" else None
+        except NotComputable:
+            value = None
+            self.variables.pop(name, None)
+        if value is None:
+            self.built.problem(place, f"a script cannot be carried out ({text[:60]!r}); left out")
+        else:
+            self.assign(name, value)
 
     def send_keys(self, command: dict[str, Any], place: str) -> None:
         """Add text to the existing value; `${KEY_ENTER}` and the like are keys."""
@@ -231,15 +332,12 @@ class _SeleniumIdeReader:
     def on_element(self, action: str, command: dict[str, Any], place: str, value: str | None = None) -> None:
         if self.lost is not None:
             return
-        given_target = [self.filled(command.get("target"))]
-        given_target += [
-            self.filled(each[0])
-            for each in as_list(command.get("targets"))
-            if isinstance(each, list) and each
-        ]
-        found = tuple(strategy for text in dict.fromkeys(given_target) for strategy in _strategies(text))
-        if not found:
-            self.built.problem(place, f"the locator {given_target[0]!r} cannot be read; left out")
+        targets = self.targets(action, command)
+        selector = targets.selector(self.frame)
+        if selector is None:
+            self.built.problem(
+                place, f"the locator {self.filled(command.get('target'))!r} cannot be read; left out"
+            )
             return
         opens: int | None = None
         if command.get("opensWindow") is True:
@@ -247,7 +345,21 @@ class _SeleniumIdeReader:
             opens = self.windows[str(command.get("windowHandleName") or "")] = self.opened
         answer, self.answer = self.answer, None
         asked = {} if answer is None else {"on_dialog": answer}
-        self.built.add(action, Selector(strategies=found, frame=self.frame), value, opens_tab=opens, **asked)
+        given = _VARIABLE.fullmatch(str(command.get("value") or ""))
+        if given is not None and value is not None and value == self.stored.get(given[1]):
+            self.used[given[1]] = value
+        self.built.add(action, selector, value, opens_tab=opens, fingerprint=targets.fingerprint(), **asked)
+
+    def targets(self, action: str, command: dict[str, Any]) -> RecordedTargets:
+        """Return the recorded target and its alternatives."""
+        given = self.filled(command.get("target"))
+        others = [each[0] for each in as_list(command.get("targets")) if isinstance(each, list) and each]
+        found = RecordedTargets(action)
+        for text in dict.fromkeys((given, *map(self.filled, others))):
+            found.strategies += _strategies(text, found)
+        if next(_strategies(given, RecordedTargets(action)), None) is not None:
+            found.exact += _first_of_several(given)
+        return found
 
 
 def _answer(command: dict[str, Any], text: str) -> Any:
@@ -274,11 +386,18 @@ def _typing(reading: _SeleniumIdeReader, command: dict[str, Any], place: str) ->
 _READERS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any], str], None]] = {
     "open": _SeleniumIdeReader.open,
     "store": _SeleniumIdeReader.store,
+    "storeJson": _SeleniumIdeReader.store_json,
+    **dict.fromkeys(
+        ("storeText", "storeValue", "storeTitle", "storeAttribute", "storeXpathCount", "storeElementCount"),
+        _SeleniumIdeReader.store_from_page,
+    ),
     "pause": _SeleniumIdeReader.pause,
     "selectFrame": _SeleniumIdeReader.select_frame,
     "selectWindow": _SeleniumIdeReader.select_window,
     "storeWindowHandle": _SeleniumIdeReader.store_window,
     "runScript": _SeleniumIdeReader.script,
+    "executeScript": _SeleniumIdeReader.script,
+    "executeAsyncScript": _SeleniumIdeReader.script,
     "chooseOkOnNextConfirmation": _SeleniumIdeReader.answer_next,
     "chooseCancelOnNextConfirmation": _SeleniumIdeReader.answer_next,
     "chooseCancelOnNextPrompt": _SeleniumIdeReader.answer_next,
@@ -293,6 +412,7 @@ _READERS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any], str], None]] =
     "answerPrompt": _SeleniumIdeReader.answer_last,
     "sendKeys": _SeleniumIdeReader.send_keys,
     "select": _SeleniumIdeReader.choose,
+    "addSelection": _SeleniumIdeReader.choose,
     "type": _typing,
     "click": _acting("click"),
     "clickAt": _acting("click"),
@@ -304,23 +424,114 @@ _READERS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any], str], None]] =
 }
 
 
-def _strategies(locator: str) -> Iterator[Strategy]:
-    """Yield the strategies of a Selenium locator; none if it is not one."""
+def _strategies(locator: str, told: RecordedTargets) -> Iterator[Strategy]:
+    """Yield the strategy of a Selenium locator, none if it is not one; `told` takes what it says of the element."""
     if locator.startswith(("//", "(//")):
-        yield ValueStrategy(type="xpath", value=locator)
-        return
+        locator = f"xpath={locator}"
     kind, equals, value = locator.partition("=")
     writer = _LOCATORS.get(kind)
     if equals and value and writer is not None:
-        yield writer(value)
+        yield writer(value, told)
 
 
-_LOCATORS: dict[str, Callable[[str], Strategy]] = {
-    "id": lambda value: ValueStrategy(type="id", value=value),
-    "name": lambda value: ValueStrategy(type="css", value=f"[name={css_string(value)}]"),
-    "css": lambda value: ValueStrategy(type="css", value=value),
-    "xpath": lambda value: ValueStrategy(type="xpath", value=value),
-    "linkText": lambda value: NameStrategy(type="role_name", role="link", name=value, exact=True),
-    "link": lambda value: NameStrategy(type="role_name", role="link", name=value, exact=True),
-    "partialLinkText": lambda value: NameStrategy(type="role_name", role="link", name=value),
+def _by_id(value: str, told: RecordedTargets) -> Strategy:
+    told.attributes.setdefault("id", value)
+    return ValueStrategy(type="id", value=value)
+
+
+def _by_name(value: str, told: RecordedTargets) -> Strategy:
+    told.attributes.setdefault("name", value)
+    return ValueStrategy(type="css", value=f"[name={css_string(value)}]")
+
+
+def _by_css(value: str, told: RecordedTargets) -> Strategy:
+    told.read_css(value)
+    return ValueStrategy(type="css", value=value)
+
+
+def _by_xpath(value: str, told: RecordedTargets) -> Strategy:
+    told.read_xpath(value)
+    return ValueStrategy(type="xpath", value=value)
+
+
+def _by_link(value: str, told: RecordedTargets) -> Strategy:
+    told.words.append(value)
+    told.tags.append("a")
+    return NameStrategy(type="role_name", role="link", name=value, exact=True)
+
+
+def _by_link_part(value: str, told: RecordedTargets) -> Strategy:
+    told.texts.append(value)
+    told.tags.append("a")
+    return NameStrategy(type="role_name", role="link", name=value)
+
+
+_LOCATORS: dict[str, Callable[[str, RecordedTargets], Strategy]] = {
+    "id": _by_id,
+    "name": _by_name,
+    "css": _by_css,
+    "xpath": _by_xpath,
+    "linkText": _by_link,
+    "link": _by_link,
+    "partialLinkText": _by_link_part,
+}
+
+
+def _first_of_several(locator: str) -> Iterator[Strategy]:
+    """Yield the XPath of the first element that a locator finds: Selenium takes it where there are several."""
+    kind, _, value = (
+        locator.partition("=") if not locator.startswith(("//", "(//")) else ("xpath", "", locator)
+    )
+    path = {
+        "id": f"//*[@id={xpath_literal(value)}]",
+        "name": f"//*[@name={xpath_literal(value)}]",
+        "linkText": f"//a[normalize-space(.)={xpath_literal(value)}]",
+        "link": f"//a[normalize-space(.)={xpath_literal(value)}]",
+        "partialLinkText": f"//a[contains(normalize-space(.), {xpath_literal(value)})]",
+        "xpath": value,
+    }.get(kind)
+    if path:
+        yield ValueStrategy(type="xpath", value=f"({path})[1]")
+
+
+# -- checks --------------------------------------------------------------------------------------------
+
+
+def _shows_text(reading: _SeleniumIdeReader, command: dict[str, Any]) -> dict[str, Any] | None:
+    text = " ".join(str(command.get("value") or "").split())
+    selector = reading.targets("click", command).selector(reading.frame)
+    if selector is None or not text:
+        return None
+    css = next((_css_of(each) for each in selector.strategies if _css_of(each)), None)
+    return {"type": "dom_contains", "value": text, **({"selector": css} if css else {})}
+
+
+def _has_title(_reading: _SeleniumIdeReader, command: dict[str, Any]) -> dict[str, Any] | None:
+    title = str(command.get("target") or "").strip()
+    return {"type": "title_contains", "value": title} if title else None
+
+
+def _has_element(kind: str) -> Callable[[_SeleniumIdeReader, dict[str, Any]], dict[str, Any] | None]:
+    def made(reading: _SeleniumIdeReader, command: dict[str, Any]) -> dict[str, Any] | None:
+        selector = reading.targets("click", command).selector(reading.frame)
+        if selector is None:
+            return None
+        first = Selector(strategies=selector.strategies[:1], frame=selector.frame)
+        return {"type": kind, "element": first.model_dump(mode="json", exclude_defaults=True)}
+
+    return made
+
+
+def _css_of(strategy: Strategy) -> str | None:
+    if not isinstance(strategy, ValueStrategy):
+        return None
+    return {"css": strategy.value, "id": f"[id={css_string(strategy.value)}]"}.get(strategy.type)
+
+
+_CONDITIONS: dict[str, Callable[[_SeleniumIdeReader, dict[str, Any]], dict[str, Any] | None]] = {
+    "Text": _shows_text,
+    "Title": _has_title,
+    "ElementPresent": _has_element("element_visible"),
+    "ElementVisible": _has_element("element_visible"),
+    "ElementNotPresent": _has_element("element_absent"),
 }

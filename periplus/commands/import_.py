@@ -13,9 +13,11 @@ from rich.markup import escape
 from agent.redaction import Secrets
 from kb_schema.session_reader import MANIFEST
 from kb_schema.session_writer import write_session
+from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.formats import known_formats, read_recording
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording
 from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
+from periplus.commands.command_output import format_count
 from periplus.errors import UserError
 from periplus.foreign_input import InputTooLarge, read_foreign
 
@@ -31,6 +33,22 @@ def import_(
         Path,
         typer.Option(metavar="DIR", help="The folder for the traces; each trace gets its own subfolder."),
     ] = FOLDER,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME",
+            help="A field that holds a secret, by its id, name or label; may be repeated.",
+        ),
+    ] = None,
+    no_secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--no-secret",
+            metavar="NAME",
+            help="A field that holds no secret although it looks so; may be repeated.",
+        ),
+    ] = None,
     max_import_memory: ImportMemory = None,
     max_import_seconds: ImportSeconds = None,
 ) -> None:
@@ -39,22 +57,24 @@ def import_(
     Example: [cyan]periplus import checkout.json login.side trace.zip --out traces[/]
 
     Supported formats: user flows of Chrome DevTools Recorder (JSON), Selenium IDE projects (.side),
-    Playwright traces (.zip) and MiniWoB++ demonstrations (.json, .json.gz). Passwords are left out.
-    Steps that cannot be read are reported with their position; the others are imported.
+    Playwright traces (.zip) and MiniWoB++ demonstrations (.json, .json.gz). Secrets are left out: a run asks
+    for them. Steps that cannot be read are reported with their line; the others are imported.
 
-    Exit codes: 0 done, 2 a file is not a recording (the others are imported).
+    Exit codes: 0 done, 2 something was left out or a file is not a recording (the rest is imported).
     """
     console = Console()
     refused: list[str] = []
+    left_out = 0
+    marks = MarkedFields(frozenset(secret or ()), frozenset(no_secret or ()))
     budget = choose_import_budget(max_import_memory, max_import_seconds)
     for file in files:
         try:
-            found = read_foreign(file, budget, read_recording, file)
+            found = read_foreign(file, budget, read_recording, file, marks)
         except (UnreadableRecording, InputTooLarge) as exc:
             refused.append(str(exc))
             continue
         for each in found:
-            _import_recording(each, file, out, console)
+            left_out += _import_recording(each, file, out, console)
     if len(refused) < len(files):
         console.print(
             f"  [dim]periplus synthesize {escape(str(out))}/* --name NAME[/]", soft_wrap=True, highlight=False
@@ -64,9 +84,15 @@ def import_(
         if not any(file.exists() for file in files):
             raise UserError("\n".join(refused), fix="correct the path")
         raise UserError("\n".join(refused), fix=f"supported formats: {', '.join(known_formats())}{rest}")
+    if left_out:
+        raise UserError(
+            f"{format_count(left_out, 'part')} of the recordings left out, as named above",
+            fix="the rest is imported: complete it by recording the task once, or go on without",
+        )
 
 
-def _import_recording(imported: ImportedTrace, file: Path, out: Path, console: Console) -> None:
+def _import_recording(imported: ImportedTrace, file: Path, out: Path, console: Console) -> int:
+    """Write a trace and print what came of it; return how much was left out."""
     target = _find_free_folder(out, imported.trace.trace_id)
     _write(imported, target)
     steps = len(imported.trace.steps)
@@ -76,8 +102,12 @@ def _import_recording(imported: ImportedTrace, file: Path, out: Path, console: C
         soft_wrap=True,
         highlight=False,
     )
-    for problem in imported.trace.metadata.get("problems", ()):
+    for note in imported.trace.metadata.get("notes", ()):
+        console.print(f"  [dim]{escape(note)}[/]", soft_wrap=True, highlight=False)
+    problems = imported.trace.metadata.get("problems", ())
+    for problem in problems:
         console.print(f"  [yellow]{escape(problem)}[/]", soft_wrap=True, highlight=False)
+    return len(problems)
 
 
 def _write(imported: ImportedTrace, target: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -65,6 +66,15 @@ def record(
         str | None,
         typer.Option(metavar="ID", help="The website's id, if it is new; default: from its domain."),
     ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME",
+            help="A field that holds a secret, by its id, name or label; may be repeated. Passwords, codes and card"
+            " numbers are recognised.",
+        ),
+    ] = None,
     mongodb_url: MongoUrl = None,
     arangodb_url: ArangoUrl = None,
 ) -> None:
@@ -90,7 +100,9 @@ def record(
     if (folder / MANIFEST).exists():
         raise UserError(f"{folder} already contains a trace", fix="name another folder with --out")
     console = Console()
-    recording, replayed = asyncio.run(_record(url, name, folder, console, storage_state, check=check))
+    recording, replayed = asyncio.run(
+        _record(url, name, folder, console, storage_state, check=check, secrets=secret or ())
+    )
     _print_recording(console, recording)
     if recording.actions:
         asyncio.run(
@@ -107,7 +119,14 @@ def _slugify(name: str) -> str:
 
 
 async def _record(
-    url: str, name: str, folder: Path, console: Console, storage: Path | None, *, check: bool
+    url: str,
+    name: str,
+    folder: Path,
+    console: Console,
+    storage: Path | None,
+    *,
+    check: bool,
+    secrets: Collection[str],
 ) -> tuple[DemonstrationRecording, ReplayResult | None]:
     def print_action(action: RecordedAction) -> None:
         console.print(f"  {escape(describe_recorded_step(action))}", highlight=False, soft_wrap=True)
@@ -116,7 +135,7 @@ async def _record(
         context = await browser.new_context(no_viewport=True, storage_state=storage)
         context.on("dialog", _ignore_dialog)
         recorder = DemonstrationRecorder(
-            context, folder, context=RunContext(), name=name, on_action=print_action
+            context, folder, context=RunContext(), name=name, secrets=secrets, on_action=print_action
         )
         await recorder.start()
         browser.on("disconnected", lambda _: recorder.closed.set())

@@ -19,31 +19,14 @@ from agent.execution.values.value_generators import generate_value
 from kb_schema import url_patterns
 from kb_schema.explorations import Offer
 from kb_schema.screens import FieldValidation
+from kb_schema.secret_fields import is_secret_autocomplete, names_a_secret
 from kb_schema.text_similarity import words
 
 NEVER = frozenset({"password", "file", "hidden", "submit", "button", "image", "reset"})
 """Input types that get no value: secrets and files."""
-_SECRET_WORDS = frozenset(
-    {
-        "password",
-        "passwort",
-        "passcode",
-        "pin",
-        "cvv",
-        "cvc",
-        "otp",
-        "secret",
-        "token",
-        "captcha",
-        "contraseña",
-        "kennwort",
-        "iban",
-        "ssn",
-    }
-)
-_SECRET_FILLING = frozenset(
-    {"current-password", "new-password", "one-time-code", "cc-number", "cc-csc", "cc-exp"}
-)
+_PERSONAL_WORDS = frozenset({"captcha", "iban"})
+"""Fields that hold no secret, but for which a made-up value is none."""
+_PERSONAL_FILLING = frozenset({"cc-exp"})
 _EMPTY_LABELS = (
     "-",
     "choose",
@@ -84,6 +67,18 @@ class _FieldRules:
         return frozenset(itertools.chain(*said, pairs))
 
     @property
+    def needs_a_person(self) -> bool:
+        """Whether it holds a secret, or something that only a person has."""
+        attributes = self.offer.fingerprint.attributes if self.offer.fingerprint else {}
+        names = (
+            self.offer.label,
+            self.offer.name,
+            *(attributes.get(each) for each in ("name", "id", "placeholder")),
+        )
+        secret = is_secret_autocomplete(self.filling) or names_a_secret(names)
+        return secret or self.filling in _PERSONAL_FILLING or bool(self.said & _PERSONAL_WORDS)
+
+    @property
     def filling(self) -> str:
         """The `autocomplete` token without its section."""
         attributes = self.offer.fingerprint.attributes if self.offer.fingerprint else {}
@@ -100,7 +95,7 @@ def generate_field_value(offer: Offer, seed: int) -> str | None:
     """
     digest = hashlib.sha256(f"{seed}\0{offer.kind}\0{offer.label}\0{offer.name}".encode()).digest()
     wanted = _FieldRules(offer, offer.validation or FieldValidation(), random.Random(digest))  # noqa: S311 - no secret
-    if offer.kind.casefold() in NEVER or wanted.filling in _SECRET_FILLING or wanted.said & _SECRET_WORDS:
+    if offer.kind.casefold() in NEVER or wanted.needs_a_person:
         return None
     if offer.options or offer.tag == "select":
         return _option(wanted)

@@ -51,7 +51,7 @@ const fieldLabel = (el, look) => labelText(el, look) || attr(el, "name") || desc
 function refusedField(el, look) {
   const said = referredMessages(el, look);
   const own = el.validationMessage || "";
-  const secret = el.type === "password";
+  const secret = isSecretField(el);
   return {
     label: fieldLabel(el, look),
     message: squeeze([...new Set([...said, own])].join(" ")).slice(0, TOLD_LIMIT),

@@ -95,7 +95,7 @@ function fieldSigns(el, around, mayBeMarked, forms, look) {
     form: forms.indexOf(form),
     searching: el.type === "search" || isSearch(form),
     label: fieldLabel(el, look),
-    value: el.type === "password" ? null : (valueOf(el) || "").slice(0, VALUE_LIMIT),
+    value: isSecretField(el) ? null : (valueOf(el) || "").slice(0, VALUE_LIMIT),
     marked: isMarked(el, row),
     messages: fieldMessages(el, row, look).map((text) => text.slice(0, TOLD_LIMIT)),
     beside: around.length ? piecesOf(around[around.length - 1], look).slice(0, BESIDE_LIMIT).map((text) => text.slice(0, TOLD_LIMIT)) : [],

@@ -13,7 +13,7 @@ const VOID_TAGS = new Set([
 const EMPTIED_TAGS = new Set(["script", "style", "noscript", "template", "iframe", "noembed", "noframes"]);
 const OWN_ATTRIBUTES = new Set(["data-pp-hidden", "data-pp-value", "data-pp-checked", "data-pp-name", "data-pp-at"]);
 const KEPT_ON_SECRETS = new Set(["id", "class", "name", "type", "role", "for", "data-testid", "data-qa", "data-pp-secret"]);
-const SECRET_AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
+const SECRET_AUTOCOMPLETE = new Set("SECRET_AUTOCOMPLETE".split(" ")); // kb_schema/secret_fields.py
 const DATA_URI_LIMIT = 512; // characters; longer embedded pictures are left out
 
 const escapeText = (text) => text.replace(/[&<>\u00a0]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", "\u00a0": "&nbsp;" })[c]);
@@ -159,7 +159,10 @@ function toldName(el, look, secrets) {
 
 const isTicked = (el) => isToggle(el) || TOGGLE_ROLES.has(attr(el, "role"));
 
+let isAlsoSecret = () => false; // a recorder's
+
 function isSecretField(el) {
   if (tagOf(el) !== "input" && tagOf(el) !== "textarea" && tagOf(el) !== "select") return false;
-  return el.type === "password" || passwords.has(el) || SECRET_AUTOCOMPLETE.test(attr(el, "autocomplete") || "");
+  const filling = (attr(el, "autocomplete") || "").toLowerCase().split(/\s+/);
+  return el.type === "password" || passwords.has(el) || filling.some((each) => SECRET_AUTOCOMPLETE.has(each)) || isAlsoSecret(el);
 }

@@ -74,6 +74,9 @@ const library = Object.freeze({
   elementText: (el) => json(textOf(el, newLook())),
   caretToEnd,
   selectInEditor: async (el) => json(await selectInEditor(el)),
+  hideFields: (isSecret) => {
+    isAlsoSecret = isSecret;
+  },
   secretField: (el, replace) => json(secretField(el, replace)),
   insertText: (el, text) => json(insertText(el, text)),
   commit(el, text = "") {

@@ -45,7 +45,15 @@ def _find_secret_input(action: dict[str, Any], secrets: dict[str, GraphParameter
         words = getattr(first, "value", None) or getattr(first, "name", None)
         label = list_quoted_texts(target) if target is not None else []
         known = action.get("fingerprint") or {}
-        called = known.get("label") or known.get("name") or known.get("before") or words
+        given = known.get("attributes") or {}
+        called = (
+            known.get("label")
+            or known.get("name")
+            or known.get("before")
+            or given.get("name")
+            or given.get("id")
+            or words
+        )
         plain = build_identifier(str(called or "")) or "secret"
         name = next(
             each

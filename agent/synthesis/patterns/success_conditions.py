@@ -1,4 +1,4 @@
-"""Infers the success criteria of a workflow: they hold at the end of every run, and on no page before its last
+"""Infers the success criteria of a workflow. What imported recordings check at their end counts first. Others hold at the end of every run, and on no page before its last
 effective step.
 
 Several independent ones are preferred: messages and headings, the address, a row with an input's value. What varies
@@ -16,6 +16,7 @@ from itertools import chain, islice
 from agent.synthesis.alignment.aligned_traces import AlignedTraceSet, RowKey
 from agent.synthesis.patterns.aligned_rows import first_step
 from agent.synthesis.patterns.branch_conditions import BranchConditionFinder, DecisionPage
+from agent.synthesis.patterns.checked_ends import find_checked_conditions
 from agent.synthesis.patterns.end_addresses import find_address_conditions, find_path_condition
 from agent.synthesis.patterns.end_places import (
     find_number_changes,
@@ -59,6 +60,11 @@ def infer_success_condition(
     aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages
 ) -> Condition | None:
     """Return the success condition; None if nothing distinguishes the last pages."""
+    checked = find_checked_conditions(
+        aligned.traces[each] for each in aligned.trace_ids if each in aligned.traces
+    )
+    if checked:
+        return checked[0] if len(checked) == 1 else Combined(type="all_of", conditions=tuple(checked))
     loops = list(_at_the_end(patterns))
     ends = [] if loops else collect_trace_ends(aligned, patterns, pages)
     found = [] if loops else _criteria(ends)

@@ -17,6 +17,7 @@ import re2
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
 from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
+from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
@@ -166,8 +167,9 @@ class ValueBinder:
                 yield values
 
     def label(self, position: AlignedPosition) -> str:
-        """Return the label of the element at a position."""
-        return _called(self._element(position))
+        """Return the label of the element at a position; without its page, what recordings say of it."""
+        element = self._element(position)
+        return _called(element) or ("" if element is not None else _label_in_recordings(position))
 
     # -- the sources
 
@@ -370,6 +372,14 @@ class ValueBinder:
                         return element
                 return None
         return None
+
+
+def _label_in_recordings(position: AlignedPosition) -> str:
+    """Return the label, name attribute or id of a field that every recording of a position tells alike."""
+    known = merge_step_fingerprints(position.observed)
+    if known is None:
+        return ""
+    return known.label or known.name or known.attributes.get("name") or known.attributes.get("id") or ""
 
 
 # -- the input data ----------------------------------------------------------------------------------

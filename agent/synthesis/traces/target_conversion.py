@@ -14,7 +14,7 @@ from html import unescape
 
 from agent.synthesis.traces.trace_pages import TracePage, TracePages, build_path_template
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
-from kb_schema.selectors import Selector, SessionStrategy, Strategy, ValueStrategy
+from kb_schema.selectors import RECORDED, Selector, SessionStrategy, Strategy, ValueStrategy
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 
@@ -63,11 +63,21 @@ _LOOKED_BACK = 4_000
 
 
 def order_strategies(strategies: Iterable[Strategy]) -> tuple[Strategy, ...]:
-    """Return distinct strategies, most stable first; session ids only if there is nothing else."""
+    """Return distinct strategies, most stable first; session ids only if there is nothing else.
+
+    Those of an imported recording come first, in their own order: its first target is the first choice.
+    """
     once = {(each.type, each.model_dump_json(exclude={"confidence", "meta"})): each for each in strategies}
-    known = sorted(once.values(), key=lambda each: (each.fallback, _RANK.get(each.type, len(_RANK))))
+    known = sorted(once.values(), key=_order)
     lasting = tuple(each for each in known if each.type != "framework_id")
     return lasting or tuple(known)
+
+
+def _order(strategy: Strategy) -> tuple[bool, bool, int]:
+    place = strategy.meta.get(RECORDED)
+    if isinstance(place, int):
+        return strategy.fallback, False, place
+    return strategy.fallback, True, _RANK.get(strategy.type, len(_RANK))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from urllib.parse import urlsplit
 
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import Document
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.graph_documents import Transition
 from kb_schema.io_specs import InputSpec, IoSpec
 from kb_schema.locator_expressions import Expression
 from kb_schema.screens import Affordance, Screen, UIElement
+from kb_schema.secret_fields import is_secret_name, looks_like_a_secret
 from kb_schema.selectors import NameStrategy, Selector
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.websites import Website
@@ -29,7 +31,7 @@ from loaders.bridges.playwright_suites.suite_source import SuitePageClass, Suite
 from loaders.bridges.playwright_suites.suite_steps import find_returned_page, read_source, steps_of_method
 from loaders.bridges.sitemaps import pattern_of
 from loaders.markup_escapes import one_line
-from loaders.recordings.imported_traces import names_a_secret
+from loaders.recordings.field_names import is_secret_field
 
 MOST_FILES = 2_000
 SUFFIXES = (".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
@@ -60,6 +62,7 @@ _ACTIONS = {
     "link": "click",
     "tab": "click",
 }
+_PRESSES = frozenset({"click", "double_click"})
 _STEP_TYPES = {
     "navigate": "navigation",
     "click": "click",
@@ -254,13 +257,18 @@ class _SuiteDraftBuilder:
         except UntranslatableLocator as exc:
             self._notes.append(f"{place}: {exc.reason}; left out")
             return None
-        return ActionCall(action_type=step.action, target=selector, value=self._value(step, selector, inputs))
+        value = self._value(step, selector, inputs)
+        return ActionCall(
+            action_type=step.action, target=selector, value=value, fingerprint=_fingerprint(step, selector)
+        )
 
     def _value(self, step: SuiteStep, selector: Selector, inputs: dict[str, InputSpec]) -> Any:
         """Return a literal as it is; a secret or a computed value becomes an input of the task."""
         if step.value is None:
             return None
-        secret = step.action in ("fill", "append_text") and names_a_secret(selector)
+        secret = step.action in ("fill", "append_text") and (
+            is_secret_field(selector) or is_secret_name(step.name) or looks_like_a_secret(str(step.value))
+        )
         if not secret and isinstance(step.value, str | int | float | bool):
             return (
                 step.value
@@ -271,6 +279,17 @@ class _SuiteDraftBuilder:
         name = name if name[0].isalpha() else f"value_{name}"
         inputs.setdefault(name, InputSpec(name=name, secret=secret))
         return f"{{{name}}}"
+
+
+def _fingerprint(step: SuiteStep, selector: Selector) -> Fingerprint | None:
+    """Return what the source says of an element that is pressed: its words, else what the source calls it."""
+    if step.action not in _PRESSES:
+        return None
+    first = selector.strategies[0]
+    if isinstance(first, NameStrategy) and first.type == "role_name":
+        return Fingerprint(role=first.role, name=first.name)
+    called = step.name.strip("_").replace("_", " ").lower()
+    return Fingerprint(attributes={"name": called}) if called else None
 
 
 def _element_id(name: str, taken: Collection[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.page import in_page_library
+from agent.recording import demonstration_recorder
 from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
 from agent.recording.recorded_side_effects import RecordedSideEffects
 from agent.recording.recording_replay import replay_recording
 from agent.run_context import RunContext
 from kb_schema.page_snapshots import PageSnapshot
+from kb_schema.secret_fields import PAGE_RULE, is_secret_name
 from kb_schema.selectors import Selector
 from kb_schema.session_reader import read_session
 from tests.support.pages import SITE
+from tests.support.secret_names import PLAIN, list_secret_names, secret_value
 from web_pages.stored_pages import StoredPage
 
 if TYPE_CHECKING:
@@ -53,10 +57,14 @@ class _Person:
 
 
 @asynccontextmanager
-async def _watched(browser: Browser, folder: Path, html: str = FORM) -> AsyncIterator[_Person]:
+async def _watched(
+    browser: Browser, folder: Path, html: str = FORM, secrets: tuple[str, ...] = ()
+) -> AsyncIterator[_Person]:
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     await context.route(f"{SITE}/**", _answer(html))
-    recorder = DemonstrationRecorder(context, folder, context=RunContext(), name="Fill it in")
+    recorder = DemonstrationRecorder(
+        context, folder, context=RunContext(), name="Fill it in", secrets=secrets
+    )
     await recorder.start()
     page = await context.new_page()
     await page.goto(SITE)
@@ -588,3 +596,54 @@ async def test_a_step_that_cannot_be_done_again_is_named(browser, tmp_path):
     assert not replayed.succeeded
     assert replayed.failure is not None
     assert (replayed.failure.number, replayed.failure.action.action_type) == (2, "click")
+
+
+SECRET_FORMS = (
+    "<label>{0}<input id=f{1}></label>",
+    '<input id=f{1} name="{0}">',
+    '<input id=f{1} placeholder="{0}">',
+    '<input id=f{1} aria-label="{0}">',
+    "<label for=f{1}>{0}:</label><textarea id=f{1}></textarea>",
+)
+
+
+async def test_secrets_in_fields_of_any_name_are_in_no_byte_that_is_written(browser, tmp_path):
+    names = list_secret_names()
+    fields = [SECRET_FORMS[at % len(SECRET_FORMS)].format(name, at) for at, name in enumerate(names)]
+    marked = f"<label>Magic word<input id=marked></label><input id=plain name=town autocomplete=off>{'<br>'.join(fields)}"
+    html = f"<!doctype html><meta charset=utf-8><form>{marked}<button>Go</button></form>"
+    async with _watched(browser, tmp_path / "trace", html, secrets=("magic word",)) as person:
+        for at in range(len(names)):
+            await person.page.fill(f"#f{at}", secret_value(at))
+        await person.page.fill("#marked", "zqmarked")
+        await person.page.fill("#plain", "Lisbon")
+        await person.recorder.rest()
+        recording, trace = await person.done()
+    written = b"".join(each.read_bytes() for each in (tmp_path / "trace").rglob("*") if each.is_file())
+    assert [name for at, name in enumerate(names) if secret_value(at).encode() in written] == []
+    assert b"zqmarked" not in written
+    assert b"Lisbon" in written
+    typed = [step for step in trace.steps if step.action_type == "fill"]
+    assert len(typed) == len(names) + 2
+    assert [bool(step.metadata.get("secret")) for step in typed] == [True] * (len(names) + 1) + [False]
+    assert sum(action.secret is not None for action in recording.actions) == len(names) + 1
+
+
+async def test_the_page_decides_as_the_schema_does_which_names_are_secret(browser):
+    page = await browser.new_page()
+    try:
+        names = (*list_secret_names(), *PLAIN)
+        await page.set_content("<input id=f>")
+        source = (Path(demonstration_recorder.__file__).parent / "secret_fields.js").read_text(
+            encoding="utf-8"
+        )
+        said = await page.evaluate(
+            f"(names) => {{ const secret = {source.strip()}({json.dumps(PAGE_RULE)}, []);"
+            " return names.map((name) => { const el = document.createElement('input'); el.name = name; return secret(el); }); }",
+            list(names),
+        )
+        assert [
+            name for name, secret in zip(names, said, strict=True) if secret is not is_secret_name(name)
+        ] == []
+    finally:
+        await page.close()

@@ -36,7 +36,7 @@ def _side(*commands: tuple[str, ...]) -> dict[str, Any]:
 FLOW = {"title": "t", "steps": [
     {"type": "navigate", "url": "https://a.test/", "assertedEvents": [{"type": "navigation", "url": "https://a.test/"}]},
     {"type": "click", "selectors": [['aria/Go[role="button"]'], ["xpath//a"], ["a", "b"]], "frame": [0]},
-    {"type": "change", "value": "x", "selectors": [["#password"], ["select"]]}, {"type": "keyDown", "key": "a"},
+    {"type": "change", "value": "x", "selectors": [["#password"], ["select"]]}, {"type": "keyDown", "key": "Enter"},
 ]}  # fmt: skip
 SIDE = _side(
     ("open", "/"), ("store", "x", "y"), ("type", "id=a", "${y}"), ("sendKeys", "id=a", "q${KEY_ENTER}"),

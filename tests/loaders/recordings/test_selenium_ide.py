@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from loaders.recordings.formats import read_recording
-from loaders.recordings.imported_traces import LEFT_OUT, UnreadableRecording
+from loaders.recordings.imported_traces import LEFT_OUT
 
 
 def _command(
@@ -75,34 +73,164 @@ def test_a_test_becomes_a_trace(tmp_path):
     ]
     assert imported.secrets == {"open sesame"}
     told = [(each["type"], each["value"]) for each in trace.steps[1].target["strategies"]]
-    assert told == [("id", "email"), ("css", '[name="mail"]'), ("css", "#email")]
+    assert told == [
+        ("id", "email"),
+        ("xpath", "(//*[@id='email'])[1]"),
+        ("css", '[name="mail"]'),
+        ("css", "#email"),
+    ]
+    assert [each["fallback"] for each in trace.steps[1].target["strategies"]] == [False, False, True, True]
+    assert trace.metadata["expected"] == [{"type": "dom_contains", "value": "Done", "selector": "h1"}]
     assert trace.steps[8].target["frame"] == "iframe"
     assert "frame" not in trace.steps[9].target
 
 
-def test_a_test_with_control_flow_is_refused_and_the_others_are_read(tmp_path):
-    plain = [_command("open", "/"), _command("click", "id=a")]
-    file = _project(
-        tmp_path, ("loops", [_command("while", "true"), *plain, _command("end")]), ("plain", plain)
-    )
+def _steps(file: Path) -> list[tuple[str, Any]]:
     (imported,) = read_recording(file)
-    assert imported.trace.trace_id == "shop-plain"
-    (told,) = imported.trace.metadata["problems"]
-    assert told.startswith("tests[0] 'loops' has control flow (commands[0]: while)")
-    with pytest.raises(UnreadableRecording, match="not a single trace"):
-        read_recording(_project(tmp_path, ("loops", [_command("if", "x"), *plain])))
+    return [(step.action_type, (step.args or {}).get("value")) for step in imported.trace.steps]
+
+
+def test_control_flow_that_the_file_decides_is_followed(tmp_path):
+    commands = [
+        _command("executeScript", "return 1", "n"),
+        _command("store", "Ann", "who"),
+        _command("storeJson", '["tea", "milk"]', "goods"),
+        _command("while", "${n} < 3"),
+        _command("type", "id=count", "${n}"),
+        _command("executeScript", "return ${n} + 1", "n"),
+        _command("end"),
+        _command("forEach", "goods", "one"),
+        _command("type", "id=good", "${one}"),
+        _command("end"),
+        _command("times", "2"),
+        _command("click", "id=more"),
+        _command("end"),
+        _command("if", '"${who}" === "Bob" || ${n} > 5'),
+        _command("type", "id=who", "Bob"),
+        _command("elseIf", "'${who}' == 'Ann' && !false"),
+        _command("type", "id=who", "${who}"),
+        _command("else"),
+        _command("type", "id=who", "nobody"),
+        _command("end"),
+        _command("do"),
+        _command("executeScript", "return ${n} - 1", "n"),
+        _command("check", "id=box"),
+        _command("repeatIf", "${n} > 1"),
+    ]
+    file = _project(tmp_path, ("t", commands))
+    assert _steps(file) == [
+        ("fill", "1"), ("fill", "2"), ("fill", "tea"), ("fill", "milk"), ("click", None), ("click", None),
+        ("fill", "Ann"), ("check", None), ("check", None),
+    ]  # fmt: skip
+    (imported,) = read_recording(file)
+    assert "problems" not in imported.trace.metadata
+    assert imported.trace.input_data == {"n": "2", "one": "milk", "who": "Ann"}
+
+
+def test_control_flow_that_only_the_page_decides_is_named_with_its_line(tmp_path):
+    commands = [
+        _command("click", "id=a"),
+        _command("storeText", "css=h1", "title"),
+        _command("if", "'${title}' == 'Shop'"),
+        _command("click", "id=b"),
+        _command("click", "id=c"),
+        _command("end"),
+        _command("times", "many"),
+        _command("click", "id=d"),
+        _command("end"),
+        _command("forEach", "unknown", "one"),
+        _command("click", "id=e"),
+        _command("end"),
+        _command("click", "id=f"),
+    ]
+    file = _project(tmp_path, ("t", commands))
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=0))
+    lines = file.read_text().splitlines()
+    (imported,) = read_recording(file)
+    assert [step.target["strategies"][0]["value"] for step in imported.trace.steps] == ["a", "f"]
+    told = imported.trace.metadata["problems"]
+    for problem, name in zip(told, ("storeText", "if", "times", "forEach"), strict=True):
+        line = int(problem.split(",")[0].removeprefix("line "))
+        inside = "".join(lines[line - 1 : line + 6])  # from the brace that begins the command
+        assert f'"command": "{name}"' in inside
+    assert "its 2 commands left out" in told[1]
+
+
+def test_a_test_that_another_one_runs_is_read_in_its_place(tmp_path):
+    login = [_command("open", "/login"), _command("type", "id=user", "ann")]
+    main = [
+        _command("run", "login"),
+        _command("click", "id=go"),
+        _command("run", "nowhere"),
+        _command("run", "main"),
+    ]
+    one, two = read_recording(_project(tmp_path, ("login", login), ("main", main)))
+    assert [step.action_type for step in two.trace.steps[:3]] == ["navigate", "fill", "click"]
+    assert [step.action_type for step in one.trace.steps] == ["navigate", "fill"]
+    assert "'nowhere'" in two.trace.metadata["problems"][0]
+
+
+def test_checks_at_the_end_are_what_a_run_must_show(tmp_path):
+    commands = [
+        _command("open", "/"),
+        _command("assertTitle", "Start"),
+        _command("click", "id=save"),
+        _command("verifyText", "css=.note", "Saved"),
+        _command("assertElementPresent", "id=again"),
+        _command("assertTitle", "Done"),
+        _command("assertAlert", "Hello"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("t", commands)))
+    said = imported.trace.metadata
+    assert said["expected"] == [
+        {"type": "dom_contains", "value": "Saved", "selector": ".note"},
+        {
+            "type": "element_visible",
+            "element": {"strategies": [{"type": "id", "value": "again", "meta": {"recorded": 0}}]},
+        },
+        {"type": "title_contains", "value": "Done"},
+    ]
+    assert "problems" not in said
+    assert [note.split(": ")[1] for note in said["notes"]] == [
+        "assertAlert is not imported",
+        "1 check before the last action",
+    ]
+
+
+def test_words_of_alternative_targets_and_comments_describe_the_element(tmp_path):
+    save = _command(
+        "click",
+        "css=.btn",
+        targets=[["css=.btn", "css:finder"], ["xpath=//button[contains(.,'Save')]", "xpath:innerText"]],
+    )
+    sign_in = _command(
+        "click", "css=input:nth-child(7)", targets=[["xpath=//input[@value='Sign in']", "xpath:attributes"]]
+    )
+    told = _command("click", "id=x", targets=[["xpath=//div[3]/span", "xpath:position"]]) | {
+        "comment": "open the menu"
+    }
+    (imported,) = read_recording(_project(tmp_path, ("t", [save, sign_in, told, _command("click", "linkText=Help")])))  # fmt: skip
+    known = [step.metadata.get("fingerprint", {}) for step in imported.trace.steps]
+    assert [(each.get("role"), each.get("name")) for each in known] == [
+        ("button", "Save"), ("button", "Sign in"), (None, None), ("link", "Help"),
+    ]  # fmt: skip
+    assert [step.metadata.get("said") for step in imported.trace.steps] == [
+        "button 'Save'", "button 'Sign in'", "open the menu", "link 'Help'",
+    ]  # fmt: skip
+    places = [each["value"] for each in imported.trace.steps[2].target["strategies"]]
+    assert "//div[3]/span" not in places, "a mere place is no alternative where nothing tells the element"
 
 
 def test_commands_that_cannot_be_read_are_told_with_their_place(tmp_path):
     commands = [
-        _command("click", "id=a"), _command("executeScript", "return 1", "x"), _command("type", "id=b", "${x}"),
+        _command("click", "id=a"), _command("executeScript", "return title", "x"), _command("type", "id=b", "${x}"),
         _command("click", "dom=document.links[0]"), _command("select", "id=c", "index=2"),
         _command("selectWindow", "handle=${root}"), _command("selectFrame", "//iframe[2]"), _command("click", "id=in"),
     ]  # fmt: skip
     (imported,) = read_recording(_project(tmp_path, ("t", commands)))
     assert [step.target["strategies"][0]["value"] for step in imported.trace.steps] == ["a"]
     told = [problem.split(": ")[0] for problem in imported.trace.metadata["problems"]]
-    assert told == [f"tests[0].commands[{at}]" for at in (1, 2, 3, 4, 5, 6)]
+    assert told == [f"line 1, tests[0].commands[{at}]" for at in (1, 2, 3, 4, 5, 6)]
 
 
 def test_windows_are_tabs_and_answers_belong_to_the_steps_that_led_to_the_questions(tmp_path):
@@ -128,7 +256,11 @@ def test_windows_are_tabs_and_answers_belong_to_the_steps_that_led_to_the_questi
     ]
     (imported,) = read_recording(_project(tmp_path, ("t", commands)))
     assert "problems" not in imported.trace.metadata
-    assert [(step.args, step.metadata) for step in imported.trace.steps[1:]] == [
+    beside = [
+        {key: value for key, value in step.metadata.items() if key not in ("fingerprint", "said")}
+        for step in imported.trace.steps[1:]
+    ]
+    assert [(step.args, each) for step, each in zip(imported.trace.steps[1:], beside, strict=True)] == [
         (None, {"opens_tab": 1}),
         (None, {"tab": 1}),
         ({"on_dialog": "dismiss"}, {}),

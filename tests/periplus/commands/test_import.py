@@ -33,9 +33,10 @@ def test_imported_traces_hold_no_secret_tell_what_was_left_out_and_become_a_work
     files = [_flow(tmp_path, name, STEPS) for name in ("one", "two")]
     out = tmp_path / "traces"
     done = warm.run("periplus", *["import", *files, files[0], "--out", str(out)])
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2, "a step was left out, and the rest is imported"
+    assert "3 parts of the recordings left out" in done.stderr
     assert sorted(each.name for each in out.iterdir()) == ["one", "one-2", "two"]
-    assert "steps[4]: steps of type 'customStep' cannot be read" in done.stdout
+    assert "line 1, steps[4]: steps of type 'customStep' cannot be read" in done.stdout
     assert "1 with a secret" in done.stdout
     written = [file for file in out.rglob("*") if file.is_file()]
     assert len(written) == 6
@@ -87,7 +88,7 @@ def test_traces_that_do_not_show_one_task_are_refused_with_their_names(tmp_path)
         {"type": "click", "selectors": [[f"#k{number}"]], "offsetX": 1, "offsetY": 1} for number in range(4)
     ]
     out = str(tmp_path / "traces")
-    files = [_flow(tmp_path, "one", STEPS), _flow(tmp_path, "two", other)]
+    files = [_flow(tmp_path, "one", STEPS[:-1]), _flow(tmp_path, "two", other)]
     assert warm.run("periplus", *["import", *files, "--out", out]).returncode == 0
     refused = warm.run("periplus", *["synthesize", out, "--name", "x", "--out", str(tmp_path / "made")])
     assert refused.returncode == 2

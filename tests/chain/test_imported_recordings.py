@@ -1,0 +1,126 @@
+"""Recordings of other tools, imported into an empty store, published and run by the commands on a real page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import warm
+from tests.support.small_sites import Answered, Asked, RunningSite, running_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.sampled(0.3)
+
+
+class _Notes:
+    """A page whose buttons say what a test wants. `Delete everything` has an id that an old recording gives to Save."""
+
+    def __init__(self) -> None:
+        self.said, self.danger = "Save", "Delete everything"
+
+    def answer(self, asked: Asked) -> Answered:
+        if asked.method == "POST":
+            return Answered(location="/done")
+        if asked.path == "/done":
+            return Answered("<title>Done</title><h1>Done</h1><p class=note>Saved</p>")
+        return Answered(
+            "<title>Notes</title><h1>Notes</h1>"
+            "<form method=post action=/save><label>Title <input id=title name=title></label>"
+            f"<button id=save class='btn primary'>{self.said}</button></form>"
+            f"<form method=post action=/delete><button id=save-btn class=btn>{self.danger}</button></form>"
+        )
+
+
+@pytest.fixture
+def notes() -> _Notes:
+    return _Notes()
+
+
+@pytest.fixture
+def site(notes) -> Iterator[RunningSite]:
+    with running_site(notes.answer) as running:
+        yield running
+
+
+def _selenium(base: str, target: str, *targets: tuple[str, str]) -> dict[str, Any]:
+    commands = [
+        {"command": "open", "target": "/", "targets": [], "value": ""},
+        {"command": "type", "target": "id=title", "targets": [["id=title", "id"]], "value": "Tern"},
+        {
+            "command": "click",
+            "target": target,
+            "targets": [[target, "css:finder"], *map(list, targets)],
+            "value": "",
+        },
+        {"command": "assertText", "target": "css=h1", "targets": [], "value": "Done"},
+    ]
+    return {"name": "notes", "url": base, "tests": [{"name": "Save a note", "commands": commands}]}
+
+
+def _chrome(base: str, *selectors: str) -> dict[str, Any]:
+    steps = [
+        {"type": "navigate", "url": f"{base}/"},
+        {"type": "change", "value": "Tern", "selectors": [["#title"]]},
+        {"type": "click", "selectors": [[each] for each in selectors], "offsetX": 1, "offsetY": 1},
+    ]
+    return {"title": "Save a note", "steps": steps}
+
+
+STALE = ("id=save-btn", "id")
+RECORDINGS = {
+    "selenium, a stale id": lambda base: _selenium(
+        base, "css=.primary", STALE, ("xpath=//button[contains(.,'Save')]", "xpath:innerText")
+    ),
+    "selenium, first of several": lambda base: _selenium(
+        base, "xpath=//form/button", STALE, ("xpath=//button[contains(.,'Save')]", "xpath:innerText")
+    ),
+    "selenium, no words": lambda base: _selenium(
+        base, "id=save", STALE, ("xpath=//button", "xpath:position")
+    ),
+    "chrome, a name without a role": lambda base: _chrome(base, "aria/Save", "#save-btn", "text/Save"),
+    "chrome, a name with a role": lambda base: _chrome(base, 'aria/Save[role="button"]', "#save-btn"),
+    "chrome, css first": lambda base: _chrome(base, "button.primary", "#save-btn", "aria/Save"),
+}
+
+
+def _imported(site: RunningSite, folder: Path, recording: str) -> None:
+    (folder / "notes.json").write_text(json.dumps(RECORDINGS[recording](site.base)))
+    done = warm.run("periplus", "import", "notes.json", cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _published(site: RunningSite, folder: Path, recording: str, *more: str) -> str:
+    _imported(site, folder, recording)
+    made = warm.run(
+        "periplus", "synthesize", "out/traces", "--name", "Save it", "--publish", *more, cwd=folder
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    return made.stdout
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_the_first_target_is_pressed_and_not_once_its_words_became_the_opposite(
+    site, notes, tmp_path, recording
+):
+    _published(site, tmp_path, recording, "--unverified")
+    run = ("periplus", "run", "Save_it", "--headless", "--allow-unverified")
+    done = warm.run(*run, cwd=tmp_path)
+    assert [each.path for each in site.writes] == ["/save"], done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    notes.said = "Delete account"
+    done = warm.run(*run, cwd=tmp_path)
+    assert [each.path for each in site.writes] == ["/save"], done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_an_import_into_an_empty_store_is_verified_by_its_own_checks(site, tmp_path):
+    said = _published(site, tmp_path, "selenium, a stale id")
+    assert "added the website" in said
+    done = warm.run("periplus", "run", "Save_it", "--headless", cwd=tmp_path)
+    assert (done.returncode, "success, verified" in done.stdout) == (0, True), done.stdout + done.stderr
