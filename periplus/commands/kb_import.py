@@ -80,6 +80,8 @@ def import_(
     [bold]sitemap[/]: XML or text, plain or compressed; URLs become screens.
     [bold]openapi[/]: fields, accepted values and destructive actions. If --out already contains the
     website's knowledge base, missing values are added to its elements.
+
+    Exit codes: 0 done, 2 something was left out (the rest is in the draft) or an error to correct.
     """
     try:
         website_id = TypeAdapter(LocalId).validate_python(website)
@@ -118,6 +120,12 @@ def import_(
     out.print(
         f"[dim]review it, then: periplus kb load {escape(str(folder))}[/]", soft_wrap=True, highlight=False
     )
+    left_out = [each for each in draft.notes if "left out" in each]
+    if left_out:
+        raise UserError(
+            f"{format_count(len(left_out), 'part')} of the source left out, as named above",
+            fix="the rest is in the draft: add what is missing there",
+        )
 
 
 def _draft(form: ImportForm, source: Path, website_id: str, base_url: str | None) -> KnowledgeDraft:

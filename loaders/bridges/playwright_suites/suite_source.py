@@ -7,6 +7,7 @@ in `suite_import`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,8 +54,10 @@ ACTIONS: Mapping[str, str] = {
     "tap": "click",
 }
 """Playwright's method -> our action type."""
-_PAGES = frozenset({"page", "_page"})
+PAGE_NAMES = frozenset({"page", "_page"})
 _ADDRESSES = frozenset({"url", "path", "route", "page_url", "page_path"})
+_SELECTOR = re.compile(r"#[\w-]|\.[A-Za-z_]|\(*//|\[[\w-]+|(?:css|xpath)=|[a-z]+[0-9]?(?:\[|\.[a-z]|#)")
+"""The beginning of a constant that is a selector."""
 _MOST_BASES = 20
 MOST_NODES = 500_000
 
@@ -69,7 +72,7 @@ class SuiteStep:
     target: Expression = ()
     value: JsonValue = None
     name: str = ""
-    """The name of the element in the source, if it has one."""
+    """The name of the element in the source, if it has one: of an attribute, a constant, or as a helper gets it."""
     line: int = 0
 
 
@@ -146,9 +149,14 @@ class SuiteSource:
         named = (each.parts[name] for each in self.line(own) if name in each.parts)
         return self.classes.get(next(named, ""))
 
-    def method(self, own: SuitePageClass, name: str) -> FunctionNode | None:
-        """Return a method of a class or of its bases."""
-        return next((each.methods[name] for each in self.line(own) if name in each.methods), None)
+    def method(
+        self, own: SuitePageClass, name: str, *, above: FunctionNode | None = None
+    ) -> FunctionNode | None:
+        """Return a method of a class or of its bases; with `above`, the one that this method overrides."""
+        found = [each.methods[name] for each in self.line(own) if name in each.methods]
+        if above in found:
+            found = found[found.index(above) + 1 :]
+        return found[0] if found else None
 
 
 def read_classes(files: list[Path]) -> tuple[SuiteSource, list[tuple[Path, ast.Module]]]:
@@ -241,9 +249,13 @@ def _page_class(node: ast.ClassDef, file: Path, source: SuiteSource) -> SuitePag
             _take_method(own, each, source)
         elif isinstance(each, ast.Assign | ast.AnnAssign) and each.value is not None:
             targets = each.targets if isinstance(each, ast.Assign) else [each.target]
-            names = {target.id.lower() for target in targets if isinstance(target, ast.Name)}
-            if names & _ADDRESSES:
+            names = {target.id for target in targets if isinstance(target, ast.Name)}
+            text = text_of(each.value, known)
+            if {name.lower() for name in names} & _ADDRESSES:
                 own.address = address_of(each.value, known) or own.address
+            elif text is not None and _SELECTOR.match(text):
+                found = (LocatorLink(method="locator", arguments=(text,)),)
+                own.elements |= {name: found for name in names if name not in own.elements}
     holds_tests = any(name.startswith("test") for name in own.methods)
     return own if not holds_tests and (own.elements or own.address or bases or own.methods) else None
 
@@ -314,7 +326,7 @@ def locator(node: ast.expr, known: Mapping[str, Expression], texts: KnownTexts) 
         case ast.Await(value=inner):
             return locator(inner, known, texts)
         case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return () if name in _PAGES else known.get(name)
+            return () if name in PAGE_NAMES else known.get(name)
         case ast.Attribute(value=inner, attr=name) if name in PLACES:
             found = locator(inner, known, texts)
             return None if not found else (*found, LocatorLink(method=name))

@@ -15,6 +15,7 @@ from kb_schema.locator_expressions import Expression
 from loaders.bridges.knowledge_drafts import make_local_id
 from loaders.bridges.playwright_suites.suite_source import (
     ACTIONS,
+    PAGE_NAMES,
     PLACES,
     FunctionNode,
     SuitePageClass,
@@ -33,6 +34,10 @@ from loaders.bridges.playwright_suites.suite_source import (
 
 _SCRIPTS = frozenset({"new_page", "sync_playwright", "async_playwright"})
 """Calls that open a browser, as in scripts of `playwright codegen`."""
+_NOT_READ = frozenset(
+    {"press", "type", "insert_text", "down", "up", "move", "wheel", "reload", "go_back", "go_forward"}
+)
+"""Calls on the page itself, its keyboard and its mouse, that do something and are not read."""
 _DEEPEST = 4
 MOST_STEPS = 500
 """The most statements of one test, including those of the methods it calls."""
@@ -87,7 +92,13 @@ class _StatementReader:
         self._names: dict[str, Expression] = {} if own is None else source.elements(own)
         self._objects: dict[str, SuitePageClass] = {} if own is None else {"self": own}
         self._values: dict[str, JsonValue] = dict(values or {})
-        self._texts: dict[str, str] = source.texts if own is None else source.texts_of(own)
+        known = source.texts if own is None else source.texts_of(own)
+        passed = {name: value for name, value in self._values.items() if isinstance(value, str)}
+        self._texts: dict[str, str] = {**known, **passed}
+        self._called: dict[str, str] = {}
+        """Parameter -> what the caller calls the element that it passes."""
+        self._method: FunctionNode | None = None
+        """The page object method that is read."""
 
     def given(self, function: FunctionNode) -> list[SuiteStep]:
         """Return a test's arguments: page objects by class, name or fixture, else pages; with the fixtures'
@@ -132,7 +143,9 @@ class _StatementReader:
         for statement in body:
             if isinstance(statement, ast.With | ast.AsyncWith):
                 yield from self._statements(statement.body)
-            elif isinstance(statement, ast.If | ast.For | ast.While | ast.Try | ast.AsyncFor):
+            elif isinstance(statement, ast.Try):
+                yield from self._statements([*statement.body, *statement.finalbody])
+            elif isinstance(statement, ast.If | ast.For | ast.While | ast.AsyncFor):
                 if _does_something(statement):
                     self._note(statement, "a branch or loop")
             else:
@@ -172,7 +185,8 @@ class _StatementReader:
             return
         receiver, name = node.func.value, node.func.attr
         own = self._object(receiver)
-        method = None if own is None else self._source.method(own, name)
+        above = self._method if _is_super(receiver) else None
+        method = None if own is None else self._source.method(own, name, above=above)
         if own is not None and method is not None:
             yield from self._done(receiver)
             yield from self._inlined(own, method, node)
@@ -182,13 +196,17 @@ class _StatementReader:
                 self._note(node, "a computed address")
             else:
                 yield SuiteStep("goto", value=opened, line=node.lineno)
+        elif name in _NOT_READ and isinstance(receiver, ast.Attribute | ast.Name) and self._drives(receiver):
+            self._note(node, f"`{ast.unparse(node.func)}`")
         elif name in ACTIONS:
             yield from self._action(ACTIONS[name], receiver, node)
 
     def _action(self, action: str, receiver: ast.expr, call: ast.Call) -> Iterator[SuiteStep]:
         expression = self._locator(receiver)
         arguments = list(call.args)
+        name = self._element_name(receiver)
         if expression == () and arguments:  # `page.click("#go")`, `page.fill("#x", "y")`
+            name = self._element_name(arguments[0])
             expression = (
                 link("locator", ast.Call(func=call.func, args=[arguments.pop(0)], keywords=[]), self._texts),
             )
@@ -198,7 +216,6 @@ class _StatementReader:
         value: JsonValue = self._value(arguments[0]) if arguments else None
         if value is None and action == "select_option":
             value = next((self._value(each.value) for each in call.keywords), None)
-        name = receiver.attr if isinstance(receiver, ast.Attribute) and receiver.attr not in PLACES else ""
         yield SuiteStep(action, expression, value, name, call.lineno)
 
     def _inlined(self, own: SuitePageClass, method: FunctionNode, call: ast.Call) -> Iterator[SuiteStep]:
@@ -210,13 +227,49 @@ class _StatementReader:
         values = {name: self._value(each) for name, each in zip(names, call.args, strict=False)}
         values |= {each.arg: self._value(each.value) for each in call.keywords if each.arg}
         inner = _StatementReader(self._source, self._name, own.file, own, values, outer=self)
+        given = {
+            **dict(zip(names, call.args, strict=False)),
+            **{each.arg: each.value for each in call.keywords if each.arg},
+        }
+        for parameter, node in given.items():
+            inner.pass_element(parameter, self._locator(node), self._element_name(node))
+        inner.read_method(method)
         yield from inner.steps_of(method)
 
-    def _object(self, node: ast.expr) -> SuitePageClass | None:
+    def pass_element(self, parameter: str, expression: Expression | None, name: str) -> None:
+        """Bind a parameter to the element that the caller passes, and to what it calls it there."""
+        if expression:
+            self._names[parameter] = expression
+        if name:
+            self._called[parameter] = name
+
+    def read_method(self, method: FunctionNode) -> None:
+        """Say which method is read: `super()` in it means its bases."""
+        self._method = method
+
+    def _element_name(self, node: ast.expr) -> str:
+        """Return what the source calls an element: an attribute, a constant, or what the caller passed."""
+        match node:
+            case ast.Attribute(value=inner, attr=name):
+                return self._element_name(inner) if name in PLACES else "" if name in PAGE_NAMES else name
+            case ast.Name(id=name):
+                return self._called.get(name, "" if name in PAGE_NAMES or name in self._values else name)
+            case ast.Call(func=ast.Attribute(attr="locator"), args=[ast.Name() | ast.Attribute() as only]):
+                return self._element_name(only)
+        return ""
+
+    def _drives(self, node: ast.expr) -> bool:
+        """Return whether an expression is a page, or its mouse or keyboard."""
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr in ("keyboard", "mouse") else node
+        return self._locator(inner) == ()
+
+    def _object(self, node: ast.expr) -> SuitePageClass | None:  # noqa: PLR0911 - one for each kind of expression
         """Return the page object of an expression, as far as the source shows it."""
         match node:
             case ast.Await(value=inner):
                 return self._object(inner)
+            case ast.Name(id="super") | ast.Call(func=ast.Name(id="super")):
+                return self._objects.get("self")
             case ast.Name(id=name):
                 return self._objects.get(name)
             case ast.Call(func=ast.Name(id=name)):
@@ -251,6 +304,11 @@ class _StatementReader:
         note = f"{self._file.name}, line {line}, in {self._name}: {what} is left out"
         if note not in self._source.notes:
             self._source.notes.append(note)
+
+
+def _is_super(node: ast.expr) -> bool:
+    inner = node.func if isinstance(node, ast.Call) else node
+    return isinstance(inner, ast.Name) and inner.id == "super"
 
 
 def _does_something(statement: ast.stmt) -> bool:
