@@ -36,6 +36,7 @@ from periplus.recorded_websites import select_recorded_website
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
 from periplus.synthesis.proposed_screens import ScreensFound, find_screens
+from periplus.synthesis.step_words import list_step_lines
 from periplus.synthesis.synthesis_report import write_synthesis_report
 from periplus.synthesis.workflow_synthesis import (
     SynthesisJudgement,
@@ -345,6 +346,9 @@ def _print_workflow(console: Console, result: PipelineResult) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if result.graph is not None:
+        for line in list_step_lines(result.graph):
+            console.print(f"  {escape(line)}", soft_wrap=True, highlight=False)
     inputs = lowered.workflow.io_spec.inputs
     if inputs:
         table = Table("input", "description", box=None, header_style="dim")

@@ -1,0 +1,93 @@
+"""Says in words what the steps of a synthesized workflow do, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, ConditionNode, GraphNode, LoopNode
+from agent.synthesis.synthesis_prompts import render_target
+from kb_schema.selectors import NameStrategy, Selector
+from mcp_server.document_text.condition_text import describe_condition
+
+LONGEST = 90
+"""Characters of a line."""
+_FORMS = {
+    "navigate": "open {value}",
+    "navigate_back": "go back",
+    "refresh": "reload the page",
+    "click": "press {target}",
+    "double_click": "press {target} twice",
+    "hover": "point at {target}",
+    "fill": "type {value} into {target}",
+    "append_text": "add {value} to {target}",
+    "input_and_submit": "type {value} into {target} and send it",
+    "clear": "empty {target}",
+    "select_option": "choose {value} in {target}",
+    "check": "tick {target}",
+    "uncheck": "untick {target}",
+    "upload_file": "upload {value} to {target}",
+    "press": "press the key {value}",
+    "wait": "wait {value} s",
+}
+
+
+def list_step_lines(graph: ActionGraph) -> list[str]:
+    """Return a line for each step, numbered, with what is inside loops and branches indented."""
+    secrets = {each.name for each in graph.parameters if each.secret}
+    lines = list(_lines(graph.nodes, 0, graph.agent_action_type, secrets))
+    width = len(str(sum(1 for number, _, _ in lines if number)))
+    made, count = [], 0
+    for numbered, depth, words in lines:
+        count += numbered
+        made.append(f"{count if numbered else '':>{width}}  {'  ' * depth}{_short(words)}")
+    return made
+
+
+def _lines(
+    nodes: Sequence[GraphNode], depth: int, agent: str, secrets: set[str]
+) -> Iterator[tuple[bool, int, str]]:
+    for node in nodes:
+        if isinstance(node, ActionNode):
+            yield True, depth, _describe(node, agent, secrets)
+        elif isinstance(node, LoopNode):
+            yield False, depth, f"repeat ({node.description or node.kind}):"
+            yield from _lines(node.nodes, depth + 1, agent, secrets)
+        elif isinstance(node, ConditionNode):
+            for branch in node.branches:
+                told = branch.label if branch.condition is None else describe_condition(branch.condition)
+                yield False, depth, f"if {told}:" if branch.condition is not None else f"else ({told}):"
+                yield from _lines(branch.nodes, depth + 1, agent, secrets)
+
+
+def _describe(node: ActionNode, agent: str, secrets: set[str]) -> str:
+    if node.action_type == agent:
+        return f"decided in the run: {node.target}"
+    if node.target is True:
+        return "wait for a person"
+    given = next((node.args[key] for key in ("value", "url", "duration") if key in node.args), None)
+    value = "" if given is None else ", ".join(map(str, given)) if isinstance(given, list) else str(given)
+    if value.strip("{}") in secrets:
+        value = f"the secret {value}"
+    elif node.action_type not in ("navigate", "press", "wait") and not value.startswith("{"):
+        value = repr(value)
+    form = _FORMS.get(node.action_type, f"{node.action_type.replace('_', ' ')} {{target}}")
+    told = form.format_map({"value": value, "target": _name(node)}).strip()
+    return told + (" (only if it is there)" if node.no_action_if_target_not_found or node.only_if else "")
+
+
+def _name(node: ActionNode) -> str:
+    """Return what people call the element, else its first selector."""
+    known = node.fingerprint
+    words = next(iter(() if known is None else known.words), None)
+    role = "" if known is None or known.role is None else f"{known.role} "
+    if words is None and isinstance(node.target, Selector):
+        named = [each for each in node.target.strategies if isinstance(each, NameStrategy)]
+        words = named[0].name if named else None
+        role = f"{named[0].role} " if named and named[0].role else ""
+    if words is None and known is not None:
+        words = known.attributes.get("name") or known.attributes.get("id")
+    return render_target(node.target) if words is None else f"{role}{words!r}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
