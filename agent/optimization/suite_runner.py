@@ -22,6 +22,7 @@ from typing import Any
 
 from agent.optimization import execution_records
 from agent.page import in_page_library
+from kb_schema import secret_fields
 from kb_schema.suite_optimization import ExecutionRequest, ExecutionResult, FailedTest, LocatorCandidate
 from kb_schema.verification import FailureEvidence
 
@@ -150,6 +151,7 @@ async def run_suite(
             "executable": str(suite.browser) if suite.browser else None,
             "action_timeout_ms": suite.action_timeout_ms if on_failure is not None else None,
             "library": str(_library(folder)) if remember else None,
+            "secret_fields": secret_fields.__file__,
         }
         settings.touch(mode=0o600)
         settings.write_text(json.dumps(told), encoding="utf-8")

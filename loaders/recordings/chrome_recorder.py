@@ -15,7 +15,7 @@ from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, Strate
 from loaders.recordings.field_names import MarkedFields, is_secret_field
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list
 from loaders.recordings.json_places import line_of
-from loaders.recordings.recorded_targets import RecordedTargets
+from loaders.recordings.recorded_targets import LONGEST_TARGET, RecordedTargets
 from loaders.recordings.trace_builder import TraceBuilder
 
 SOURCE = "chrome_recorder"
@@ -202,7 +202,8 @@ def _targets(step: dict[str, Any], action: str) -> RecordedTargets:
 
 def _chain(selector: Any) -> list[str]:
     parts = [selector] if isinstance(selector, str) else selector if isinstance(selector, list) else []
-    return [part for part in parts if isinstance(part, str) and part.strip()]
+    chain = [part for part in parts if isinstance(part, str) and part.strip()]
+    return chain if sum(map(len, chain)) <= LONGEST_TARGET else []
 
 
 def _tell(chain: list[str], told: RecordedTargets) -> None:

@@ -16,6 +16,9 @@ from loaders.recordings.field_names import last_xpath_step
 
 LONGEST_WORDS = 80
 """Characters. A longer text is content, not what a control is called."""
+LONGEST_ATTRIBUTE = 200
+LONGEST_TARGET = 3_900
+"""Characters of a target; a longer one is none."""
 _ROLES = {"a": "link", "button": "button", "option": "option", "summary": "button"}
 _CONTROLS = frozenset({*_ROLES, "input", "select", "textarea"})
 _PRESSES = frozenset({"click", "double_click", "hover", "check", "uncheck"})
@@ -79,8 +82,13 @@ class RecordedTargets:
     def fingerprint(self) -> Fingerprint | None:
         """Return what is known of the element; None if that is nothing."""
         tag = self.tag
-        role = self.role or self.tag_role
-        attributes = {name: value for name, value in self.attributes.items() if value and name != "value"}
+        role = self.role if len(self.role or "") <= LONGEST_WORDS else None
+        role = role or self.tag_role
+        attributes = {
+            name: value
+            for name, value in self.attributes.items()
+            if 0 < len(value) <= LONGEST_ATTRIBUTE and name != "value"
+        }
         words = [
             *self.words,
             *self.texts,

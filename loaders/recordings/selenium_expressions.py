@@ -35,7 +35,8 @@ _SUMS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: operator.mod,
     ast.Div: operator.truediv,
 }
-LONGEST = 2_000
+LONGEST, LONGEST_TEXT = 2_000, 100_000
+"""Characters of an expression, and of a text that it makes."""
 
 
 class NotComputable(ValueError):
@@ -107,7 +108,10 @@ def _value(node: ast.expr, variables: Mapping[str, Any]) -> Any:  # noqa: PLR091
 
 def _added(one: Any, other: Any) -> Any:
     if isinstance(one, str) or isinstance(other, str):
-        return as_javascript_text(one) + as_javascript_text(other)
+        text = as_javascript_text(one) + as_javascript_text(other)
+        if len(text) > LONGEST_TEXT:
+            raise NotComputable(text[:80])
+        return text
     return _number(one) + _number(other)
 
 

@@ -6,6 +6,7 @@ left out and named.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -131,7 +132,7 @@ class SeleniumFlow:
         count = self._compute(command, place, block)
         if count is None:
             return
-        if isinstance(count, bool) or not isinstance(count, int | float):
+        if isinstance(count, bool) or not isinstance(count, int | float) or not math.isfinite(count):
             self._leave_out(place, block, f"{command.get('target')!r} is no number of rounds")
             return
         for _ in self._rounds(place, int(count)):
@@ -148,7 +149,11 @@ class SeleniumFlow:
             yield from self._walk(nodes)
 
     def _rounds(self, place: str, count: int) -> Iterator[int]:
-        yield from range(min(count, MOST_ROUNDS))
+        for number in range(min(count, MOST_ROUNDS)):
+            self.count += 1  # rounds without a command count, too: they can be nested
+            if self.count > MOST_COMMANDS:
+                return
+            yield number
         if count > MOST_ROUNDS:
             self.problem(place, f"more than {MOST_ROUNDS} rounds; the others are left out")
 

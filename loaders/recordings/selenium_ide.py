@@ -19,7 +19,7 @@ from kb_schema.templates import css_string, xpath_literal
 from loaders.recordings.field_names import MarkedFields
 from loaders.recordings.imported_traces import ImportedTrace, UnreadableRecording, as_list
 from loaders.recordings.json_places import line_of
-from loaders.recordings.recorded_targets import RecordedTargets
+from loaders.recordings.recorded_targets import LONGEST_TARGET, RecordedTargets
 from loaders.recordings.selenium_expressions import NotComputable, as_javascript_text, compute
 from loaders.recordings.selenium_flow import Placed, SeleniumFlow
 from loaders.recordings.trace_builder import TraceBuilder
@@ -430,7 +430,7 @@ def _strategies(locator: str, told: RecordedTargets) -> Iterator[Strategy]:
         locator = f"xpath={locator}"
     kind, equals, value = locator.partition("=")
     writer = _LOCATORS.get(kind)
-    if equals and value and writer is not None:
+    if equals and 0 < len(value) <= LONGEST_TARGET and writer is not None:
         yield writer(value, told)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import functools
+import importlib.util
 import inspect
 import json
 import linecache
@@ -117,9 +118,7 @@ NAVIGATIONS = (
 )
 TYPED = frozenset({"fill", "type", "press_sequentially"})
 ABSENT = frozenset({"not_to_be_visible", "to_be_hidden", "not_to_be_attached", "not_to_be_in_viewport"})
-SECRET_WORDS = re.compile(
-    r"pass(word|code|wd|phrase)?\b|\bpwd?\b|secret|token|api.?key|\bpin\b|\botp\b|cvc|cvv", re.IGNORECASE
-)
+_QUOTED = re.compile(r"""["']([^"']*)["']""")
 COMMON_VARIABLES = re.compile(
     r"(PYTEST|PERIPLUS|PLAYWRIGHT|LC)_|(HOME|USER|LOGNAME|SHELL|LANG|TERM|PWD|OLDPWD|HOSTNAME|PATH|TZ|CI|EDITOR)$"
 )
@@ -146,9 +145,23 @@ class ProbeSettings:
         self.library: str | None = said.get("library")
         """Source of the in-page library: then the elements that the locators of a test lead to are recorded.
         """
+        self.is_secret_name: Callable[[str], bool] = _load_secret_names(said.get("secret_fields"))
+        """Whether a name, id or label is that of a field for a secret."""
         self.executable: str | None = said.get("executable") or os.environ.get(
             "PLAYWRIGHT_CHROMIUM_EXECUTABLE_PATH"
         )
+
+
+def _load_secret_names(file: str | None) -> Callable[[str], bool]:
+    """Return the rule of `kb_schema/secret_fields.py`; the suite's own environment cannot import it by its name."""
+    if file is None:
+        return lambda _name: False
+    spec = importlib.util.spec_from_file_location("periplus_secret_fields", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return cast("Callable[[str], bool]", module.is_secret_name)
 
 
 class Probe:
@@ -538,6 +551,13 @@ def _soft_errors() -> list[AssertionError] | None:
     return getattr(sys.modules.get("playwright._impl._assertions"), "_soft_errors", None)
 
 
+def _names_a_secret(text: str) -> bool:
+    """Return whether a selector, or the name of a variable, is that of a secret."""
+    if PROBE.settings is None:
+        return False
+    return any(map(PROBE.settings.is_secret_name, (*_QUOTED.findall(text), *re.split(r"[^\w-]+", text))))
+
+
 def _note_secrets(call: PlaywrightCall) -> None:
     """Values that must not be recorded: typed into password fields, or from the environment."""
     given = [each for each in (*call.args, *call.kwargs.values()) if isinstance(each, str) and len(each) >= 4]
@@ -546,11 +566,10 @@ def _note_secrets(call: PlaywrightCall) -> None:
     environment = {
         value
         for name, value in os.environ.items()
-        if len(value) >= (4 if SECRET_WORDS.search(name.replace("_", " ")) else 6)
-        and not COMMON_VARIABLES.match(name)
+        if len(value) >= (4 if _names_a_secret(name) else 6) and not COMMON_VARIABLES.match(name)
     }
     found = [each for each in given if each in environment]
-    if call.name in TYPED and SECRET_WORDS.search(call.selector or ""):
+    if call.name in TYPED and _names_a_secret(call.selector or ""):
         found += given[1:] if call.kind == "shortcut" else given
     for value in found:
         if value not in PROBE.secrets and value != call.selector:

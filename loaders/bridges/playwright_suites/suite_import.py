@@ -38,6 +38,7 @@ SUFFIXES = (".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 _IS_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,79}")
 _SCHEME = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]*:")
 _NOT_OURS = frozenset({"node_modules", "venv", "__pycache__"})
+LONGEST_NAME = 200
 UNKNOWN_BASE = "https://example.com"
 _KINDS = {
     "button": "button",
@@ -287,8 +288,8 @@ def _fingerprint(step: SuiteStep, selector: Selector) -> Fingerprint | None:
         return None
     first = selector.strategies[0]
     if isinstance(first, NameStrategy) and first.type == "role_name":
-        return Fingerprint(role=first.role, name=first.name)
-    called = step.name.strip("_").replace("_", " ").lower()
+        return Fingerprint(role=first.role, name=first.name) if len(first.name) <= LONGEST_NAME else None
+    called = step.name.strip("_").replace("_", " ").lower()[:LONGEST_NAME]
     return Fingerprint(attributes={"name": called}) if called else None
 
 

@@ -9,6 +9,7 @@ from agent.healing.fingerprint_search import SearchOutcome
 from agent.healing.recorded_words import RecordedElement
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import scan_page
+from kb_schema.fingerprints import Fingerprint
 from tests.support.pages import show
 
 FORM = "<main><h1>Issue 12</h1><form action=/issue><label>Title <input name=title></label> {}</form></main>"
@@ -168,3 +169,28 @@ async def test_a_link_of_the_same_name_and_address_is_the_recorded_one(blank_pag
     recorded = RecordedElement(PageFingerprints(index).of(at))
     index, at = await _seen(blank_page, f"<nav><ul><li>{NAV.format(now)}</ul></nav>")
     assert recorded.is_here(PageFingerprints(index).of(at)) is same
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "contradicts"),
+    [
+        (Fingerprint(name="Save"), "Delete account", True),
+        (Fingerprint(name="Save"), "Save", False),
+        (Fingerprint(name="Subscribe"), "Unsubscribe", True),
+        (Fingerprint(role="button", name="Save", tag="button"), "Discard", True),
+        (Fingerprint(attributes={"id": "save-btn"}), "Delete account", True),
+        (Fingerprint(attributes={"name": "save button"}), "Delete account", True),
+        (Fingerprint(attributes={"id": "save-btn"}), "Speichern", False),
+        (Fingerprint(attributes={"id": "confirm"}), "Delete account", False),
+        (Fingerprint(attributes={"id": "delete"}), "Remove", False),
+    ],
+)
+async def test_what_little_an_import_knows_is_compared_for_harm(blank_page, known, now, contradicts):
+    index, at = await _seen(blank_page, _button(now))
+    found = RecordedElement(known).find_conflict(index, at, PageFingerprints(index).of(at))
+    assert (found is not None) is contradicts, found
+
+
+async def test_the_id_of_an_element_of_our_own_recordings_is_no_word(blank_page):
+    icon = FORM.format("<button id=it class=save-btn><svg width=9 height=9></svg></button>")
+    assert await _conflict(blank_page, icon.replace("class", "name"), _button("Delete")) is None

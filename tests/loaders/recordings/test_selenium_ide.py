@@ -156,6 +156,22 @@ def test_control_flow_that_only_the_page_decides_is_named_with_its_line(tmp_path
     assert "its 2 commands left out" in told[1]
 
 
+def test_endless_and_nested_loops_and_very_long_targets_end(tmp_path):
+    nested = [*[_command("times", "50")] * 6, *[_command("end")] * 6]
+    grows = [_command("store", "x", "t"), _command("while", "true"), _command("executeScript", "return ${t} + ${t}", "t"),
+             _command("end")]  # fmt: skip
+    far = [_command("times", "1e999"), _command("click", "id=far"), _command("end")]
+    long = [
+        _command("click", "id=" + "y" * 5_000),
+        _command("click", f"id={'z' * 3_000}"),
+        _command("click", "id=last"),
+    ]
+    (imported,) = read_recording(_project(tmp_path, ("t", [*far, *grows, *long, *nested])))
+    values = [step.target["strategies"][0]["value"][:4] for step in imported.trace.steps]
+    assert values == ["zzzz", "last"]
+    assert any("more than 50 rounds" in problem for problem in imported.trace.metadata["problems"])
+
+
 def test_a_test_that_another_one_runs_is_read_in_its_place(tmp_path):
     login = [_command("open", "/login"), _command("type", "id=user", "ann")]
     main = [

@@ -102,7 +102,7 @@ export class LoginPage extends BasePage {
     this.password = page.getByRole('textbox', { name: 'Password' });
   }
   get save() { return this.page.getByTestId('save'); }
-  async open() { await super.goto('/login'); }
+  async goto() { await super.goto('/login'); }
   async login(user: string, password: string) {
     await this.fill(this.user, user, 'the user');
     await this.fill(this.password, password, 'the password');
@@ -114,7 +114,7 @@ export class LoginPage extends BasePage {
 import { LoginPage } from './LoginPage';
 test('sign in', async ({ page }) => {
   const login = new LoginPage(page);
-  await login.open();
+  await login.goto();
   await login.login('ann', 'tr4pez');
 });
 """,
