@@ -106,3 +106,68 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path, text, place):
     file.write_text(text)
     with pytest.raises(UnreadableRecording, match=place):
         read_recording(file)
+
+
+def _steps(folder: Path, *steps: dict[str, Any]) -> Any:
+    (imported,) = read_recording(_file(folder, {"title": "t", "steps": list(steps)}))
+    return imported.trace
+
+
+def _click(*selectors: Any) -> dict[str, Any]:
+    return {"type": "click", "target": "main", "selectors": list(selectors), "offsetX": 1, "offsetY": 1}
+
+
+def test_names_without_a_role_and_chains_of_names_are_the_first_choice(tmp_path):
+    trace = _steps(
+        tmp_path,
+        _click(["aria/Save"], ["#save"], ["text/Save"]),
+        _click(["aria/Save"], ["form > button.go"]),
+        _click(["aria/Next", 'aria/[role="generic"]'], ["div > span"]),
+        _click(['aria/Ask[role="dialog"]', 'aria/[role="textbox"]'], ["#c2"]),
+        _click(["aria/Export", "aria/Download"], ["#d button"]),
+        _click("#plain", "xpath///*[@id='plain']"),
+    )  # fmt: skip
+    told = [
+        [
+            (each["type"], each.get("role"), each.get("name") or each.get("value"))
+            for each in step.target["strategies"]
+        ]
+        for step in trace.steps
+    ]
+    assert told[0][:2] == [("role_name", "button", "Save"), ("role_name", "link", "Save")]
+    assert ("id" in told[0][-1], told[0][-2][2]) == (False, "#save")
+    assert told[1] == [("role_name", "button", "Save"), ("css", None, "form > button.go")]
+    assert told[2][0] == ("role_name", "button", "Next")
+    assert told[3] == [("css", None, "#c2")]
+    assert told[4][0][2] == "Download"
+    assert told[5] == [("css", None, "#plain"), ("xpath", None, "//*[@id='plain']")]
+    known = [step.metadata.get("fingerprint", {}).get("name") for step in trace.steps]
+    assert known == ["Save", "Save", "Next", None, "Download", None]
+
+
+def test_letters_are_typed_where_a_change_follows_and_keys_where_none_does(tmp_path):
+    field = [["aria/Name"], ["#n"]]
+    keys = [{"type": kind, "target": "main", "key": key} for key in "ab" for kind in ("keyDown", "keyUp")]
+    change = {"type": "change", "target": "main", "value": "ab", "selectors": field}
+    typed = _steps(tmp_path, _click(*field), *keys, change)
+    assert [step.action_type for step in typed.steps] == ["click", "fill"]
+    game = _steps(tmp_path, {"type": "navigate", "url": URL}, *keys, {"type": "keyDown", "key": " "})
+    assert [(step.action_type, (step.args or {}).get("value")) for step in game.steps[1:]] == [
+        ("press", "a"), ("press", "b"), ("press", "Space"),
+    ]  # fmt: skip
+
+
+def test_other_tabs_and_pages_that_are_none_are_named_and_descriptions_kept(tmp_path):
+    trace = _steps(
+        tmp_path,
+        _click(["#a"]) | {"description": "open the list"},
+        {"type": "navigate", "url": "chrome://new-tab-page/"},
+        _click(["#b"]) | {"target": "https://other.test/"},
+        {"type": "change", "value": "M", "selectors": [["#DDL_Civility"]]},
+    )
+    assert [step.action_type for step in trace.steps] == ["click", "select_option"]
+    assert trace.steps[0].metadata["said"] == "open the list"
+    assert ["chrome://" in trace.metadata["problems"][0], "other.test" in trace.metadata["problems"][1]] == [
+        True,
+        True,
+    ]
