@@ -124,3 +124,42 @@ def test_an_import_into_an_empty_store_is_verified_by_its_own_checks(site, tmp_p
     assert "added the website" in said
     done = warm.run("periplus", "run", "Save_it", "--headless", cwd=tmp_path)
     assert (done.returncode, "success, verified" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+SUITE = """
+class BasePage:
+    def __init__(self, page):
+        self.page = page
+
+    def click(self, selector, name=""):
+        self.page.locator(selector).click()
+
+
+class NotesPage(BasePage):
+    TITLE = "#title"
+    SAVE_BUTTON = ".primary"
+
+    def add(self, title):
+        self.page.goto("BASE/")
+        self.page.fill(self.TITLE, title)
+        self.click(self.SAVE_BUTTON, "Save button")
+
+
+def test_save_it(page):
+    NotesPage(page).add("Tern")
+"""
+
+
+def test_a_button_that_code_calls_save_is_not_pressed_once_it_deletes(site, notes, tmp_path):
+    (tmp_path / "test_notes.py").write_text(SUITE.replace("BASE", site.base))
+    for command in (
+        ("kb", "import", "test_notes.py", "--website", "notes", "--out", "kb"),
+        ("kb", "load", "kb"),
+        ("run", "save_it", "--headless", "--allow-unverified"),
+    ):
+        done = warm.run("periplus", *command, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert [each.path for each in site.writes] == ["/save"]
+    notes.said = "Delete account"
+    done = warm.run("periplus", "run", "save_it", "--headless", "--allow-unverified", cwd=tmp_path)
+    assert ([each.path for each in site.writes], done.returncode) == (["/save"], 1), done.stdout + done.stderr
