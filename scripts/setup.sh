@@ -5,6 +5,7 @@
 #   scripts/setup.sh mongod       a MongoDB server for the tests (test tool only, never part of the product)
 #   scripts/setup.sh django       the versions of Django whose admin the tests look at (or those named: django 4.2)
 #   scripts/setup.sh zoo          applications that the zoo of the tests works in (or those named: zoo roundup-2.6.0 copyparty)
+#   scripts/setup.sh changes      the libraries that the sites of tests/interface_changes are made with
 #   scripts/setup.sh miniwob      the pages of MiniWoB++, which the tests look at
 #   scripts/setup.sh livekit      a LiveKit server for the tests, built from source where Go is (test tool only)
 #   scripts/setup.sh plain        an environment with pytest and pytest-playwright and without Periplus, for generated tests
@@ -297,6 +298,22 @@ build_go() (
     go mod init zoo && CGO_ENABLED=0 go get "$1" && CGO_ENABLED=0 GOBIN="$2" go install "${1%@*}"
 )
 
+# React, Vue, HTMX, Bootstrap and others, as files that a page loads: nothing is built.
+setup_changes() {
+    local list=tests/interface_changes/libraries.npm folder="$ROOT/.tools/interface-changes"
+    cmp -s "$list" "$folder/.installed" && return
+    command -v npm >/dev/null || die "Node.js with npm is needed to install the libraries of these sites; there is none"
+    say "installing the libraries of the sites of tests/interface_changes into .tools (npm)"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    printf '{"private": true}\n' >"$folder/package.json"
+    xargs npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund --no-save <"$list" >>"$LOG" 2>&1 || {
+        tail -n 5 "$LOG" >&2
+        die "npm could not install them; the whole log is in .venv/setup.log"
+    }
+    cp "$list" "$folder/.installed"
+}
+
 # One folder for each application of tests/zoo/registry/installs: an environment with exactly the packages of NAME.txt,
 # the program of NAME.go, or the npm package of NAME.npm.
 setup_zoo() {
@@ -395,6 +412,7 @@ django) setup_django "${@:2}" ;;
 livekit) setup_livekit ;;
 plain) setup_plain ;;
 zoo) setup_zoo "${@:2}" ;;
+changes) setup_changes ;;
 miniwob) into miniwob "$MINIWOB_PACKAGE" ;;
 docs) setup_docs ;;
 audit) setup_audit ;;

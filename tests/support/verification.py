@@ -139,8 +139,41 @@ class _Plans(PassedPlans):
     async def find(self, website_id: str, requirement: Requirement) -> VerificationPlan | None:
         return self.plan
 
+    async def offer(self, website_id: str, req_id: str, offered: object) -> None:
+        """Nobody accepts it here."""
+
     async def keep(self, website_id: str, plan: VerificationPlan) -> None:
         self.plan = plan
+
+
+async def verify_requirement(
+    requirement: Requirement,
+    base: str,
+    browser: Browser,
+    plan: VerificationPlan | None = None,
+    *,
+    healing: int = 3,
+    storage: StorageState | None = None,
+    secrets: Mapping[str, str] | None = None,
+    policy: VerificationTimeouts = HASTY,
+) -> Came:
+    """The graph of PACTS on a site; with a plan, the test was green before."""
+
+    async def alive() -> Browser:
+        return browser
+
+    policy = replace(policy, max_heal_rounds=healing)
+    plans = _Plans(plan)
+    with tempfile.TemporaryDirectory(prefix="periplus-verify-") as out:
+        target = VerificationTarget(base, "site", storage)
+        open_page = partial(
+            open_phase_page, req_id=requirement.req_id, target=target, get_browser=alive, folder=Path(out),
+            secrets=secrets or {}, policy=policy, pictures=False,
+        )  # fmt: skip
+        nodes = VerificationNodes(requirement, target, open_page, plans=plans, max_heal_rounds=healing)
+        state = await run_graph(nodes, run_id="run", checkpointer=InMemorySaver(), stop=StopRequest())
+    report = build_report(state, requirement, run_id="run", base_url=base)
+    return Came(report, read_context(state).evidence, plans.plan)
 
 
 class Laboratory:
@@ -226,21 +259,9 @@ class Laboratory:
         """The graph of PACTS on the site as it is; with a plan, the test was green before."""
         if storage is None and base == self.site.base:
             storage = await self.signed_in(requirement)
-        policy = replace(HASTY, max_heal_rounds=healing)
-        plans = _Plans(plan)
-        with tempfile.TemporaryDirectory(prefix="periplus-verify-") as out:
-            target = VerificationTarget(base, "spadeworks", storage)
-            open_page = partial(
-                open_phase_page, req_id=requirement.req_id, target=target, get_browser=self._alive, folder=Path(out),
-                secrets=SECRETS, policy=policy, pictures=False,
-            )  # fmt: skip
-            nodes = VerificationNodes(requirement, target, open_page, plans=plans, max_heal_rounds=healing)
-            state = await run_graph(nodes, run_id="run", checkpointer=InMemorySaver(), stop=StopRequest())
-        report = build_report(state, requirement, run_id="run", base_url=base)
-        return Came(report, read_context(state).evidence, plans.plan)
-
-    async def _alive(self) -> Browser:
-        return self._browser
+        return await verify_requirement(
+            requirement, base, self._browser, plan, healing=healing, storage=storage, secrets=SECRETS
+        )
 
 
 @asynccontextmanager

@@ -1,0 +1,92 @@
+"""Interface changes and application bugs: a small drawn sample; `make changes` measures all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from tests.interface_changes.__main__ import draw_pairs
+from tests.interface_changes.measurement import (
+    build_requirements,
+    open_bench,
+    read_record,
+    to_record,
+)
+from tests.interface_changes.operators import CHANGES, apply_operators, list_operators
+from tests.interface_changes.server_pages import build_page
+from tests.interface_changes.site_models import SITES
+from tests.interface_changes.site_server import is_installed
+from tests.support.needs import lacking
+from tests.support.rotation import dice
+
+LEAST_CHANGES = 25
+LEAST_PAIRS = 5
+STATE = {"rows": [{"id": 1, "name": "One", "kind": "x"}], "message": "", "refused": ""}
+SAMPLE = 3
+"""Changes, and as many bugs, of one site in a normal run."""
+
+
+def test_every_listed_change_is_made_by_code_and_every_site_has_enough_of_them():
+    listed = {name for name, each in list_operators().items() if not each.is_bug}
+    assert listed == set(CHANGES)
+    for site in SITES:
+        applied = [each for each in listed if apply_operators(site, (each,)) is not None]
+        assert len(applied) >= LEAST_CHANGES, site
+        assert len(draw_pairs(site)) >= LEAST_PAIRS, site
+
+
+@pytest.mark.parametrize("site", SITES)
+def test_every_change_and_bug_changes_what_a_site_shows_or_does(site):
+    plain = SITES[site].to_json()
+    for name in list_operators():
+        changed = apply_operators(site, (name,))
+        assert changed is None or changed.to_json() != plain, name
+    assert SITES[site].to_json() == plain, "the site itself is as it was"
+
+
+def test_the_pages_of_a_site_have_the_words_of_its_requirements():
+    model = SITES["library"]
+    pages = build_page(model, "/", "", STATE, []) + build_page(model, "/new", "", STATE, [])
+    for part in model.parts.values():
+        assert part.words in pages
+    assert model.parts["save"].words in build_requirements(model)["add"]
+
+
+def test_a_result_is_read_as_it_was_kept():
+    kept = read_record(
+        json.loads(json.dumps({"site": "library", "operators": ["wrap"], "result": "green", "told": "x"}))
+    )
+    assert read_record(json.loads(json.dumps(to_record(kept)))) == kept
+    assert dataclasses.replace(kept, result="wrong") != kept
+
+
+async def test_a_drawn_site_has_no_wrong_act_and_no_masked_bug(browser):
+    drawn = dice("interface changes")
+    site = drawn.choice([each for each in SITES if is_installed(SITES[each].make)])
+    operators = [each for each in list_operators().values() if apply_operators(site, (each.name,))]
+    changes = drawn.sample([each.name for each in operators if not each.is_bug], SAMPLE)
+    bugs = drawn.sample([each.name for each in operators if each.is_bug], SAMPLE)
+    async with open_bench(browser) as bench:
+        measured = [await bench.measure(site, (name,)) for name in (*changes, *bugs)]
+    bad = [each for each in measured if each.result in ("wrong", "masked")]
+    assert bad == [], "\n".join(each.told for each in bad)
+
+
+async def test_what_changes_no_word_and_no_place_is_green(browser):
+    async with open_bench(browser) as bench:
+        measured = [await bench.measure("library", (name,)) for name in ("wrap", "re_class")]
+    assert [each.result for each in measured] == ["green", "green"], measured
+
+
+async def test_a_button_that_another_act_replaced_is_not_pressed(browser):
+    async with open_bench(browser) as bench:
+        measured = [await bench.measure("library", (name,)) for name in ("save_replaced", "act_replaced")]
+    assert [each.result for each in measured] == ["right", "right"], [each.told for each in measured]
+
+
+def test_libraries_are_installed():
+    missing = [each.make for each in SITES.values() if not is_installed(each.make)]
+    if missing:
+        lacking(f"the libraries of {', '.join(missing)} are not installed: make setup-changes")
