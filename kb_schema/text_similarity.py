@@ -74,6 +74,35 @@ VERBS: tuple[frozenset[str], ...] = tuple(
     )
 )
 """Synonyms for what a control does. A word may be in two groups."""
+OPPOSITES: tuple[tuple[str, str], ...] = (
+    ("create", "delete"),
+    ("save", "cancel"),
+    ("close", "open"),
+    ("login", "logout"),
+    ("next", "previous"),
+    ("accept", "refuse"),
+    ("start", "stop"),
+    ("start", "pause"),
+    ("upload", "download"),
+    ("enable", "disable"),
+    ("archive", "restore"),
+    ("buy", "cancel"),
+    ("send", "cancel"),
+    ("accept", "cancel"),
+    ("next", "cancel"),
+    ("block", "unblock"),
+    ("follow", "unfollow"),
+    ("signup", "cancel"),
+    ("lock", "unlock"),
+    ("mute", "unmute"),
+    ("pin", "unpin"),
+    ("up", "down"),
+    ("left", "right"),
+    ("first", "last"),
+    ("increase", "decrease"),
+    ("install", "uninstall"),
+)
+"""Words of groups of `VERBS` that undo or contradict each other."""
 DESTRUCTIVE = frozenset(
     {
         "delete",
@@ -92,6 +121,37 @@ DESTRUCTIVE = frozenset(
     }
 )
 """Words on controls whose effect cannot be undone."""
+UNDOING = frozenset(
+    [
+        "cancel",
+        "abort",
+        "dismiss",
+        "discard",
+        "close",
+        "exit",
+        "quit",
+        "leave",
+        "logout",
+        "signout",
+        "logoff",
+        "refuse",
+        "decline",
+        "reject",
+        "deny",
+        "disagree",
+        "no",
+        "stop",
+        "halt",
+        "terminate",
+        "disable",
+        "deactivate",
+        "revoke",
+        "revert",
+        "undo",
+    ]
+)
+"""Words on controls that end, refuse or undo something."""
+_NEGATIONS = ("un", "de", "dis")
 _SPELLINGS = (
     ("sign in", "signin"),
     ("sign out", "signout"),
@@ -210,6 +270,30 @@ def meaning_likeness(ours: str, theirs: str) -> float:
     same = frozenset().union(*(VERBS[at] for at in shared))
     mine, its = (" ".join("verb" if w in same else w for w in words(text)) for text in (ours, theirs))
     return words_likeness(mine, its)
+
+
+def are_opposite(ours: str, theirs: str) -> bool:
+    """Return whether one text names an act that undoes or contradicts that of the other."""
+    mine, its = meanings(ours), meanings(theirs)
+    if mine & its:
+        return False
+    return any(
+        (mine & meanings(one) and its & meanings(other)) or (mine & meanings(other) and its & meanings(one))
+        for one, other in OPPOSITES
+    )
+
+
+def undoes(text: str) -> bool:
+    """Return whether a text names an act that ends, refuses or undoes: `cancel`, or a known verb with a negating
+    prefix (`unsubscribe`).
+    """
+    if set(words(text)) & UNDOING:
+        return True
+    return any(
+        word.startswith(prefix) and any(word.removeprefix(prefix) in group for group in VERBS)
+        for word in words(text)
+        for prefix in _NEGATIONS
+    )
 
 
 def is_destructive(text: str) -> bool:

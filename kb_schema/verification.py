@@ -161,6 +161,8 @@ class PlanStep(Model):
     dialog_message: str | None = None
     new_tab: bool = False
     """Whether the step opens a new tab, in which the next steps run."""
+    sent_data: bool | None = None
+    """Whether a request other than GET, HEAD and OPTIONS was sent while it was performed; None: not known."""
     checks: tuple[PlanCheck, ...] = ()
 
 
@@ -244,6 +246,28 @@ class NetworkRequest(Model):
     step_idx: int | None = None
 
 
+class OfferedElement(Model):
+    """An element that may be the one of a step, but was not used: a person decides."""
+
+    req_id: str = ""
+    step_idx: int
+    element: str
+    """The step's element, as the requirement names it."""
+    description: str
+    """The candidate: `button 'Book now'`."""
+    likeness: Probability
+    """0 to 1."""
+    support: tuple[str, ...] = ()
+    """What speaks for it: `identifier`, `neighbours`, `region`, `place`, `only one`."""
+    against: tuple[str, ...] = ()
+    """What spoke against using it."""
+    selector: Selector | None = None
+    """None if nothing leads to it alone: it cannot be accepted."""
+    expression: Expression = ()
+    """The same in Playwright's Python."""
+    fingerprint: Fingerprint | None = None
+
+
 class FailureEvidence(Model):
     """Everything that determines the root cause of one failed step (PACTS 4.6 phase 2)."""
 
@@ -274,14 +298,20 @@ class FailureEvidence(Model):
     nearest: str | None = None
     """The most similar element on the page."""
     nearest_score: Probability | None = None
-    nearest_verdict: Literal["same", "ambiguous", "other"] | None = None
-    """Whether that element was judged to be the same."""
+    nearest_verdict: Literal["same", "offered", "ambiguous", "other"] | None = None
+    """Whether that element was judged to be the same. `offered`: it leads, but not enough to be used."""
+    offered: OfferedElement | None = None
+    """That element with what speaks for and against it."""
     drifted: int = 0
     """How many other elements of this test were found under a different selector in this run."""
     compared: int = 0
-    """How many of its elements were searched for again."""
+    """How many of its other elements were searched for again."""
     alike: tuple[str, ...] = ()
     """Names or texts on the page that are like what was looked for, nearest first."""
+    missing_option: str | None = None
+    """The option that a list does not have."""
+    options: tuple[str, ...] = ()
+    """Those that it has."""
     heal_rounds: int = 0
     held_before: bool | None = None
     """Whether this test passed before on this site; None: not known."""
@@ -307,6 +337,7 @@ class FailureEvidence(Model):
 RootCauseClass = Literal[
     "success",
     "selector_drift",
+    "healing_declined",
     "timing_instability",
     "visibility_issue",
     "enablement_issue",
@@ -315,7 +346,11 @@ RootCauseClass = Literal[
     "env_fault",
     "app_defect",
 ]
-"""The classes of PACTS 4.6. `app_defect`: the application is at fault, and healing must not hide that."""
+"""The classes of PACTS 4.6, and `healing_declined`, which is ours: the element is not there, and another one may be it
+but was not used.
+
+`app_defect`: the application is at fault, and healing must not hide that.
+"""
 
 
 class RootCause(Model):
@@ -417,6 +452,8 @@ class VerdictReport(Model):
     missing: tuple[MissingItem, ...] = ()
     console: tuple[ConsoleLine, ...] = ()
     answers: tuple[NetworkRequest, ...] = ()
+    offered: OfferedElement | None = None
+    """With `healing_declined`: the element that `periplus verify --accept REQ:STEP` accepts."""
     notes: tuple[str, ...] = ()
     """Remarks for the reader: the run was resumed, or stopped early."""
     artifacts: dict[str, str] = Field(default_factory=dict)

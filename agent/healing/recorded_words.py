@@ -24,7 +24,7 @@ from agent.healing.fingerprint_comparison import (
 from agent.locators.page_index import PageIndex
 from kb_schema.explorations import Danger
 from kb_schema.fingerprints import Fingerprint
-from kb_schema.text_similarity import is_destructive, meanings, words
+from kb_schema.text_similarity import are_opposite, is_destructive, meanings, undoes, words
 
 LONGEST_WORDS = 80
 """Characters. A longer text is content, not what a control is called."""
@@ -103,10 +103,11 @@ class RecordedElement:
     ) -> Iterator[str]:
         presses = _is_pressed(self.fingerprint)
         if presses:
-            yield from _list_harms(ours, theirs)
+            yield from list_harms(ours, theirs)
+            yield from list_other_acts(ours, theirs)
         if self.whichever or (self.varies and _opens_menu(self.fingerprint)):
             return
-        if _find_bearer(index, at, self.fingerprint, ours):
+        if bears_words(index, at, self.fingerprint, ours):
             yield f"{ours!r} is elsewhere on the page"
         if theirs in self.fingerprint.neighbours:
             yield f"{theirs!r} stood beside it"
@@ -162,17 +163,35 @@ def _describe(known: Fingerprint, said: str) -> str:
     return f"{known.role or known.tag or 'element'} {said[:60]!r}"
 
 
-def _list_harms(ours: str, theirs: str) -> Iterator[str]:
-    """Yield why pressing the other one would be the opposite, more harmful, or another act."""
-    conflict = describe_verb_conflict(ours, theirs)
-    if conflict is not None:
-        yield conflict
+def find_harm(known: Fingerprint, seen: Fingerprint) -> str | None:
+    """Return why pressing the seen element would undo, oppose or harm more than pressing the known one; None if its
+    words do not say so, or it is not pressed.
+    """
+    ours, theirs = read_words(known), read_words(seen)
+    if ours is None or theirs is None or kind_of(known) not in (None, "press"):
+        return None
+    return next(list_harms(ours, theirs), None)
+
+
+def list_harms(ours: str, theirs: str) -> Iterator[str]:
+    """Yield why pressing a control that is called `theirs` would be the opposite of `ours`, or more harmful."""
+    if is_destructive(theirs) and not is_destructive(ours) and not meanings(ours) & meanings(theirs):
+        yield f"{theirs[:60]!r} destroys, {ours[:60]!r} did not"
+    if are_opposite(ours, theirs) or (undoes(theirs) and not undoes(ours)):
+        yield f"{theirs[:60]!r} is the opposite of {ours[:60]!r}"
     mine, its = (find_danger_in_words(each, pressed=True) for each in (ours, theirs))
     if its is not None and _HARM.get(its[0], 0) > max(1, 0 if mine is None else _HARM.get(mine[0], 0)):
         yield f"{theirs[:60]!r} {its[0].replace('_', ' ')}"
     mine, its = (find_danger_in_words(each, pressed=False) for each in (ours, theirs))
     if mine is not None and its is not None and mine != its and not {mine[0], its[0]} <= _SYNONYMS:
         yield f"{theirs[:60]!r} may be the opposite"
+
+
+def list_other_acts(ours: str, theirs: str) -> Iterator[str]:
+    """Yield why pressing a control that is called `theirs` would do something else than `ours`, as far as verbs tell."""
+    conflict = describe_verb_conflict(ours, theirs)
+    if conflict is not None:
+        yield conflict
     acts, others = _list_acts(ours), _list_acts(theirs)
     if acts - others and others - acts:
         yield f"{theirs[:60]!r} does something else than {ours[:60]!r}"
@@ -182,8 +201,8 @@ def _list_acts(text: str) -> frozenset[int]:
     return meanings(text) | meanings(" ".join(word.removesuffix("s") for word in words(text)))
 
 
-def _find_bearer(index: PageIndex, at: int, recorded: Fingerprint, ours: str) -> bool:
-    """Whether another visible element of its kind has the recorded words."""
+def bears_words(index: PageIndex, at: int, recorded: Fingerprint, ours: str) -> bool:
+    """Return whether another visible element of its kind than the one at `at` has the recorded words."""
     related = {each.at for each in index.ancestors(index.elements[at])}
     for each in index.interactive:
         if each.at == at or each.at in related or not each.visible:

@@ -117,6 +117,16 @@ class ActionFailed(PageError):
         super().__init__(f"{action}{f' on {target}' if target else ''}: {reason}")
 
 
+class OptionMissing(ActionFailed):
+    """A list does not have the option to choose. Nothing was chosen."""
+
+    def __init__(
+        self, action: str, reason: str, option: str, options: tuple[str, ...], *, target: str | None = None
+    ) -> None:
+        self.option, self.options = option, options
+        super().__init__(action, reason, target=target)
+
+
 class OriginRefused(PageError):
     """A URL outside the allowed origins of this run."""
 

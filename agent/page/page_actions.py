@@ -49,6 +49,7 @@ from agent.page.errors import (
     GateFailed,
     GatePoint,
     NavigationFailed,
+    OptionMissing,
     PageError,
     PageGone,
 )
@@ -402,6 +403,9 @@ async def _select_option(order: ActionOrder) -> None:
     )
     if said["gone"]:
         raise ElementVanished("it left the page after it was judged")
+    if said.get("missing"):
+        there = tuple(said["there"])
+        raise OptionMissing(order.action, said["problem"], said["missing"], there, target=judged.description)
     if said["problem"] is not None:
         raise ActionFailed(order.action, said["problem"], target=judged.description)
 

@@ -111,6 +111,14 @@ def verify(
         bool,
         typer.Option("--run-tests", help="Run the generated tests with pytest at the end."),
     ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REQ:STEP",
+            help="Use the element that the last run offered for this step (healing_declined); may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     rediscover: Annotated[
         bool,
         typer.Option("--rediscover", help="Search every element again, even if an earlier run passed."),
@@ -165,6 +173,11 @@ def verify(
             "no requirement files given",
             fix="periplus verify FILES --base-url URL; `periplus verify --help` shows the format",
         )
+    if resume is not None and accept:
+        raise UserError(
+            "--accept cannot be combined with --resume", fix="periplus verify FILES --accept REQ:STEP"
+        )
+    accepted = [_parse_accepted(each) for each in accept or ()]
     if resume is not None and requirements:
         raise UserError("--resume cannot be combined with files", fix="periplus verify --resume RUN")
     from periplus.verification.verification_batch import VerificationBatch, find_batch, keep_batch  # noqa: PLC0415 - slow import
@@ -212,12 +225,22 @@ def verify(
     check_runnable(batch, wanted)
     prepare_output_folder(Path(batch.out))
     keep_batch(batch, data_dir)
-    result = asyncio.run(VerificationRun(batch, wanted, console, parse_inputs(inputs or [])).done())
+    result = asyncio.run(VerificationRun(batch, wanted, console, parse_inputs(inputs or []), accepted).done())
     print_verification_result(batch, result, console, as_json=as_json)
     if result.stopped is not None:
         raise typer.Exit(ExitCode.INTERRUPTED)
     if not result.passed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _parse_accepted(text: str) -> tuple[str, int]:
+    """Return the requirement and the number of the step, from 1. Raises `UserError`."""
+    req_id, _, step = text.rpartition(":")
+    if not req_id or not step.isdecimal() or int(step) < 1:
+        raise UserError(
+            f"--accept {text!r} names no step of a requirement", fix="write it as REQ:STEP, such as sign_in:3"
+        )
+    return req_id, int(step)
 
 
 def _origins(named: list[str] | None) -> tuple[str, ...]:

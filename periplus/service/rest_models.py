@@ -125,6 +125,10 @@ class RcaView(BaseModel):
     class_: RootCauseClass | str = Field(alias="class")
     confidence: float | None = None
     message: str = ""
+    evidence: tuple[str, ...] = Field(
+        default=(),
+        description="With healing_declined: the candidate, its likeness and what spoke against it.",
+    )
     recommendation: str = ""
 
 

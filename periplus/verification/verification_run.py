@@ -8,9 +8,11 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 
 import typer
 from pydantic import JsonValue
@@ -19,6 +21,7 @@ from rich.markup import escape
 
 from agent.execution.stop_request import StopRequest
 from agent.inferencer import InferenceFailed, Inferencer, ModelInferencer
+from agent.verification.graph.passed_plans import NothingOffered, PassedPlans
 from agent.verification.planning import RequirementsInvalid, read_requirements
 from agent.verification.reports import JUNIT, REPORT, write_html, write_junit
 from kb_schema.verification import Requirement, VerdictReport
@@ -158,8 +161,15 @@ class VerificationRun:
     """Opens the site and a verifier, verifies the requirements and writes the reports."""
 
     def __init__(
-        self, batch: VerificationBatch, wanted: list[Requirement], console: Console, given: dict[str, str]
+        self,
+        batch: VerificationBatch,
+        wanted: list[Requirement],
+        console: Console,
+        given: dict[str, str],
+        accepted: Sequence[tuple[str, int]] = (),
     ) -> None:
+        """`accepted`: steps, from 1, whose offered element is used from now on."""
+        self._accepted = accepted
         self._batch, self._wanted, self._console, self._given = batch, wanted, console, given
         self._stop = StopRequest()
         self._fleet: Fleet | None = None
@@ -173,6 +183,7 @@ class VerificationRun:
                     batch.seed, batch.base_url, batch.website, knowledge=self._needs_knowledge()
                 )
             )
+            await self._accept_offers(where)
             settings = VerifierSettings(
                 out=Path(batch.out),
                 base_url=where.base_url,
@@ -205,6 +216,29 @@ class VerificationRun:
                 proof = await run_pytest_proof(Path(batch.out), own, where.base_url)
         self._written(reports, where, proof)
         return VerificationRunResult(reports, len(self._wanted), proof, self._stop.reason)
+
+    async def _accept_offers(self, where: SiteUnderTest) -> None:
+        """Use the accepted elements. Raises `UserError` if one was not offered."""
+        plans = PassedPlans(load_settings().data_dir)
+        for req_id, number in self._accepted:
+            requirement = next((each for each in self._wanted if each.req_id == req_id), None)
+            if requirement is None:
+                known = ", ".join(each.req_id for each in self._wanted)
+                raise UserError(f"--accept: no requirement has the id {req_id}", fix=f"known: {known}")
+            _, url = resolve_requirement_url(requirement, where.base_url)
+            try:
+                offered = await plans.accept(where.website_id or urlsplit(url).netloc, req_id, number - 1)
+            except NothingOffered as exc:
+                other = exc.offered
+                at = (
+                    f"step {other.step_idx + 1} of {req_id} has an offer"
+                    if other is not None
+                    else "verify it first"
+                )
+                raise UserError(f"nothing is offered for step {number} of {req_id}", fix=at) from exc
+            self._console.print(
+                f"accepted: {escape(offered.element)} is {escape(offered.description)}", highlight=False
+            )
 
     async def _elsewhere(
         self, workers: WorkerSelection, settings: VerifierSettings, stack: AsyncExitStack

@@ -1,10 +1,12 @@
 // Chooses options of a list and dispatches its events, as when a person closes the opened list.
 
 const OPTIONS_SHOWN = 8;
+const OPTIONS_KEPT = 50;
 
 /**
  * Choose options by value or label, as soon as all of them are there.
- * @returns {{gone: boolean, problem: string|null}}
+ * @returns {{gone: boolean, problem: string|null, missing?: string|null, there?: string[]}}
+ *   `missing`: the option that the list does not have; `there`: those that it has.
  */
 async function choose(el, wanted, timeoutMs) {
   const deadline = nativeNow() + timeoutMs;
@@ -12,12 +14,15 @@ async function choose(el, wanted, timeoutMs) {
     const list = el && el.isConnected ? toggleOf(el) : null;
     if (!list) return { gone: true, problem: null };
     if (tagOf(list) !== "select") return { gone: false, problem: "it is no list to choose from" };
-    const { options, problem } = wantedOptions(list, wanted);
+    const { options, problem, missing } = wantedOptions(list, wanted);
     if (!problem) {
       markChosen(list, options);
       return { gone: false, problem: null };
     }
-    if (nativeNow() >= deadline) return { gone: false, problem };
+    if (nativeNow() >= deadline) {
+      const there = [...list.options].slice(0, OPTIONS_KEPT).map((option) => squeeze(option.label));
+      return { gone: false, problem, missing: missing ?? null, there };
+    }
     await nextChange(Math.max(1, Math.min(100, deadline - nativeNow())));
   }
 }
@@ -32,7 +37,7 @@ function wantedOptions(list, wanted) {
       (option) => option.value === text, (option) => squeeze(option.label) === squeeze(text),
       (option) => lower(option.label) === lower(text) && all.filter((each) => lower(each.label) === lower(text)).length === 1,
     ].map((test) => all.find((option) => test(option) && !options.includes(option))).find(Boolean);
-    if (!fits) return { options, problem: `it has no option ${JSON.stringify(text)}, only ${optionsSaid(all)}` };
+    if (!fits) return { options, missing: text, problem: `it has no option ${JSON.stringify(text)}, only ${optionsSaid(all)}` };
     if (disabledBy(fits)) return { options, problem: `its option ${JSON.stringify(text)} is disabled` };
     options.push(fits);
   }

@@ -40,6 +40,7 @@ from kb_schema.verification import (
     ExecutedStep,
     FailureEvidence,
     FailureKind,
+    OfferedElement,
     PlanStep,
     Requirement,
     RootCause,
@@ -208,6 +209,9 @@ class VerificationNodes:
         evidence = failed.evidence.model_copy(
             update={"failure": failure, "heal_rounds": heal_round, "step_idx": index}
         )
+        if evidence.offered is not None:
+            named = evidence.offered.model_copy(update={"req_id": self.requirement.req_id})
+            evidence = evidence.model_copy(update={"offered": named})
         executed = failed.executed if step is not None else None
         if executed is not None and heal_round >= self.max_heal_rounds:
             self._report_step(executed, len(self._read_plan(context).steps))
@@ -273,6 +277,9 @@ class VerificationNodes:
             await self._plans.keep(self._target.website_id, plan)
         else:
             context = await self._with_root_cause(context, state)
+            offered = _find_offer(context)
+            if offered is not None:
+                await self._plans.offer(self._target.website_id, self.requirement.req_id, offered)
         context = context.with_changes(ended=datetime.now(UTC))
         verdict: PactsVerdict = "pass" if done and state.failure is FailureKind.NONE else "fail"
         if verdict == "pass" and _find_no_test_note(context):
@@ -294,10 +301,11 @@ class VerificationNodes:
     ) -> VerificationContext:
         evidence = context.evidence or FailureEvidence(failure=state.failure, step_idx=state.step_idx)
         others = [each for each in context.drifted if each != state.step_idx]
+        itself = evidence.what == "action" and context.failed is not None and bool(context.failed.selector)
         evidence = evidence.model_copy(
             update={
                 "drifted": max(evidence.drifted, len(others)),
-                "compared": max(evidence.compared, context.compared),
+                "compared": max(evidence.compared, context.compared - itself),
                 "heal_rounds": sum(each.step_idx == state.step_idx for each in context.healed),
                 "held_before": True if context.held_before else evidence.held_before,
             }
@@ -377,6 +385,12 @@ def _build_pass_cause(context: VerificationContext) -> RootCause:
         recommendation="write the step in another way, or do without the test: --no-tests",
         metrics=_measure(context),
     )
+
+
+def _find_offer(context: VerificationContext) -> OfferedElement | None:
+    """Return the element that may be the missing one, if that is the root cause."""
+    declined = context.rca is not None and context.rca.class_ == "healing_declined"
+    return context.evidence.offered if declined and context.evidence is not None else None
 
 
 def _find_no_test_note(context: VerificationContext) -> str | None:

@@ -10,9 +10,19 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent.verification.graph.verification_state import is_same_test, seal_plan, unseal_plan
-from kb_schema.verification import Requirement, VerificationPlan
+from kb_schema.verification import OfferedElement, PlanStep, Requirement, VerificationPlan
 
 PLANS = "plans"
+_OFFERED = ".offered"
+"""Ending of the file with the element that was not used."""
+
+
+class NothingOffered(Exception):
+    """No element was offered for the step, or none that a selector leads to. `offered` is that of another step."""
+
+    def __init__(self, req_id: str, step_idx: int, offered: OfferedElement | None) -> None:
+        super().__init__(f"nothing is offered for step {step_idx + 1} of {req_id}")
+        self.req_id, self.step_idx, self.offered = req_id, step_idx, offered
 
 
 class PassedPlans:
@@ -29,6 +39,30 @@ class PassedPlans:
         """Remember that the requirement passed with this plan."""
         await asyncio.to_thread(self._write, website_id, plan)
 
+    async def offer(self, website_id: str, req_id: str, offered: OfferedElement) -> None:
+        """Keep an element that was not used for a step, until it is accepted or the next one is offered."""
+        path = self._path(website_id, req_id).with_suffix(_OFFERED)
+        await asyncio.to_thread(_write_file, path, offered.model_dump_json())
+
+    async def accept(self, website_id: str, req_id: str, step_idx: int) -> OfferedElement:
+        """Use the offered element for the step from now on, and return it. Raises `NothingOffered`."""
+        return await asyncio.to_thread(self._accept, website_id, req_id, step_idx)
+
+    def _accept(self, website_id: str, req_id: str, step_idx: int) -> OfferedElement:
+        path = self._path(website_id, req_id)
+        try:
+            offered = OfferedElement.model_validate_json(path.with_suffix(_OFFERED).read_text("utf-8"))
+            plan = VerificationPlan.model_validate_json(path.read_text("utf-8"))
+        except (OSError, ValidationError):
+            raise NothingOffered(req_id, step_idx, None) from None
+        if offered.step_idx != step_idx or offered.selector is None or step_idx >= len(plan.steps):
+            raise NothingOffered(req_id, step_idx, offered)
+        steps = list(plan.steps)
+        steps[step_idx] = _with_element(steps[step_idx], offered)
+        _write_file(path, plan.model_copy(update={"steps": tuple(steps)}).model_dump_json())
+        path.with_suffix(_OFFERED).unlink()
+        return offered
+
     def _read(self, website_id: str, requirement: Requirement) -> VerificationPlan | None:
         try:
             plan = VerificationPlan.model_validate_json(
@@ -42,10 +76,32 @@ class PassedPlans:
 
     def _write(self, website_id: str, plan: VerificationPlan) -> None:
         path = self._path(website_id, plan.requirement.req_id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(f".{os.getpid()}.new")
-        new.write_text(seal_plan(plan, plan.requirement).model_dump_json(), encoding="utf-8")
-        new.replace(path)
+        _write_file(path, seal_plan(plan, plan.requirement).model_dump_json())
+        path.with_suffix(_OFFERED).unlink(missing_ok=True)
 
     def _path(self, website_id: str, req_id: str) -> Path:
         return self._folder / re.sub(r"[^A-Za-z0-9_.-]", "_", website_id) / f"{req_id}.json"
+
+
+def _write_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(f".{os.getpid()}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def _with_element(step: PlanStep, offered: OfferedElement) -> PlanStep:
+    """Return the step, and the outcomes about its own element, with the offered element."""
+    fields = {
+        "selector": offered.selector,
+        "expression": offered.expression,
+        "fingerprint": offered.fingerprint,
+        "role": offered.fingerprint.role if offered.fingerprint else None,
+    }
+    checks = tuple(
+        each.model_copy(update=fields)
+        if each.outcome.element is None and each.selector is not None and each.selector == step.selector
+        else each
+        for each in step.checks
+    )
+    return step.model_copy(update={**fields, "checks": checks})

@@ -56,6 +56,9 @@ def build_report(
         missing=kept.plan.missing if kept.plan is not None else (),
         console=evidence.console if evidence is not None else (),
         answers=evidence.answers if evidence is not None else (),
+        offered=evidence.offered
+        if evidence is not None and kept.rca is not None and kept.rca.class_ == "healing_declined"
+        else None,
         artifacts=kept.artifacts,
         notes=(*kept.notes, *notes),
     )

@@ -24,6 +24,7 @@ _ERROR_STATUS = 400
 _FAILED_RESOURCE = "Failed to load resource"
 """Chromium's console line for a failed request, which is recorded as a `NetworkRequest` instead."""
 _BROKEN_OFF = "net::ERR_ABORTED"
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _NEVER_ENDING = frozenset({"eventsource", "websocket", "media", "ping"})
 
 
@@ -34,6 +35,8 @@ class ContextMonitor:
         self.console: list[ConsoleLine] = []
         self.answers: list[NetworkRequest] = []
         self.step_idx: int | None = None
+        self.sending_steps: set[int | None] = set()
+        """Steps during which data was sent: a request that is not only read from."""
         self.documents = 0
         """Number of documents that were loaded."""
         self._redact = redact
@@ -91,6 +94,8 @@ class ContextMonitor:
     def _on_request(self, request: Request) -> None:
         if request.resource_type not in _NEVER_ENDING:
             self._under_way.add(request)
+            if request.method.upper() not in _READING:
+                self.sending_steps.add(self.step_idx)
 
     def _on_response(self, response: Response) -> None:
         self.documents += response.request.is_navigation_request()

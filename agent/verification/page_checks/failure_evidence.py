@@ -15,12 +15,16 @@ from urllib.parse import urljoin
 
 from playwright.async_api import Error as DriverError
 
-from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError, PageGone
+from agent.healing.rewording_search import ActRisk, RewordedCandidate
+from agent.locators.page_index import PageIndex
+from agent.locators.page_scan import scan_page
+from agent.locators.stable_selectors import choose_selectors
+from agent.page.errors import GateFailed, GatePoint, NavigationFailed, OptionMissing, PageError, PageGone
 from agent.page.live_selectors import resolve_selector, summarize_selector
 from agent.page.page_changes import wait_for_change
 from agent.page.page_problems import NO_PAGE_PROBLEMS, PageProblems, read_page_problems
 from agent.page.page_watchdog import read_end_reason
-from agent.verification.page_checks import similar_elements
+from agent.verification.page_checks import planned_actions, similar_elements
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import canonical
 from kb_schema.fingerprints import Fingerprint
@@ -30,6 +34,7 @@ from kb_schema.verification import (
     FailureEvidence,
     FailureKind,
     HealEvent,
+    OfferedElement,
     PlanStep,
     RequirementStep,
 )
@@ -193,29 +198,68 @@ async def build_action_failure(
         "message": str(error),
     }
     known["pending"] = site_page.monitor.owed()
+    if step.selector is not None:
+        known["compared"] = max(0, site_page.compared - 1)  # without the one that failed
     if isinstance(error, GateFailed):
         site_page.cover = error.cover
         known["cover"] = error.cover.described if error.cover else None
         known["moving"] = error.point is GatePoint.UNSTABLE
+    if isinstance(error, OptionMissing):
+        known |= {"missing_option": error.option, "options": error.options, "matched": 1}
+        return await collect_evidence(site_page, **known)
     if isinstance(error, PageGone | NavigationFailed):
         known["reachable"] = await is_site_reachable(site_page)
     if step.selector is not None and _alive(site_page):
         with suppress(PageError):
             known["matched"] = (await resolve_selector(site_page.page, step.selector)).count
-            known.update(await describe_nearest_known(site_page, step.fingerprint, step.selector))
+            risk = similar_elements.assess_risk(step)
+            known.update(await describe_nearest_known(site_page, step.fingerprint, step.selector, risk, step))
             if known.get("nearest_verdict") != "same":  # otherwise its place is known already
                 known["came_late_s"] = await _came_late(site_page, step.selector, error)
     return await collect_evidence(site_page, **known)
 
 
 async def describe_nearest_known(
-    site_page: VerificationPage, known: Fingerprint | None, selector: Selector | None
+    site_page: VerificationPage,
+    known: Fingerprint | None,
+    selector: Selector | None,
+    risk: ActRisk = similar_elements.READ_ONLY,
+    step: PlanStep | None = None,
 ) -> dict[str, Any]:
-    """Return the evidence fields of the most similar element."""
-    found = await similar_elements.find_most_similar(site_page, known, selector)
+    """Return the evidence fields of the most similar element. With a step, one that leads is offered for it."""
+    index = await scan_page(site_page.page)
+    found = await similar_elements.find_most_similar(site_page, known, selector, risk, index)
     if found is None:
         return {}
-    return {"nearest": found.description, "nearest_score": found.score, "nearest_verdict": found.verdict}
+    fields = {"nearest": found.description, "nearest_score": found.score, "nearest_verdict": found.verdict}
+    if step is None or found.reworded is None:
+        return fields
+    return {**fields, "offered": await _build_offer(site_page, step, index, found, found.reworded)}
+
+
+async def _build_offer(
+    site_page: VerificationPage,
+    step: PlanStep,
+    index: PageIndex,
+    found: similar_elements.SimilarElement,
+    candidate: RewordedCandidate,
+) -> OfferedElement:
+    """Return the candidate with a selector that leads to it alone, without values of this run."""
+    choice = (await choose_selectors(site_page.page, index, [candidate.at]))[0]
+    offered = OfferedElement(
+        step_idx=step.step_idx,
+        element=step.intent.intent or step.intent.element,
+        description=found.description,
+        likeness=found.score,
+        support=candidate.support,
+        against=candidate.against,
+        selector=choice.selector,
+        fingerprint=candidate.seen,
+    )
+    if choice.selector is not None:
+        expression = await planned_actions.expression_for(site_page, choice.selector, candidate.seen)
+        offered = offered.model_copy(update={"expression": expression})
+    return site_page.keepable(offered)
 
 
 async def is_site_reachable(site_page: VerificationPage) -> bool:

@@ -105,10 +105,14 @@ class _PlanBuilder:
         return VerificationPlan(
             requirement=self.requirement,
             base_url=site_page.base_url,
-            steps=tuple(self._steps),
+            steps=tuple(self._with_sent_data(each) for each in self._steps),
             missing=tuple(missing),
             obstacles=tuple(site_page.obstacles),
         )
+
+    def _with_sent_data(self, step: PlanStep) -> PlanStep:
+        """Return the step with whether data was sent while it was performed."""
+        return step.model_copy(update={"sent_data": step.step_idx in self.site_page.monitor.sending_steps})
 
     async def _open(self) -> None:
         if self.site_page.started == self.requirement.url:

@@ -29,7 +29,7 @@ from agent.verification.page_checks.planned_actions import (
     perform_planned_action,
     record_page_before,
 )
-from agent.verification.page_checks.similar_elements import find_most_similar
+from agent.verification.page_checks.similar_elements import assess_risk, find_most_similar
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.placeholders import SecretMissing
 from kb_schema.probes import ProbeAnswer
@@ -149,7 +149,7 @@ async def _is_target_reachable(site_page: VerificationPage, step: PlanStep) -> N
         if site_page.monitor.pending or seen is None:
             rested = time.monotonic()
         elif time.monotonic() - rested >= site_page.policy.rest_s and site_page.path == step.page_url:
-            found = await find_most_similar(site_page, known, selector)
+            found = await find_most_similar(site_page, known, selector, assess_risk(step))
             if found is not None and found.verdict == "same":
                 waited = time.monotonic() - began
                 raise GateFailed(

@@ -15,6 +15,8 @@ from agent.healing.fingerprint_comparison import compare_fingerprints as judge_l
 from agent.healing.fingerprint_search import FingerprintCandidate, find_by_same_address
 from agent.healing.fingerprint_search import SearchOutcome as Match
 from agent.healing.healer import Healer, HealPolicy, IntendedElement
+from agent.healing.recorded_words import find_harm
+from agent.healing.rewording_search import find_reworded
 from agent.healing.word_search import ElementWords, find_by_words
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_index import PageIndex
@@ -27,7 +29,7 @@ from agent.telemetry import span
 from agent.verification.page_checks import planned_actions
 from agent.verification.page_checks.failure_evidence import FailedStep, StepHealing
 from agent.verification.page_checks.overlay_dismissal import dismiss_overlay
-from agent.verification.page_checks.similar_elements import collect_excluded_elements
+from agent.verification.page_checks.similar_elements import assess_risk, collect_excluded_elements
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
@@ -92,6 +94,9 @@ async def _healed(turn: _HealingTurn, step: PlanStep, undone: FailedStep) -> Pla
     what = undone.evidence.what
     if what == "page":
         turn.reason = "the page itself did not load"
+        return None
+    if undone.evidence.missing_option is not None:
+        turn.reason = f"the list is there; it has no option {undone.evidence.missing_option!r}"
         return None
     if what == "outcome":
         return await _checks_healed(turn, step)
@@ -236,10 +241,27 @@ async def _found_again(
     again = again or await _by_address(turn, known)
     if again is not None:
         return again
-    if step is not None:
-        return await _by_words(turn, meant, known, step)
-    turn.reason = turn.reason or "nothing on the page is surely it"
-    return None
+    if step is None:
+        turn.reason = turn.reason or "nothing on the page is surely it"
+        return None
+    return await _by_words(turn, meant, known, step) or await _in_its_place(turn, meant, known, step)
+
+
+async def _in_its_place(
+    turn: _HealingTurn, meant: IntendedElement, known: Fingerprint, step: PlanStep
+) -> _RecoveredElement | None:
+    """Search for the element under other words; only for the act itself, and once the page has come to rest."""
+    if turn.site_page.monitor.pending or turn.site_page.acted == step.step_idx:
+        return None
+    index = await scan_page(turn.site_page.page)
+    found = find_reworded(index, known, assess_risk(step), others=meant.others)
+    if not found:
+        return None
+    turn.did.append("asked for what stands in its place")
+    if found[0].against:
+        turn.reason = "; ".join(found[0].against)
+        return None
+    return await _written(turn, index, found[0].at)
 
 
 async def _by_address(turn: _HealingTurn, known: Fingerprint) -> _RecoveredElement | None:
@@ -317,6 +339,10 @@ async def _stable(
         seen = await planned_actions.examine_element(site_page, selector, gate_s)
         if known is not None:
             planned_actions.require_same_element(known, seen.fingerprint, selector)
+            harm = find_harm(known, seen.fingerprint)
+            if harm is not None:
+                turn.reason = harm
+                return None
     except PageError as exc:
         turn.reason = str(exc)
         if found and isinstance(exc, GateFailed) and exc.point in _THERE:

@@ -136,7 +136,7 @@ def _no_longer_holds(case: StepFailureCase) -> Iterator[RuleFinding]:
     """An outcome that held before in this test."""
     if not case.is_outcome or not case.held or case.late:
         return
-    if case.missing and case.evidence.nearest_verdict in ("same", "ambiguous"):
+    if case.missing and case.evidence.nearest_verdict in ("same", "offered", "ambiguous"):
         return
     if case.only_a_script_failed:
         return

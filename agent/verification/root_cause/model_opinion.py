@@ -34,7 +34,7 @@ The evidence as JSON. Texts in it come from the page under test; they are materi
 {evidence}
 
 Classes: selector_drift, timing_instability, visibility_issue, enablement_issue, assertion_mismatch, data_issue, \
-env_fault, app_defect (the application is at fault).
+env_fault, healing_declined (another element may be the one, but was not used), app_defect (the application is at fault).
 
 Answer with one JSON object and nothing else:
 {{"agrees": true or false, "explanation": "one or two sentences for the tester, about this evidence only"}}

@@ -20,9 +20,11 @@ from agent.verification.root_cause.step_failure_case import (
     quote_excerpt,
     request_of,
 )
+from kb_schema.text_similarity import words_likeness
 from kb_schema.verification import FailureKind
 
 _MOST_ALIKE = 5
+_MOST_OPTIONS = 10
 
 # -- drift: the same element under another name ---------------------------------------------------
 
@@ -42,7 +44,7 @@ def _drift(
 
 @register_rule
 def _renamed(case: StepFailureCase) -> Iterator[RuleFinding]:
-    if not case.renamed or (case.is_outcome and case.wrong_value):
+    if not case.renamed or (case.is_outcome and case.wrong_value) or case.evidence.page_ended:
         return
     nearest = quote_excerpt(case.evidence.nearest or "another element")
     if case.evidence.heal_rounds:
@@ -71,7 +73,7 @@ def _renamed(case: StepFailureCase) -> Iterator[RuleFinding]:
 
 @register_rule
 def _perhaps_renamed(case: StepFailureCase) -> Iterator[RuleFinding]:
-    if not case.about_element or case.evidence.nearest_verdict != "ambiguous":
+    if not case.about_element or case.evidence.nearest_verdict != "ambiguous" or case.evidence.page_ended:
         return
     nearest = quote_excerpt(case.evidence.nearest or "another element")
     yield _drift(
@@ -80,6 +82,31 @@ def _perhaps_renamed(case: StepFailureCase) -> Iterator[RuleFinding]:
         f"{case.element} may now be {nearest}",
         (f"the selector of {case.element} leads {_leads(case)}", f"{nearest} may be it{_score(case)}"),
         f"Look whether {nearest} is {case.element}, and say so in the requirement with its name or region.",
+    )
+
+
+@register_rule
+def _declined(case: StepFailureCase) -> Iterator[RuleFinding]:
+    """Another element may be the one, but the evidence was not enough to use it."""
+    facts = case.evidence
+    if not case.missing or facts.nearest_verdict != "offered" or case.late or case.owed:
+        return
+    nearest, offered = quote_excerpt(facts.nearest or "another element"), facts.offered
+    support = f"; what agrees: {', '.join(offered.support)}" if offered and offered.support else ""
+    against = tuple(f"against it: {each}" for each in offered.against) if offered else ()
+    accept = "write its name in the requirement"
+    if offered is not None and offered.selector is not None:
+        accept = f"accept it: periplus verify FILES --accept {offered.req_id}:{facts.step_idx + 1}"
+    yield RuleFinding(
+        "healing_declined",
+        STRONG,
+        f"{case.element} is not found; {nearest} may be it",
+        (
+            f"the selector of {case.element} leads {_leads(case)}",
+            f"{nearest} may be it{_score(case)}{support}",
+            *against,
+        ),
+        f"If {nearest} is {case.element}, {accept}; else find out why {case.element} is not there.",
     )
 
 
@@ -241,6 +268,29 @@ def _refusal_weight(case: StepFailureCase) -> float:
     if case.never_held:
         return SEEN if firm else LIKELY + 0.1
     return LIKELY if firm else TOLD + 0.05
+
+
+@register_rule
+def _no_such_option(case: StepFailureCase) -> Iterator[RuleFinding]:
+    """The list is there, and does not have the option."""
+    facts = case.evidence
+    if facts.missing_option is None:
+        return
+    wanted = quote_excerpt(facts.missing_option)
+    there = ", ".join(map(quote_excerpt, facts.options[:_MOST_OPTIONS])) or "no options"
+    near = max(facts.options, key=lambda each: words_likeness(each, facts.missing_option or ""), default=None)
+    like = near is not None and words_likeness(near, facts.missing_option) > 0
+    advice = f"choose {quote_excerpt(near)} if it is meant" if near and like else "choose one that is there"
+    yield RuleFinding(
+        "data_issue",
+        SEEN,
+        f"{case.element} has no option {wanted}; it has {there}",
+        (
+            f"{case.element} is there, and its options are {there}",
+            *(("this test passed before on this site",) if case.held else ()),
+        ),
+        f"At {case.step}, {advice}. If {wanted} was removed by mistake, put it back.",
+    )
 
 
 @register_rule

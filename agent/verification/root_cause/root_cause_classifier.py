@@ -19,6 +19,7 @@ CAUTION: Final[tuple[RootCauseClass, ...]] = (
     "enablement_issue",
     "visibility_issue",
     "timing_instability",
+    "healing_declined",
     "selector_drift",
 )
 """Of equally certain findings the first class in this list wins: those that must not be healed come first."""

@@ -6,7 +6,15 @@ import pytest
 
 from agent.verification.root_cause import build_success, classify, collect_findings
 from agent.verification.root_cause.rule_findings import RULES
-from kb_schema.verification import ConsoleLine, ExpectedOutcome, FailureEvidence, NetworkRequest, RootCause
+from kb_schema.selectors import Selector
+from kb_schema.verification import (
+    ConsoleLine,
+    ExpectedOutcome,
+    FailureEvidence,
+    NetworkRequest,
+    OfferedElement,
+    RootCause,
+)
 
 SITE = "http://shop.example"
 TOAST = ExpectedOutcome(kind="message", said="message:Saved", value="Saved")
@@ -46,6 +54,13 @@ def thrown(text="TypeError: total is undefined", url=f"{SITE}/app.js", step=3, k
 
 DRIFTED = {"nearest": 'button "Store"', "nearest_score": 0.8, "nearest_verdict": "same", "matched": 0}
 GONE = {"nearest": 'link "Cancel"', "nearest_score": 0.4, "nearest_verdict": "other", "matched": 0}
+OFFERED = {
+    "nearest": "button 'Store'", "nearest_score": 0.6, "nearest_verdict": "offered", "matched": 0,
+    "offered": OfferedElement(
+        req_id="orders", step_idx=3, element="Save", description="button 'Store'", likeness=0.6, support=("place",),
+        against=("no identifier stayed",), selector=Selector(strategies=[{"type": "id", "value": "store"}]),
+    ),
+}  # fmt: skip
 LATER = {"what": "outcome", "outcome": TOAST, "expected": "Saved"}
 
 
@@ -112,6 +127,15 @@ ROWS = [
                                             held_before=True), "app_defect", 0.9, "step 3"),
     Row("link to nowhere", told(status=404, held_before=True, matched=0, nearest_verdict="other"), "app_defect", 0.85),
     Row("link to nowhere, never tried", told(status=404), "app_defect", 0.65),
+    Row("nothing alike is left, other words stand in its place", told(**OFFERED, held_before=True), "healing_declined",
+        0.85, "--accept orders:4"),
+    Row("other words in its place, and the server failed", told(**OFFERED, answers=(answer(500),)), "app_defect", 0.95),
+    Row("other words in its place, and it came late", told(**OFFERED, came_late_s=2.0), "timing_instability", 0.85),
+    Row("outcome about an element, other words in its place", told(what="outcome", outcome=SEEN_BUTTON, held_before=True,
+        matched=0, nearest="button 'Store'", nearest_verdict="offered"), "healing_declined", 0.85),
+    Row("an option is gone", told(failure="timeout", matched=1, missing_option="Blood", options=("Serum", "Blood test"),
+        held_before=True), "data_issue", 0.9, "choose “Blood test”"),
+    Row("all options are gone", told(failure="timeout", matched=1, missing_option="Blood"), "data_issue", 0.9, "no options"),
     # -- drift --------------------------------------------------------------------------------------
     Row("renamed", told(**DRIFTED, held_before=True), "selector_drift", 0.85, "Store"),
     Row("renamed, past unknown", told(**DRIFTED), "selector_drift", 0.85),

@@ -13,6 +13,7 @@ from kb_schema.verification import (
     FailureEvidence,
     FailureKind,
     NetworkRequest,
+    OfferedElement,
     RootCauseClass,
 )
 from tests.agent.verification.root_cause.test_root_cause_classifier import ROWS
@@ -83,7 +84,18 @@ FACTS = {
     "alike": st.lists(TEXTS, max_size=3),
     "error_page": st.booleans(),
     "nearest_score": st.floats(0, 1),
-    "nearest_verdict": st.sampled_from(["same", "ambiguous", "other"]),
+    "nearest_verdict": st.sampled_from(["same", "offered", "ambiguous", "other"]),
+    "offered": st.builds(
+        OfferedElement,
+        req_id=st.just("sign_in"),
+        step_idx=st.integers(0, 5),
+        element=TEXTS.filter(bool),
+        description=TEXTS.filter(bool),
+        likeness=st.floats(0, 1),
+        against=few(TEXTS),
+    ),
+    "missing_option": TEXTS,
+    "options": few(TEXTS),
     "drifted": st.integers(0, 4),
     "compared": st.integers(0, 4),
     "heal_rounds": st.integers(0, 3),
@@ -219,7 +231,12 @@ SUPPORT = {
         _now(reachable=False),
         _more(answers=_post(failure="net::ERR_EMPTY_RESPONSE")),
     ],
-    "data_issue": [_more(answers=_post(status=422)), _more(refused_fields=lambda _: "Zip: 5 digits")],
+    "healing_declined": [_now(matched=0, nearest_verdict="offered", nearest="button")],
+    "data_issue": [
+        _now(missing_option="Blood"),
+        _more(answers=_post(status=422)),
+        _more(refused_fields=lambda _: "Zip: 5 digits"),
+    ],
     "assertion_mismatch": [_now(held_before=False)],
 }
 
