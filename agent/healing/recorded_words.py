@@ -180,7 +180,9 @@ def list_harms(ours: str, theirs: str) -> Iterator[str]:
     if are_opposite(ours, theirs) or (undoes(theirs) and not undoes(ours)):
         yield f"{theirs[:60]!r} is the opposite of {ours[:60]!r}"
     mine, its = (find_danger_in_words(each, pressed=True) for each in (ours, theirs))
-    if its is not None and _HARM.get(its[0], 0) > max(1, 0 if mine is None else _HARM.get(mine[0], 0)):
+    harm, least = (0 if each is None else _HARM.get(each[0], 0) for each in (its, mine))
+    another = mine is not None and its is not None and mine[0] != its[0]
+    if its is not None and (harm > max(1, least) or (another and harm >= max(2, least))):
         yield f"{theirs[:60]!r} {its[0].replace('_', ' ')}"
     mine, its = (find_danger_in_words(each, pressed=False) for each in (ours, theirs))
     if mine is not None and its is not None and mine != its and not {mine[0], its[0]} <= _SYNONYMS:

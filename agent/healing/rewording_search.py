@@ -129,7 +129,7 @@ def _list_support(
     fellows = _words_of(known)
     if fellows and len(fellows & _words_of(seen)) * 2 >= len(fellows):
         yield "neighbours"
-    if _is_in_region(judged):
+    if _is_in_region(known, seen, judged):
         yield "region"
         alike = [each for _, each in rivals if each.region == seen.region and each.role == known.role]
         if seen.role == known.role and len(alike) == 1 and _has_same_row(known, seen):
@@ -168,9 +168,13 @@ def _has_same_row(known: Fingerprint, seen: Fingerprint) -> bool:
     return bool(known.key and set(known.key) & {*seen.row, *seen.key}) or set(known.row) == set(seen.row)
 
 
-def _is_in_region(judged: FingerprintComparison) -> bool:
+def _is_in_region(known: Fingerprint, seen: Fingerprint, judged: FingerprintComparison) -> bool:
+    """Whether its region is alike, or is called otherwise (a dialog that asks in other words) and has all neighbours."""
     alike = judged.similarity.likeness("region")
-    return alike is None or alike >= SAME_CONTEXT
+    if alike is None or alike >= SAME_CONTEXT:
+        return True
+    kinds = [[each.partition(" ")[0] for each in one.region] for one in (known, seen)]
+    return kinds[0] == kinds[1] and bool(_words_of(known)) and _words_of(known) <= _words_of(seen)
 
 
 def _list_against(
@@ -194,7 +198,7 @@ def _list_against(
     yield from (each for each in judged.contradictions if each not in verbs)
     missing = [each for each in ("neighbours", "region") if each not in support]
     if known.neighbours and missing:
-        yield f"its {' and its '.join(missing)} are not the same"
+        yield f"not the same: its {' and its '.join(missing)}"
     if "identifier" not in support:
         if presses and not risk.repeatable:
             yield "no identifier stayed, and pressing it may change data"

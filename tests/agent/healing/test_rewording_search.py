@@ -72,7 +72,24 @@ async def test_of_two_new_fields_none_is_taken(search):
     assert all(each.against for each in await search("Address", before=before, more=two))
 
 
+async def test_button_of_a_dialog_that_asks_in_other_words_is_offered(page):
+    dialog = (
+        '<div role=dialog aria-label="{asks}"><p>{asks}</p><button>{yes}</button><button>Back</button></div>'
+    )
+    await page.set_content(dialog.format(asks="Really remove Curry?", yes="Remove recipe"))
+    prints = PageFingerprints(await scan_page(page))
+    (known,) = [each for _, each in prints.all() if each.name == "Remove recipe"]
+    await page.set_content(dialog.format(asks="This cannot be undone. Go on?", yes="Erase it"))
+    (best,) = find_reworded(await scan_page(page), known, SENDS)
+    assert (best.seen.name, best.against) == (
+        "Erase it",
+        ("no identifier stayed, and pressing it may change data",),
+    )
+
+
 async def test_nothing_is_offered_for_what_was_taken_away(search):
     assert await search("Reserve", save="type=button hidden>") == ()
-    before = FORM.format(**BEFORE | {"more": "<button>Back</button>"})
-    assert await search("Reserve", before=before, save="type=button>Back") == ()
+    before = FORM.format(**BEFORE).replace("</form>", "<button>Back</button></form>")
+    assert await search("Reserve", before=before, save="type=button>Back") == (), (
+        "Back stands in its place now"
+    )

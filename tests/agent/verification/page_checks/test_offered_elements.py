@@ -102,3 +102,12 @@ async def test_a_link_that_became_a_button_is_the_element_of_an_outcome_too(site
                     healed = (await heal_step(site_page, healed, done, number)).step
                     done = await execute_step(site_page, healed, heal_round=number)
             assert not isinstance(done, FailedStep), done.evidence.message
+
+
+async def test_two_identifiers_that_stayed_do_not_outweigh_harmful_words(site, open_site_page):
+    site.page("/", PAGE.format(more="").replace("id=keep", "id=keep data-testid=keep"))
+    async with open_site_page() as site_page:
+        _, undone, healing = await fail(site_page, PRESS, "keep.textContent = 'Archive for ever'")
+        assert not healing.event.success
+        assert undone.evidence.nearest_verdict == "offered"
+        assert "'Archive for ever' deletes" in undone.evidence.offered.against
