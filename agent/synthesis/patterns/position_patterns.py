@@ -298,7 +298,17 @@ class PositionClassifier:
         by_inputs = find_row_template(cells, self._pages, told, one_of_many=True) if told else None
         if found is not None and self._binder.known(found.words) is not None:
             return by_inputs if by_inputs is not None and by_inputs.also else found
-        return by_inputs or found or (None if many else find_row_template(cells, self._pages, {}))
+        return (
+            by_inputs
+            or self._find_opened(cells)
+            or found
+            or (None if many else find_row_template(cells, self._pages, {}))
+        )
+
+    def _find_opened(self, cells: list[AlignedCell]) -> TargetTemplate | None:
+        """Return the template of a place in a row by the row's name, which the page that it opened has as a heading."""
+        names = self._binder.list_opened(cells)
+        return None if names is None else find_row_template(cells, self._pages, {PARAMETER: names})
 
     def _parameters(self, position: AlignedPosition, cells: Sequence[AlignedCell]) -> ParameterizableInfo:
         """Return which arguments vary, and their sources."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
+from agent.synthesis.patterns.row_columns import CELLS
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
@@ -371,6 +372,15 @@ def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
         for each in _list_telling_classes(icons) if len({icon.tag for icon in icons}) == 1 else ():
             yield f"//{tag}[.//{icons[0].tag}{_has_class(each)}]"
     yield f"//{tag}"
+    columns = {_column_of(each) for each in elements}
+    if tag in CELLS and len(columns) == 1:
+        yield f"/{tag}[{columns.pop()}]"
+
+
+def _column_of(cell: Element) -> int:
+    """Return the number of a cell, from 1, among the cells of its row with its tag."""
+    same = [] if cell.parent is None else [each for each in cell.parent.elements() if each.tag == cell.tag]
+    return 1 + next((number for number, each in enumerate(same) if each is cell), 0)
 
 
 def _list_telling_classes(elements: Sequence[Element]) -> list[str]:

@@ -17,6 +17,7 @@ import re2
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignedTraceSet, RowKey
 from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_label
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
+from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
 from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
@@ -120,6 +121,10 @@ class ValueBinder:
         return {
             name: dict(each) for name, each in given.items() if each.keys() == wanted and all(each.values())
         }
+
+    def list_opened(self, cells: Sequence[AlignedCell]) -> dict[RowKey, str] | None:
+        """Return the names of the rows that these steps opened, if the opened pages tell them."""
+        return find_opened_names(self._aligned, self._pages, cells)
 
     def was_ambiguous(self, row: RowKey, strategies: Sequence[Strategy]) -> bool:
         """Whether each of these that finds anything finds several elements, on the first page of a trace that has any."""
