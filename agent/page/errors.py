@@ -7,6 +7,7 @@
     |-- GateFailed          the element cannot be acted on now             (heal, or wait and retry)
     |-- ElementChanged      the selector leads to another element now      (heal; never act on it)
     |-- ActionFailed        the browser refused an action                  (may have happened: check)
+    |   `-- OptionMissing   a list does not have the option to choose      (give another value)
     |-- OriginRefused       a URL outside the allowed origins              (final)
     |-- ScriptFailed        the in-page library could not run              (a defect, ours or the page's)
     |-- NavigationFailed    the page could not be loaded                   (retry)
