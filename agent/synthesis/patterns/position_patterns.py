@@ -306,7 +306,7 @@ class PositionClassifier:
         )
 
     def _find_opened(self, cells: list[AlignedCell]) -> TargetTemplate | None:
-        """Return the template of a place in a row by the row's name, which the page that it opened has as a heading."""
+        """Return the template of a place in a row by the row's name, if the page that it opened tells it."""
         names = self._binder.list_opened(cells)
         return None if names is None else find_row_template(cells, self._pages, {PARAMETER: names})
 

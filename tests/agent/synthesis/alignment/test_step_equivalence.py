@@ -113,6 +113,19 @@ def test_a_choice_that_is_scoped_in_one_run_and_plain_in_the_others_is_one_step(
     assert one == other
 
 
+def test_another_act_on_what_was_chosen_is_another_step():
+    rows = [
+        [
+            _choose(name, ("xpath", f"//main/div[{at}]/a"), ("xpath", f"//a[.='{name}']")),
+            _choose(name, ("css", f'[data-title="{name}"] button'), role="button", said=verb),
+        ]
+        for at, (name, verb) in enumerate((("Argo", "Edit"), ("Bounty", "Delete")), 1)
+    ]
+    one, other = _symbols(*rows)
+    assert one[0] == other[0]
+    assert one[1] != other[1]
+
+
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [

@@ -10,6 +10,7 @@ from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector
+from tests.agent.synthesis import sample_pages, synthesis_examples
 
 BOOKS = (("A01", "The Long Ship", "Mara"), ("B02", "Salt", "Jonas"), ("C03", "Reef", "Mara"))
 EDIT = "<h1>Edit book</h1>"
@@ -79,3 +80,35 @@ def test_a_control_in_the_row_is_what_was_meant():
 
 def test_a_value_that_several_rows_have_is_no_name():
     assert _names(f"{EDIT}<input data-pp-value='{{2}}'>", books=(0, 1)) is None
+
+
+def _presses_and_edits(number: int, books: tuple[tuple[str, str, str], ...], at: int) -> sample_pages.Person:
+    """Presses the code of a book, not its title, and changes what the page that it opens shows."""
+    person = sample_pages.Person(f"t{number}", {}, "edit a book", number).opens("/books")
+    rows = "".join(
+        f"<tr><td class=code>{c}</td><td>{title}</td><td>{who}</td></tr>" for c, title, who in books
+    )
+    head = "<tr><th>Shelf</th><th>Title</th><th>Keeper</th></tr>"
+    person.sees("/books", "Books", f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+    person.does("click", f">{books[at][0]}<")
+    fields = (
+        "".join(sample_pages.field_html(each, each) for each in ("Note",)) + '<button id="go">Save</button>'
+    )
+    person.sees(f"/books/{number}", books[at][1], fields).does(
+        "input_text", 'id="Note"', text=f"note {number}"
+    )
+    return person.does("click", 'id="go"').sees("/books", "Books", "<p>Saved</p>")
+
+
+def test_a_workflow_asks_for_the_name_of_the_row_and_not_for_where_the_press_landed():
+    more = (("D04", "Keel", "Ruth"), *BOOKS)
+    people = [
+        _presses_and_edits(0, BOOKS, 0),
+        _presses_and_edits(1, BOOKS, 1),
+        _presses_and_edits(2, more, 0),
+    ]
+    result = synthesis_examples.induce([each.trace() for each in people])
+    synthesis_examples.published(result.lowered)
+    inputs = {each.name: each.description for each in result.lowered.workflow.io_spec.inputs}
+    assert inputs.keys() == {"title", "note"}, inputs
+    assert inputs["title"] == "Title"
