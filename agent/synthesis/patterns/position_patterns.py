@@ -308,7 +308,15 @@ class PositionClassifier:
     def _find_opened(self, cells: list[AlignedCell]) -> TargetTemplate | None:
         """Return the template of a place in a row by the row's name, if the page that it opened tells it."""
         names = self._binder.list_opened(cells)
-        return None if names is None else find_row_template(cells, self._pages, {PARAMETER: names})
+        found = None if names is None else find_row_template(cells, self._pages, {PARAMETER: names})
+        if found is None:
+            return None
+        seen = {cell.row: each for cell in cells if (each := self._pages.find_target(cell.step)) is not None}
+        by_column = add_column_template(
+            found, seen, {row: {PARAMETER: said} for row, said in found.words.items()}
+        )
+        # The same text in another column is no name: "Letters" may be the kind of another book.
+        return replace(found, template=by_column.others[0]) if by_column.others else None
 
     def _parameters(self, position: AlignedPosition, cells: Sequence[AlignedCell]) -> ParameterizableInfo:
         """Return which arguments vary, and their sources."""

@@ -374,7 +374,7 @@ def _inner_steps(elements: Sequence[Element]) -> Iterator[str]:
     yield f"//{tag}"
     columns = {_column_of(each) for each in elements}
     if tag in CELLS and len(columns) == 1:
-        yield f"/{tag}[{columns.pop()}]"
+        yield f"//{tag}[{columns.pop()}]"
 
 
 def _column_of(cell: Element) -> int:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from agent.healing.row_search import select_row_template
 from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
@@ -112,3 +113,12 @@ def test_a_workflow_asks_for_the_name_of_the_row_and_not_for_where_the_press_lan
     inputs = {each.name: each.description for each in result.lowered.workflow.io_spec.inputs}
     assert inputs.keys() == {"title", "note"}, inputs
     assert inputs["title"] == "Title"
+    (target,) = [each.target for each in result.graph.actions() if "title" in str(each.target)]
+    (template,) = [each.template for each in target.strategies]
+    pages = TracePages()
+    page = pages.get(people[0].steps[-3].html_before, "https://library.example/books")
+    assert [each.get("class") for each in page.stored.resolve_template(template, {"title": "Salt"})] == [
+        "code"
+    ]
+    assert page.stored.resolve_template(template, {"title": "Jonas"}) == ()
+    assert select_row_template(target) is not None  # so that its name is never written otherwise
