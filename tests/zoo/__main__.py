@@ -4,6 +4,7 @@
     python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
     python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
     python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
+    python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes
     python -m tests.zoo report [--write docs/zoo.md]
 
 `measure` keeps each finished job in out/zoo/APPLICATION.jsonl and leaves it out the next time (`--again` repeats it).
@@ -27,8 +28,10 @@ from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
+from kb_schema.explorations import MapLimits
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.map_measurement import format_map, measure_map, read_map_truths
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import (
@@ -133,6 +136,22 @@ def _settings_of(application: Application, wanted: Sequence[Setting]) -> list[Se
     return [each for each in wanted if each not in lacks]
 
 
+async def _map(names: Sequence[str], seconds: float, folder: Path | None, console: Console) -> None:
+    """Map applications; keep the figures in out/zoo/maps.jsonl. `folder`: to keep the maps in."""
+    truths = read_map_truths()
+    with tempfile.TemporaryDirectory(prefix="periplus-zoo-map-", ignore_cleanup_errors=True) as made:
+        async with start_browser(headed=False) as browser:
+            for name in names or truths:
+                limits = MapLimits(per_second=100.0, seconds=seconds)
+                at = (folder or Path(made)) / name
+                found = await measure_map(browser, APPLICATIONS[name], truths[name], at, limits)
+                OUT.mkdir(parents=True, exist_ok=True)
+                with (OUT / "maps.jsonl").open("a", encoding="utf-8") as lines:
+                    kept = asdict(found) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
+                    lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
+                console.print(format_map(found), highlight=False, markup=False, soft_wrap=True)
+
+
 def _report(applications: Iterable[str], page: Path | None, console: Console) -> None:
     """Print the figures, and renew the rows of a page's table that were measured."""
     files = [OUT / f"{each}.jsonl" for each in applications]
@@ -148,6 +167,13 @@ def _has_setting(job: Job, setting: Setting) -> bool:
     if setting == "invalid":
         return job.invalid is not None
     return job.in_older or setting in ("same", "next_day")
+
+
+def _list(console: Console) -> None:
+    for application in APPLICATIONS.values():
+        console.print(f"{application.name} ({application.make})", highlight=False)
+        for job in application.jobs:
+            console.print(f"  {job.name}", highlight=False)
 
 
 def _list_parts() -> list[str]:
@@ -202,6 +228,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sub.add_argument(
                 "--keep", type=Path, metavar="DIR", help="keep sessions and results of runs here"
             )
+    sub = commands.add_parser("map")
+    sub.add_argument("applications", nargs="*")
+    sub.add_argument("--seconds", type=float, default=900.0, help="for exploring each (default: 900)")
+    sub.add_argument("--keep", type=Path, metavar="DIR", help="keep the maps here")
     sub = commands.add_parser("report")
     sub.add_argument("applications", nargs="*")
     sub.add_argument(
@@ -219,12 +249,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name, setting, naming = options.part.split(".")
         return main(["measure", name, "--setting", setting, "--naming", naming])
     elif options.command == "list":
-        for application in APPLICATIONS.values():
-            console.print(f"{application.name} ({application.make})", highlight=False)
-            for job in application.jobs:
-                console.print(f"  {job.name}", highlight=False)
+        _list(console)
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
+    elif options.command == "map":
+        asyncio.run(_map(options.applications, options.seconds, options.keep, console))
     elif options.command == "measure":
         _measure_settings(parser, options, console)
     else:

@@ -46,7 +46,7 @@ from periplus.synthesis.workflow_synthesis import (
     read_traces,
 )
 from tests.support.people import Noise
-from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication
+from tests.zoo.zoo_jobs import Application, Given, Instance, Job, NoNoise, RunningApplication, fill_sentence
 
 RUN_LIMIT_S = 180.0
 """A run that takes longer is ended and counts as `hung`."""
@@ -288,24 +288,39 @@ class LearnedJob:
     ) -> dict[str, Any] | str:
         """Take the inputs from the given values."""
         keys = {spec.name: self._key_of(spec.name) for spec in specs}
-        untold = self._find_untold(instance, [*keys.values()], needed)
+        beside = {
+            key for name in keys for key in instance.given if f"{{{key}}}" in (self._pattern(name) or "")
+        }
+        untold = self._find_untold(instance, [*keys.values(), *beside], needed)
         missing = next((spec.name for spec in specs if spec.required and keys[spec.name] is None), None)
         if untold or missing:
             return untold or f"the input {missing} is none of the given values"
         return {
-            name: self._as_shown(name, key, instance.given[key])
-            for name, key in keys.items()
-            if key is not None
+            name: self._as_shown(name, key, instance.given) for name, key in keys.items() if key is not None
         }
 
-    def _as_shown(self, name: str, key: str, value: str) -> str:
-        """Return a given value with what the page has around it in every demonstration: `photos/`."""
-        around = {
-            tuple(str(shown[name]).split(each.given[key], 1))
+    def _as_shown(self, name: str, key: str, given: Given) -> str:
+        """Return a given value with what the page has around it in every demonstration: `photos/`, `{item} - {service}`."""
+        pattern = self._pattern(name)
+        if pattern is not None and f"{{{key}}}" in pattern:
+            return fill_sentence(pattern, given)
+        return given[key]
+
+    def _pattern(self, name: str) -> str | None:
+        """Return what all demonstrations show of an input, with the names of given values in their place."""
+        found = {
+            self._with_names(str(shown[name]), each.given)
             for number, each in enumerate(self.demonstrations)
-            if name in (shown := self._shown(number)) and each.given.get(key)
+            if name in (shown := self._shown(number))
         }
-        return value.join(parts) if len(around) == 1 and len(parts := around.pop()) == 2 else value
+        return found.pop() if len(found) == 1 else None
+
+    @staticmethod
+    def _with_names(text: str, given: Given) -> str:
+        for key, value in sorted(given.items(), key=lambda each: -len(each[1])):
+            if value and f"{{{key}}}" not in text:
+                text = text.replace(value, f"{{{key}}}", 1)
+        return text
 
     def _find_untold(
         self, instance: Instance, taken: Sequence[str | None], needed: Collection[str] | None

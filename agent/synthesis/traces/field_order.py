@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from agent.synthesis.traces.trace_cleanup import FIELD_ACTIONS
+from agent.synthesis.traces.field_words import FIELD_ACTIONS
 from kb_schema.execution_traces import TraceStep
 
 _Run = tuple[int, int]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from agent.synthesis.traces.trace_cleanup import FIELD_ACTIONS
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector, SessionStrategy, ValueStrategy
@@ -18,6 +17,8 @@ from web_pages.accessible_names import label_text
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze
 
+FIELD_ACTIONS = frozenset({"fill", "clear", "select_option", "check", "uncheck", "upload_file"})
+"""Actions that only set a field. The last one on a field counts; on different fields the order is irrelevant."""
 FIELD_WORDS = "field_words"
 """Metadata key of a step: the words beside its field, if its selector is only a place."""
 LONGEST_WORDS = 60

@@ -1,7 +1,8 @@
 """Removes steps without effect from normalised traces.
 
 These are: failed and skipped actions, refused presses that were repeated with success, field values that the next steps
-replace, clicks into a field that is then filled in, and menus that are opened and closed again.
+replace, clicks into a field that is then filled in, menus that are opened and closed again, and clicks beside controls
+after which the page was the same.
 """
 
 from __future__ import annotations
@@ -9,20 +10,71 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from agent.synthesis.traces.element_fingerprints import FINGERPRINT
+from agent.synthesis.traces.field_words import FIELD_ACTIONS
 from agent.synthesis.traces.refused_steps import drop_refused_steps
-from kb_schema.execution_traces import ExecutionTrace, TraceStep
+from agent.synthesis.traces.trace_side_effects import OPENS_TAB, SIDE_EFFECTS_KEY
+from kb_schema.execution_traces import ANSWERS, ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector
+from web_pages.accessible_names import INTERACTIVE_ROLES
 
 _FRAMEWORK_ID = re.compile(r' __id__="[^"]*"')
-FIELD_ACTIONS = frozenset({"fill", "clear", "select_option", "check", "uncheck", "upload_file"})
-"""Actions that only set a field. The last one on a field counts; on different fields the order is irrelevant."""
-
 _ENTERING = frozenset({"click", "focus"})
+_CONTROL_TAGS = frozenset(
+    {"a", "area", "button", "canvas", "input", "label", "option", "select", "summary", "textarea"}
+)
+_EFFECTS = frozenset({ANSWERS, OPENS_TAB, SIDE_EFFECTS_KEY})
+"""Metadata keys of what a step began beside the page."""
 
 
 def clean_up_traces(traces: Iterable[ExecutionTrace]) -> list[ExecutionTrace]:
     """Return the traces without steps that have no effect."""
-    return [trace.model_copy(update={"steps": clean_up_steps(trace.steps)}) for trace in traces]
+    cleaned = [trace.model_copy(update={"steps": clean_up_steps(trace.steps)}) for trace in traces]
+    return _without_idle_clicks(cleaned)
+
+
+def _without_idle_clicks(traces: list[ExecutionTrace]) -> list[ExecutionTrace]:
+    """Remove clicks on what is no control (a cell, a text) that left the page as it was.
+
+    A page may keep more than it shows: what every trace clicks in this way belongs to the task.
+    """
+    idle = [
+        [
+            step
+            for step, then in zip(trace.steps, (*trace.steps[1:], None), strict=True)
+            if _is_idle_click(step, then)
+        ]
+        for trace in traces
+    ]
+    if not any(idle):
+        return traces
+    return [
+        trace.model_copy(
+            update={
+                "steps": tuple(
+                    step
+                    for step in trace.steps
+                    if not any(step is each for each in found)
+                    or all(any(_same_field(step, each) for each in others) for others in idle)
+                )
+            }
+        )
+        for trace, found in zip(traces, idle, strict=True)
+    ]
+
+
+def _is_idle_click(step: TraceStep, then: TraceStep | None) -> bool:
+    """Whether a click was beside all controls, sent nothing, and the page was the same at the next step."""
+    if step.action_type != "click" or step.html_before is None:
+        return False
+    element = step.metadata.get(FINGERPRINT)
+    if not isinstance(element, dict) or any(step.metadata.get(key) for key in _EFFECTS):
+        return False
+    if element.get("role") in INTERACTIVE_ROLES or element.get("tag") in _CONTROL_TAGS:
+        return False
+    behind = step.html_after if then is None or then.html_before is None else then.html_before
+    same_place = then is None or then.source_url == step.source_url
+    return same_place and _remove_framework_ids(behind) == _remove_framework_ids(step.html_before)
 
 
 def clean_up_steps(steps: tuple[TraceStep, ...]) -> tuple[TraceStep, ...]:

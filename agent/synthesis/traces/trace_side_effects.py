@@ -18,7 +18,9 @@ SIDE_EFFECTS_KEY = "beside"
 """Metadata key of a normalised step."""
 DIALOG_TEXT = "dialog_text"
 """Argument with the text that is typed into a prompt."""
-_TAB, _OPENS, _DOWNLOAD = "tab", "opens_tab", "download"
+OPENS_TAB = "opens_tab"
+"""Metadata key of a recorded step that opens a tab."""
+_TAB, _DOWNLOAD = "tab", "download"
 """Metadata keys of recorded steps."""
 
 
@@ -59,7 +61,7 @@ def linearize_tabs(steps: Sequence[TraceStep]) -> tuple[TraceStep, ...]:
 
     Raises `InterleavedTabs`.
     """
-    if all(_tab(step) == _tab(steps[0]) and _OPENS not in step.metadata for step in steps):
+    if all(_tab(step) == _tab(steps[0]) and OPENS_TAB not in step.metadata for step in steps):
         return tuple(steps)
     way = _TabSequence([_tab(steps[0])])
     made: list[TraceStep] = []
@@ -112,7 +114,7 @@ class _TabSequence:
             del self.open[-closed:]
             return [_closing(steps[index - 1], step)] * closed
         returns = any(_tab(later) in self.open for later in steps[index:])
-        opened = any(before.metadata.get(_OPENS) == tab for before in steps[:index])
+        opened = any(before.metadata.get(OPENS_TAB) == tab for before in steps[:index])
         if tab in self.left or opened or returns or step.action_type != "navigate":
             raise InterleavedTabs(index, tab)
         self.open = [tab]  # the person never returned from the new tab: the run stays in it
@@ -120,7 +122,7 @@ class _TabSequence:
 
     def opening(self, index: int, step: TraceStep, steps: Sequence[TraceStep]) -> TraceStep:
         """Return the step with what happens to the tab that it opens."""
-        tab = step.metadata.get(_OPENS)
+        tab = step.metadata.get(OPENS_TAB)
         if tab is None:
             return step
         following = index + 1 < len(steps) and _tab(steps[index + 1]) == tab

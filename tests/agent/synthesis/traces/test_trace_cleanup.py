@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.synthesis.traces.trace_cleanup import clean_up_steps
-from kb_schema.execution_traces import TraceStep
+from agent.synthesis.traces.trace_cleanup import clean_up_steps, clean_up_traces
+from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import css
 
 SEARCH, TITLE = css("#search"), css("#title")
@@ -38,3 +38,31 @@ def test_a_value_counts_that_was_there_when_something_else_was_clicked():
 
 def test_a_click_into_a_field_counts_that_is_not_filled_in():
     assert _told(_click(), _click(), _click(TITLE)) == [("click", None), ("click", None), ("click", None)]
+
+
+def _pressed(name: str, tag: str, *, page: str = "<p>the same</p>", **metadata: object) -> TraceStep:
+    return TraceStep(
+        action_type="click", target=css(f"#{name}"), html_before=page, html_after=page, source_url="http://a.test/",
+        metadata={"fingerprint": {"tag": tag, "text": name}, **metadata},
+    )  # fmt: skip
+
+
+def _left_in_traces(*traces: tuple[TraceStep, ...]) -> list[list[str]]:
+    shown = [ExecutionTrace(trace_id=f"t{number}", steps=steps) for number, steps in enumerate(traces)]
+    return [
+        [step.metadata["fingerprint"]["text"] for step in trace.steps] for trace in clean_up_traces(shown)
+    ]
+
+
+def test_a_click_beside_controls_that_changes_nothing_has_no_effect():
+    save = _pressed("Save", "button")
+    assert _left_in_traces((_pressed("Ann", "td"), save), (save,)) == [["Save"], ["Save"]]
+
+
+def test_a_click_beside_controls_counts_that_every_trace_has_or_that_did_something():
+    save, cell = _pressed("Save", "button"), _pressed("Ann", "td")
+    assert _left_in_traces((cell, save), (cell, save)) == [["Ann", "Save"], ["Ann", "Save"]]
+    sent = _pressed("Ann", "td", answers=[{"method": "POST", "url": "http://a.test/", "status": 200}])
+    assert _left_in_traces((sent, save), (save,)) == [["Ann", "Save"], ["Save"]]
+    changed = _pressed("Ann", "td", page="<p>another</p>")
+    assert _left_in_traces((changed, save), (save,)) == [["Ann", "Save"], ["Save"]]

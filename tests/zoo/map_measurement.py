@@ -1,0 +1,161 @@
+"""Measures `periplus map` on the zoo's applications: their pages grouped into screens, against their own routes.
+
+`map_screens.yaml` says which screen an address is. The map is made as the command makes it, with what the sign-in form
+gets; the application's state must be the same afterwards.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import yaml
+from playwright.async_api import Browser
+from rich.console import Console
+
+from kb_schema.explorations import MapLimits
+from kb_schema.url_patterns import origin_of
+from loaders.exploration_import.explored_pages import ExploredSite
+from periplus.exploration.map_folder import MapFolder
+from periplus.exploration.map_run import MapRunPlan, map_website
+from periplus.exploration.map_view import MapView
+from periplus.exploration.sign_in_methods import sign_in_with_form
+from tests.support.mapping_rates import identified, pairwise
+from tests.zoo.registry.serving import PASSWORD
+from tests.zoo.zoo_jobs import Application
+from tests.zoo.zoo_measurement import find_differences
+
+SCREENS = Path(__file__).parent / "map_screens.yaml"
+_BAD = 400
+
+
+@dataclass(frozen=True, slots=True)
+class MapTruth:
+    """How an application's addresses are read."""
+
+    start: str
+    account: Mapping[str, str]
+    asked: Sequence[str]
+    same: Sequence[tuple[str, str]]
+    screens: Sequence[str]
+
+    def screen_of(self, url: str) -> str:
+        """Return the screen at an address."""
+        parts = urlsplit(url)
+        given = [each for each in unquote(parts.query).split("&") if each.partition("=")[0] in self.asked]
+        found = parts.path + (f"?{'&'.join(sorted(given))}" if given else "")
+        found += f"#{parts.fragment.partition('?')[0]}" if parts.fragment.startswith(("/", "!/")) else ""
+        for pattern, replacement in self.same:
+            found = re.sub(pattern, replacement, found)
+        return found
+
+
+def read_map_truths() -> dict[str, MapTruth]:
+    """Return what is written down, by application."""
+    told = yaml.safe_load(SCREENS.read_text(encoding="utf-8"))
+    return {
+        name: MapTruth(**{**each, "same": [tuple(s) for s in each["same"]]}) for name, each in told.items()
+    }
+
+
+@dataclass(slots=True)
+class MapFigures:
+    """What one map came to."""
+
+    application: str
+    pages: int
+    precision: float
+    recall: float
+    f1: float
+    screens: int
+    found: int
+    """Of the screens that reading leads to."""
+    known: int
+    """Pages that the map itself takes for the screen in which they were put."""
+    left_out: int
+    """Pages without a screen."""
+    changed: list[str]
+    seconds: float
+    missing: list[str] = field(default_factory=list)
+    never_tried: list[str] = field(default_factory=list)
+    """Screens to which links lead, none of which was opened."""
+    names: dict[str, list[str]] = field(default_factory=dict)
+    """Name of each screen of the map -> the screens that its pages are."""
+
+
+async def measure_map(
+    browser: Browser, application: Application, truth: MapTruth, folder: Path, limits: MapLimits
+) -> MapFigures:
+    """Start the application, map it, and compare."""
+    folder.mkdir(parents=True, exist_ok=True)
+    async with application.start(folder) as running:
+        before = await running.state()
+        url = f"{running.base_url}{truth.start}"
+        password = running.secrets.get("password", running.secrets.get("", PASSWORD))
+        account = {name: value.format(password=password) for name, value in truth.account.items()}
+        began = time.monotonic()
+        made = MapFolder(folder / "map")
+        plan = MapRunPlan(application.name, url, made, limits)
+        sign_in = (lambda each: sign_in_with_form(each, url, account)) if account else None
+        view = MapView(Console(file=io.StringIO()), "a map")
+        explored, _ = await map_website(browser, plan, sign_in, view)
+        seconds = time.monotonic() - began
+        after = await running.state()
+        base = running.base_url
+    labels = {page: screen for screen, pages in explored.screens.items() for page in pages}
+    return _compare(application.name, truth, made, explored.knowledge, labels, base, seconds, (before, after))
+
+
+def _compare(
+    name: str, truth: MapTruth, made: MapFolder, knowledge: Any, labels: Mapping[str, str], base: str,
+    seconds: float, states: tuple[Any, Any],
+) -> MapFigures:  # fmt: skip
+    seen = ExploredSite(made.exploration, made.signed_out)
+    pages = [page for page in seen.pages() if (page.status or 200) < _BAD]
+    wanted = {
+        page.page_id: truth.screen_of(page.url) for page in pages if origin_of(page.url) == origin_of(base)
+    }
+    rates = pairwise(labels, wanted)
+    own = identified(knowledge, {page: seen.snapshot(page) for page in labels}, base)
+    links = {
+        truth.screen_of(offer.href)
+        for page in pages
+        for offer in page.offers
+        if offer.href and origin_of(offer.href) == origin_of(base) and offer.danger is None
+    }
+    names: dict[str, set[str]] = {}
+    for page, screen in labels.items():
+        names.setdefault(knowledge.screens[screen].name, set()).add(wanted.get(page, "(error)"))
+    return MapFigures(
+        name, len(wanted), rates.precision, rates.recall, rates.f1, len(set(labels.values())),
+        len(set(truth.screens) & {wanted[page] for page in labels if page in wanted}),
+        sum(own.get(page) == screen for page, screen in labels.items()),
+        len(wanted.keys() - labels.keys()), [str(each) for each in find_differences(*states)[:5]], round(seconds, 1),
+        sorted(set(truth.screens) - {wanted[page] for page in labels if page in wanted}),
+        sorted(links - set(wanted.values())),
+        {screen: sorted(each) for screen, each in sorted(names.items())},
+    )  # fmt: skip
+
+
+def format_map(figures: MapFigures) -> str:
+    """Return the figures as lines."""
+    every = figures.found + len(figures.missing)
+    head = (
+        f"{figures.application}: {figures.pages} pages, {figures.screens} screens, F1 {figures.f1:.3f}"
+        f" (precision {figures.precision:.3f}, recall {figures.recall:.3f}), found {figures.found} of {every},"
+        f" known again {figures.known}, left out {figures.left_out}, {figures.seconds} s,"
+        f" changed: {figures.changed or 'nothing'}"
+    )
+    lines = [
+        head,
+        f"    not found: {', '.join(figures.missing) or '-'}",
+        f"    never opened: {', '.join(figures.never_tried) or '-'}",
+    ]
+    lines += [f"    {name}: {', '.join(screens)}" for name, screens in figures.names.items()]
+    return "\n".join(lines)
