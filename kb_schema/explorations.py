@@ -58,6 +58,12 @@ class MapLimits(Model):
     """The most time for one page."""
 
 
+FAMILY = 12
+"""The number of pages below one path, linked outside of menus, from which they are taken for articles."""
+SHARED = frozenset({"navigation", "banner", "contentinfo", "complementary", "menu", "menubar", "tablist"})
+"""Landmarks whose controls are usually the same on many pages."""
+
+
 class Offer(Model):
     """A control or field that a page offers."""
 

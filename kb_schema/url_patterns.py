@@ -94,6 +94,38 @@ def is_id_segment(part: str) -> bool:
     return _ID.match(part) is not None
 
 
+ANY = "*"
+"""What stands for the id in an opened part of a path."""
+_FILE = re.compile(r"\A(.+)(\.[A-Za-z]{2,5})\Z")
+_SEVERAL_WORDS = re.compile(r"[A-Za-z][_-]+[A-Za-z]")
+_GLUED = re.compile(r"\A([A-Za-z][A-Za-z_-]*[A-Za-z][_-]?)(\d+)\Z")
+
+
+def split_glued_id(part: str) -> tuple[str, str] | None:
+    """Return the word and the number of a part that consists of these two; None for others.
+
+    >>> [split_glued_id(part) for part in ("issue40", "ticket-204", "17", "v2")]
+    [('issue', '40'), ('ticket-', '204'), None, None]
+    """
+    found = _GLUED.match(part)
+    return None if found is None else (found[1], found[2])
+
+
+def open_segment(part: str) -> str:
+    """Return a part of a path with `*` in place of an id. One word before the id and the ending are kept.
+
+    >>> [open_segment(part) for part in ("17", "issue40", "hand-trowel-12", "4.html", "agents", "v2")]
+    ['*', 'issue*', '*', '*.html', 'agents', 'v2']
+    """
+    file = _FILE.match(part)
+    if file is not None and is_id_segment(file[1]):
+        return f"{open_segment(file[1])}{file[2]}"
+    if not is_id_segment(part):
+        return part
+    glued = split_glued_id(part)
+    return ANY if glued is None or _SEVERAL_WORDS.search(glued[0]) else f"{glued[0]}{ANY}"
+
+
 def is_web_address(url: str) -> bool:
     """Return whether this is an absolute `http` or `https` URL with a host."""
     return origin_of(url).startswith(_WEB)

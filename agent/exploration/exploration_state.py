@@ -20,10 +20,9 @@ from agent.exploration.pages.page_addresses import (
 )
 from agent.exploration.pages.page_digests import PageDigests, mask_numbers
 from agent.exploration.pages.page_observation import is_anchor, leads_to_other_address
-from kb_schema.explorations import AttemptedTransition, ExplorationPage, MapLimits, Offer
+from kb_schema.explorations import FAMILY, SHARED, AttemptedTransition, ExplorationPage, MapLimits, Offer
+from kb_schema.url_patterns import origin_of
 
-SHARED = frozenset({"navigation", "banner", "contentinfo", "complementary", "menu", "menubar", "tablist"})
-"""Landmarks whose controls are usually the same on many pages."""
 STATES_PER_ADDRESS = 4
 """Number of states that are kept per address, for each page kept of a place."""
 
@@ -86,6 +85,10 @@ class ExplorationState:
         self._alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._keys: dict[tuple[str, str], OfferKey] = {}
         self._under: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._listed: defaultdict[OfferKey, Counter[str]] = defaultdict(Counter)
+        """Structures of the kept pages to which a list led."""
+        self._linked: defaultdict[str, set[str]] = defaultdict(set)
+        """Places of the links outside of menus, by parent path."""
         for page in pages:
             self.note_page(page)
         for passage in passages:
@@ -109,6 +112,9 @@ class ExplorationState:
         self._alike[build_place_path(page.url), digests.shape].append(page.page_id)
         self._built[build_place_path(page.url)][digests.bones] += 1
         self._under[build_parent_path(page.url)][digests.bones] += 1
+        for offer in page.offers:
+            if offer.href and offer.region.partition(":")[0] not in SHARED:
+                self._linked[build_parent_path(offer.href)].add(build_place_path(offer.href))
 
     def note_passage(self, passage: AttemptedTransition) -> None:
         """Add an attempted transition."""
@@ -130,6 +136,9 @@ class ExplorationState:
         if passage.outcome in ("stayed", "refused", "vanished"):
             self.vain[_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:
+            arrived = self.pages.get(passage.to_page)
+            if offer.in_row and offer.href and arrived is not None and passage.to_page not in self.led[key]:
+                self._listed[_list_of(page, offer)][PageDigests.of(arrived.state).bones] += 1
             self.led[key].add(passage.to_page)
             if (
                 passage.outcome == "arrived" and not offer.allowed_by
@@ -202,12 +211,32 @@ class ExplorationState:
         """Return the number of kept sibling pages with equal structure."""
         return max(self._under[build_parent_path(url)].values(), default=0)
 
+    def kept_under(self, url: str) -> int:
+        """Return the number of kept sibling pages."""
+        return self._under[build_parent_path(url)].total()
+
+    def alike_in_list(self, page: ExplorationPage, offer: Offer) -> int:
+        """Return the number of kept pages with equal structure to which the list of an offer led."""
+        return max(self._listed[_list_of(page, offer)].values(), default=0)
+
+    def is_family(self, url: str) -> bool:
+        """Whether links lead to many pages beside this one, not at the root: articles, whatever they contain."""
+        parent = build_parent_path(url)
+        return len(self._linked[parent]) >= FAMILY and parent != origin_of(url)
+
     def key_of(self, page: ExplorationPage, offer: Offer) -> OfferKey:
         """Return a key that is equal for the same control on this and other pages."""
         known = self._keys.get((page.page_id, offer.offer_id))
         if known is None:
             known = self._keys[page.page_id, offer.offer_id] = _key(page, offer)
         return known
+
+
+def _list_of(page: ExplorationPage, offer: Offer) -> OfferKey:
+    """Return a key that is equal for the links in one column of a list to pages below one path."""
+    known = offer.fingerprint
+    where = () if known is None else (*(each.partition(" ")[0] for each in known.region), known.xpath or "")
+    return (build_place_path(page.url), offer.region, *where, build_parent_path(offer.href or ""))
 
 
 def _anywhere(offer: Offer) -> OfferKey:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from agent.exploration import exploration_events
 from agent.exploration.exploration_record import AttemptKind, ExplorationRecord
-from agent.exploration.exploration_state import SHARED, PageNovelty
+from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep, explain_prohibition
 from agent.exploration.pages.page_addresses import build_place_path, normalize_address
 from agent.exploration.pages.page_observation import (
@@ -35,7 +35,7 @@ from agent.exploration.tab.form_filler import fill_form
 from agent.page import in_page_library
 from agent.page.errors import PageError
 from agent.page.page_watchdog import watch_context
-from kb_schema.explorations import AttemptedTransition, ExplorationPage, Offer
+from kb_schema.explorations import SHARED, AttemptedTransition, ExplorationPage, Offer
 
 VIEWPORT_WIDTH, VIEWPORT_HEIGHT = 1280, 720
 MOST_PROBED = 15

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from agent.exploration.exploration_state import SHARED, ExplorationState
+from agent.exploration.exploration_state import ExplorationState
 from agent.exploration.pages.page_addresses import build_address_kind, build_place_path
 from agent.exploration.pages.page_observation import leads_to_other_address
-from kb_schema.explorations import ExplorationPage, Offer, UnexploredItem
+from kb_schema.explorations import SHARED, ExplorationPage, Offer, UnexploredItem
 
 TRIES = 2
 """How often the same control is tried, on this page and similar pages."""
@@ -22,6 +22,8 @@ VAIN = 3
 """How often a control may have no effect, on different pages, before it is skipped."""
 MORE_OF_THE_SAME = 3
 """How many pages that resemble kept pages a kind of address may show before it is skipped."""
+MOST_OF_KIND = 6
+"""So many pages below one path count for the order; further ones make no difference."""
 MOST_UNEXPLORED = 2_000
 
 URGENT, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(6)
@@ -59,7 +61,7 @@ def list_steps(
         here = page.page_id != at
         way = (build_place_path(page.url), "address")
         if way not in book.ways and not page.start:
-            yield ExplorationStep(page, None, (WAY_OUT, page.depth, here, number, 0))
+            yield ExplorationStep(page, None, (WAY_OUT, 0, page.depth, here, number, 0))
         for place, offer in enumerate(page.offers):
             if (page.page_id, offer.offer_id) in book.closed:
                 continue
@@ -67,7 +69,8 @@ def list_steps(
                 book.closed.add((page.page_id, offer.offer_id))  # reasons to skip it never disappear
             else:
                 first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
-                yield ExplorationStep(page, offer, (first, page.depth, here, number, place))
+                kept = _kept_of_kind(book, offer) if first == ELSEWHERE else 0
+                yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
 
 
 def choose_next_step(
@@ -103,7 +106,7 @@ def explain_skip(
         return refused
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
-        return _skipped_link(book, offer, offer.href, tries)
+        return _skipped_link(book, page, offer, offer.href, tries)
     shared = offer.region.partition(":")[0] in SHARED
     led = 0 if shared else len(book.led[book.key_of(page, offer)])
     most = 1 if offer.allowed_by else min(TRIES + led, MOST_TRIES)
@@ -146,12 +149,14 @@ def list_unexplored_items(
     return tuple(found)
 
 
-def _skipped_link(book: ExplorationState, offer: Offer, href: str, tries: int) -> str | None:
+def _skipped_link(
+    book: ExplorationState, page: ExplorationPage, offer: Offer, href: str, tries: int
+) -> str | None:
     if not book.seen_address(href):
         if (
             book.full(href)
             or book.more[build_address_kind(href)] >= MORE_OF_THE_SAME
-            or _has_like_siblings(book, offer, href)
+            or _has_like_siblings(book, page, offer, href)
         ):
             return SAME_AS_KNOWN
         if book.alike_on(href) >= book.limits.pages_per_place:
@@ -163,13 +168,24 @@ def _skipped_link(book: ExplorationState, offer: Offer, href: str, tries: int) -
     return TRIED_ELSEWHERE if tries >= (TRIES_OF_ROWS if offer.in_row else TRIES) else None
 
 
-def _has_like_siblings(book: ExplorationState, offer: Offer, href: str) -> bool:
-    """Whether its sibling pages have equal structure, such as articles with word addresses."""
+def _has_like_siblings(book: ExplorationState, page: ExplorationPage, offer: Offer, href: str) -> bool:
+    """Whether the other links of its list led to pages of equal structure, or it is one of many articles."""
     landmark = offer.region.partition(":")[0]
     regions = offer.fingerprint.region if offer.fingerprint else ()
-    if landmark in SHARED or not any(each.startswith(("row", "item", "group")) for each in regions):
+    if landmark in SHARED:
         return False
-    return book.alike_under(href) >= book.limits.pages_per_place
+    most = book.limits.pages_per_place
+    if book.is_family(href) and book.alike_under(href) >= most:
+        return True
+    listed = any(each.startswith(("row", "item", "group")) for each in regions)
+    return listed and book.alike_in_list(page, offer) >= most
+
+
+def _kept_of_kind(book: ExplorationState, offer: Offer) -> int:
+    """Return how many pages beside the one that a link leads to are kept; menus come first."""
+    if offer.href is None or offer.region.partition(":")[0] in SHARED:
+        return 0
+    return min(book.kept_under(offer.href), MOST_OF_KIND)
 
 
 def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:

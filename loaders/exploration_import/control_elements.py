@@ -9,10 +9,11 @@ from kb_schema import action_types
 from kb_schema.base import Metadata
 from kb_schema.explorations import Offer
 from kb_schema.screens import Affordance, UIElement
+from kb_schema.url_patterns import ANY
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.row_controls import RowControlSelector
 from loaders.exploration_import.screen_controls import ScreenControl
-from loaders.screen_learner.url_patterns import ANY, place
+from loaders.screen_learner.url_patterns import place
 
 
 @dataclass(frozen=True, slots=True)

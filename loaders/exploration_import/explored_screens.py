@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from kb_schema.explorations import SHARED
 from kb_schema.screens import Signature
-from kb_schema.url_patterns import matches_pattern, path_of
+from kb_schema.url_patterns import matches_pattern, origin_of, path_of
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.screen_titles import titles_of
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.screen_names import choose_free_id
 from loaders.screen_learner.signature_learner import learn_signatures
-from loaders.screen_learner.url_patterns import pattern_of, place
+from loaders.screen_learner.url_patterns import is_open, pattern_of, place
 
+LONGEST_ENTRY = 30
+"""The most characters of a menu entry that names a screen."""
 OK = 200
 """The HTTP status."""
 
@@ -59,7 +62,7 @@ class ExploredScreen:
                 look
             )
         opening = [url for url, looks in by_url.items() if _opens(looks)]
-        if not opening or any("*" in place(look.observed.path) for look in self.looks):
+        if not opening or any(is_open(place(look.observed.path)) for look in self.looks):
             return None
         return min(opening, key=lambda url: (len(url), url))
 
@@ -67,8 +70,8 @@ class ExploredScreen:
 def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], list[str]]:
     """Return the screens in the order in which they were found, and remarks on poorly identified ones."""
     seen = [look.observed for look in looks]
-    groups = cluster_pages(seen)
-    titles = titles_of(groups, seen, _row_names(looks))
+    groups = cluster_pages(seen, _linked_paths(looks))
+    titles = titles_of(groups, seen, _row_names(looks), _menu_entries(looks))
     labelled = list(seen)
     names: dict[str, str] = {}
     for group, title in zip(groups, titles, strict=True):
@@ -100,13 +103,49 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     return found, remarks
 
 
+def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
+    """Return the entries of the site's menus: name -> the one path to which it leads.
+
+    A menu is a landmark such as a navigation, or what most pages have.
+    """
+    paths: dict[str, set[str]] = defaultdict(set)
+    shown: Counter[str] = Counter()
+    for look in looks:
+        links = {
+            (" ".join(offer.name.split()), path_of(offer.href), offer.region.partition(":")[0] in SHARED)
+            for offer in look.page.offers
+            if offer.href and origin_of(offer.href) == origin_of(look.page.url)
+        }
+        for name, path, in_menu in links:
+            if any(character.isalpha() for character in name) and len(name) <= LONGEST_ENTRY:
+                paths[name].add(path)
+                shown[name] += len(looks) if in_menu else 1
+    return {
+        name: next(iter(found))
+        for name, found in paths.items()
+        if len(found) == 1 and shown[name] > len(looks) / 2
+    }
+
+
+def _linked_paths(looks: Sequence[ExploredPage]) -> set[str]:
+    """Return the paths of the site to which links outside of its menus lead."""
+    return {
+        path_of(offer.href)
+        for look in looks
+        for offer in look.page.offers
+        if offer.href is not None
+        and offer.region.partition(":")[0] not in SHARED
+        and origin_of(offer.href) == origin_of(look.page.url)
+    }
+
+
 def _row_names(looks: Sequence[ExploredPage]) -> set[str]:
     """Return the labels of links that contain ids."""
     return {
         " ".join(offer.name.split())
         for look in looks
         for offer in look.page.offers
-        if offer.in_row and offer.href is not None and "*" in place(path_of(offer.href))
+        if offer.in_row and offer.href is not None and is_open(place(path_of(offer.href)))
     }
 
 

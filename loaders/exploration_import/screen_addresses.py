@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kb_schema.url_patterns import relative_path
 from loaders.exploration_import.explored_screens import ExploredScreen
-from loaders.screen_learner.url_patterns import place
+from loaders.screen_learner.url_patterns import is_open, place
 
 _Key = TypeVar("_Key", bound=Hashable)
 _ROUTES = ("/", "!/")
@@ -33,7 +33,7 @@ class ScreenAddresses:
         if path in self._exact:
             return self._exact[path]
         parts = place(path)
-        return self._places.get(parts) if "*" in parts else None
+        return self._places.get(parts) if is_open(parts) else None
 
     def path(self, href: str) -> str:
         """Return an address below the base URL, without a fragment that is not a route."""

@@ -10,7 +10,7 @@ from kb_schema.explorations import Offer
 from kb_schema.selectors import Selector, ValueStrategy
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.screen_addresses import ScreenAddresses
-from loaders.screen_learner.url_patterns import place, segments
+from loaders.screen_learner.url_patterns import is_open, place, segments
 
 MOST = 0.5
 """The share of a screen's pages that have an element of it; rarer ones belong to a page."""
@@ -193,7 +193,7 @@ def _row_key(offer: Offer, addresses: ScreenAddresses) -> ControlKey:
         return ("rows", offer.action_type, role, offer.kind, strip_row_words(offer).casefold(), "name")
     path = addresses.path(offer.href)
     parts = place(path)
-    if "*" in parts:
+    if is_open(parts):
         return ("rows", offer.action_type, role, "/".join(parts), "id")
     screen = addresses.screen(offer.href)
     own = [part for part in segments(path) if part]

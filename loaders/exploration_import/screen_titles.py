@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
+from kb_schema.url_patterns import ANY
 from loaders.exploration_import.readable_ids import to_id_words
 from loaders.screen_learner.observed_pages import ObservedPage
-from loaders.screen_learner.screen_names import choose_name
-from loaders.screen_learner.url_patterns import ANY, place
+from loaders.screen_learner.screen_names import choose_name, list_shared_titles
+from loaders.screen_learner.url_patterns import is_open, place, segments
 
 LONGEST = 200
 LONGEST_HEADING = 40
@@ -30,12 +32,21 @@ SHARED = 0.8
 
 
 def titles_of(
-    groups: Sequence[Sequence[int]], seen: Sequence[ObservedPage], rows: Collection[str]
+    groups: Sequence[Sequence[int]],
+    seen: Sequence[ObservedPage],
+    rows: Collection[str],
+    entries: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """Return a distinct name for each group of pages. `rows`: the names of list rows."""
+    """Return a distinct name for each group of pages.
+
+    `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads.
+    """
     grouped = [[seen[at] for at in group] for group in groups]
     site = _SiteTexts(grouped, rows)
-    names = [site.title(own, _others(group, seen)) for own, group in zip(grouped, groups, strict=True)]
+    names = [
+        _menu_entry(own, others, entries) or site.title(own, others)
+        for own, others in zip(grouped, (_others(group, seen) for group in groups), strict=True)
+    ]
     alike: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(names):
         alike[to_id_words(name)].append(number)
@@ -47,6 +58,20 @@ def titles_of(
                 beside = by_path or by_heading
                 names[number] = f"{names[number]} ({beside})" if beside else names[number]
     return [name[:LONGEST] for name in names]
+
+
+def _menu_entry(
+    own: Sequence[ObservedPage], others: Sequence[ObservedPage], entries: Mapping[str, str]
+) -> str:
+    """Return the menu entry that leads to the shortest address of these pages, if no heading or title names them."""
+    elsewhere = {text for page in others for text in (*list_shared_titles([page]), *_texts(page))}
+    shared = set.intersection(*({*list_shared_titles([page]), *_texts(page)} for page in own))
+    if shared - elsewhere:
+        return ""
+    paths = {page.path for page in own}
+    leading = sorted((len(path), path, name) for name, path in entries.items() if path in paths)
+    same = {path for _, path, _ in leading[:2]}
+    return leading[0][2] if len(leading) == 1 or len(same) > 1 else ""
 
 
 class _SiteTexts:
@@ -66,7 +91,11 @@ class _SiteTexts:
     def title(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
         """Return the name of the screen with these pages."""
         at = _place_of(own)
-        if ANY not in at:
+        if all(_shows_its_number(page, self._heads(page)) for page in own) and (
+            kind := self._of_one(own, others)
+        ):
+            return kind
+        if not is_open(at):
             return choose_name(own, others)
         return self._heading(own, others) or self._of_one(own, others) or self._common_text(own, others, at)
 
@@ -100,13 +129,14 @@ class _SiteTexts:
         return ""
 
     def _of_one(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
-        """Return the common part of headings that name one of many things; empty for a single page."""
+        """Return the common part of headings that name one of many things.
+
+        Empty for a single page, unless the number in its heading is that in its address.
+        """
         heads = [self._heads(page) for page in own]
-        if len(set(heads)) < 2:
+        if len(set(heads)) < 2 and not all(_shows_its_number(page, heads[0]) for page in own):
             return ""
-        kinds = [
-            {found[1] for text in texts if (found := _OF_ONE.fullmatch(text)) is not None} for texts in heads
-        ]
+        kinds = [{kind for text in texts if (kind := _kind_of(text)) != text} for texts in heads]
         known = set.intersection(*kinds) - {text for page in others for text in self._heads(page)}
         return min(known, key=lambda text: (-len(text), text)) if known else ""
 
@@ -120,6 +150,23 @@ class _SiteTexts:
             return name
         short = at[len(self._root) :] if at[: len(self._root)] == self._root else at
         return by_address(short or at, listed=at[:-1] in self._places) or name
+
+
+def _kind_of(text: str) -> str:
+    """Return the part of a heading before the number or name of one of many things.
+
+    >>> _kind_of("Issue 9: No paper"), _kind_of("Order #10002"), _kind_of("Orders")
+    ('Issue', 'Order', 'Orders')
+    """
+    while (found := _OF_ONE.fullmatch(text)) is not None:
+        text = found[1]
+    return text
+
+
+def _shows_its_number(page: ObservedPage, heads: Iterable[str]) -> bool:
+    """Return whether a heading has the number that ends the page's path: `User 1: Ada` at `/user1`."""
+    number = re.search(r"\d+$", "/".join(each for each in segments(page.path) if each))
+    return number is not None and any(number[0] in re.findall(r"\d+", text) for text in heads)
 
 
 def _texts(page: ObservedPage) -> tuple[str, ...]:
@@ -179,9 +226,9 @@ def by_address(at: Sequence[str], *, listed: bool = True) -> str:
     ('Agents history', 'Agent detail', 'Agent edit')
     """
     parts = [part for part in at if part not in ("", "#")]
-    words = [part for part in parts if part != ANY]
+    words = [part.partition(ANY)[0].rstrip("-_") for part in parts if not part.startswith(ANY)]
     title = _spoken(words).capitalize()
-    return f"{title} detail" if title and parts[-1] == ANY and (listed or len(words) == 1) else title
+    return f"{title} detail" if title and ANY in parts[-1] and (listed or len(words) == 1) else title
 
 
 def _parted(paths: Sequence[str]) -> list[str]:

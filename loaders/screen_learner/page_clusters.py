@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
+from kb_schema.explorations import FAMILY
+from kb_schema.url_patterns import ANY, split_glued_id
 from loaders.screen_learner.error_pages import is_error_page
 from loaders.screen_learner.observed_pages import ObservedPage
-from loaders.screen_learner.url_patterns import ANY, place, segments
+from loaders.screen_learner.url_patterns import place, segments
 from web_pages.page_profiles import PageFeature
 
 SAME_PLACE = 0.3
@@ -57,10 +59,13 @@ _WEIGHTS = {
 """The weight of a feature of each kind; others count nothing."""
 _LINK = 0.25
 _TOOLS = frozenset({"label", "field", "column", "landmark", "test_id", "marker"})
+_OFFERED = frozenset({"label", "field", "control"})
 _CALLED = frozenset({"heading", "title"})
 _COMMON = 0.6
 """The share of places from which a feature belongs to the site's frame."""
 _FEW_PLACES = 4
+LEAST_DEPTH = 2
+"""The parts of an address (the first is empty) above the names of articles: below the root anything may stand."""
 _PIECES = re.compile(r"(?<=:)\s+|\s+[|\u2013\u2014\u00b7-]\s+|[\u201c\u201d\"]")
 _VARIES = re.compile(r"\d+|(?<!\S)/\S*")
 """Numbers, and addresses in texts."""
@@ -70,13 +75,17 @@ SignRole = tuple[str, str, str]
 """A feature without its varying parts."""
 
 
-def cluster_pages(pages: Sequence[ObservedPage]) -> list[list[int]]:
-    """Return the page numbers of each screen, in the order of their first page."""
+def cluster_pages(pages: Sequence[ObservedPage], linked: Iterable[str] = ()) -> list[list[int]]:
+    """Return the page numbers of each screen, in the order of their first page.
+
+    `linked`: the paths to which links outside of menus lead. Where these are many below one path, the pages there are
+    of one kind if they offer the same, however their contents are built: articles.
+    """
     looks = _build_variants(pages)
     joined = _DisjointSets(len(looks))
-    places = _places(looks)
-    for at in places.values():
-        _join_place(looks, sorted(at), joined)
+    places = _places(looks, _families(linked))
+    for at in places:
+        _join_place(looks, sorted(at.numbers), joined, family=at.family)
     _join_steps(pages, looks, joined)
     _join_everywhere(looks, joined)
     found: dict[int, list[int]] = defaultdict(list)
@@ -236,52 +245,80 @@ def _share(one: frozenset[_Part], other: frozenset[_Part]) -> float:
 class _AddressNode:
     """A part of addresses and everything below it."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: tuple[str, ...] = ()) -> None:
+        self.prefix = prefix
         self.here: list[int] = []
         self.below: dict[str, _AddressNode] = {}
 
 
-def _places(looks: Sequence[_PageVariant]) -> Mapping[Hashable, list[int]]:
+def _families(linked: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """Return the places below which links lead to many pages."""
+    below: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for path in linked:
+        parts = _bare(place(path))
+        if len(parts) > LEAST_DEPTH:
+            below[parts[:-1]].add(parts[-1])
+    return frozenset(parts for parts, names in below.items() if len(names) >= FAMILY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The pages of one place."""
+
+    numbers: list[int]
+    family: bool
+    """Whether they are articles."""
+
+
+def _places(looks: Sequence[_PageVariant], families: frozenset[tuple[str, ...]]) -> list[_Place]:
     """Group pages by place, with names of items of one kind left open."""
     root = _AddressNode()
     for number, look in enumerate(looks):
         node = root
         for part in look.place:
-            node = node.below.setdefault(part, _AddressNode())
+            node = node.below.setdefault(part, _AddressNode((*node.prefix, part)))
         node.here.append(number)
-    found: dict[Hashable, list[int]] = {}
-    _collect(looks, [root], (), found)
+    found: list[_Place] = []
+    _collect(looks, [root], found, families)
     return found
 
 
 def _collect(
     looks: Sequence[_PageVariant],
     nodes: Sequence[_AddressNode],
-    at: tuple[object, ...],
-    found: dict[Hashable, list[int]],
+    found: list[_Place],
+    families: frozenset[tuple[str, ...]],
+    *,
+    family: bool = False,
 ) -> None:
     """Traverse nodes that stand for one another as one."""
     here = [number for node in nodes for number in node.here]
     if here:
-        found[at] = here
+        found.append(_Place(here, family))
     below: dict[str, list[_AddressNode]] = defaultdict(list)
     for node in nodes:
         for part, each in node.below.items():
             below[part].append(each)
-    for kind, same in enumerate(_of_one_kind(looks, below)):
-        _collect(looks, [each for part in same for each in below[part]], (*at, kind), found)
+    family = any(node.prefix in families for node in nodes)
+    for same in _of_one_kind(looks, below, family=family):
+        inner = [each for part in same for each in below[part]]
+        _collect(looks, inner, found, families, family=family and len(same) > 1)
 
 
 def _of_one_kind(
-    looks: Sequence[_PageVariant], below: Mapping[str, Sequence[_AddressNode]]
+    looks: Sequence[_PageVariant], below: Mapping[str, Sequence[_AddressNode]], *, family: bool
 ) -> list[list[str]]:
-    """Group parts of addresses that are names of items of one kind."""
+    """Group parts of addresses that are names of items of one kind. `family`: there are links to many of them."""
     kinds: list[tuple[list[str], list[dict[tuple[str, ...], list[int]]]]] = []
     for part in sorted(below):
         addresses = _group_by_remaining_path(below[part])
         for names, others in kinds:
-            by_id = ANY in names
-            if any(_stand_for_another(looks, addresses, other, by_id=by_id) for other in others):
+            by_id = any(ANY in name for name in names)
+            stem = _stem_of(part)
+            same_word = bool(stem) and any(_stem_of(name) == stem for name in names)
+            if same_word or any(
+                _stand_for_another(looks, addresses, other, by_id=by_id, family=family) for other in others
+            ):
                 names.append(part)
                 if len(others) < _FEW_PLACES:
                     others.append(addresses)
@@ -292,6 +329,12 @@ def _of_one_kind(
             else:
                 kinds[-1][0].append(part)
     return [names for names, _ in kinds]
+
+
+def _stem_of(part: str) -> str:
+    """Return the word before a number: `issue9`, `issue*`; empty if there is none."""
+    glued = split_glued_id(part)
+    return glued[0] if glued is not None else part.removesuffix(ANY) if part.endswith(ANY) else ""
 
 
 def _group_by_remaining_path(nodes: Sequence[_AddressNode]) -> dict[tuple[str, ...], list[int]]:
@@ -311,11 +354,12 @@ def _stand_for_another(
     other: Mapping[tuple[str, ...], list[int]],
     *,
     by_id: bool,
+    family: bool,
 ) -> bool:
     """Return whether two names are of one kind: everywhere below both, actions and nesting are alike.
 
     `by_id`: the others are ids, so a word is probably an action (`add`) and not a name; its page must match
-    more closely.
+    more closely. `family`: pages here may be built in any way.
     """
     shared = one.keys() & other.keys()
     if not shared:
@@ -323,7 +367,8 @@ def _stand_for_another(
     for rest in shared:
         pairs = [(looks[a], looks[b]) for a in one[rest][:3] for b in other[rest][:3]]
         if not any(
-            _same_kind(first, second) and not (by_id and _say_another_thing(first, second))
+            (_same_kind(first, second) and not (by_id and _say_another_thing(first, second)))
+            or (family and _offer_the_same(first, second))
             for first, second in pairs
         ):
             return False
@@ -343,16 +388,23 @@ def _same_kind(one: _PageVariant, other: _PageVariant) -> bool:
     )
 
 
+def _offer_the_same(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether two pages have the same fields and buttons. Tables and sections may be part of an article."""
+    first, second = (frozenset(role for role in look.tools if role[0] in _OFFERED) for look in (one, other))
+    return one.error == other.error and _role_similarity(first, second) >= SAME_TOOLS
+
+
 # -- joining ---------------------------------------------------------------------------------------------
 
 
-def _join_place(looks: Sequence[_PageVariant], numbers: Sequence[int], joined: _DisjointSets) -> None:
-    """Join the pages of one place that have enough in common."""
+def _join_place(
+    looks: Sequence[_PageVariant], numbers: Sequence[int], joined: _DisjointSets, *, family: bool
+) -> None:
+    """Join the pages of one place that have enough in common. `family`: articles, of which only the actions count."""
     for one, other in _pairs(numbers):
-        if (
-            looks[one].error == looks[other].error
-            and _role_similarity(looks[one].roles, looks[other].roles) >= SAME_PLACE
-        ):
+        first, second = looks[one], looks[other]
+        alike = _role_similarity(first.roles, second.roles) >= SAME_PLACE
+        if first.error == second.error and (alike or (family and _offer_the_same(first, second))):
             joined.join(one, other)
 
 

@@ -26,8 +26,8 @@ def choose_name(own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> 
     first = [sign.text for sign in headings if sign.where == FIRST]
     if first:
         return first[0]
-    for title in _titles(own):
-        if not any(title in _titles([page]) for page in others):
+    for title in list_shared_titles(own):
+        if not any(title in list_shared_titles([page]) for page in others):
             return title
     if headings:
         return min(headings, key=lambda sign: sign.where).text
@@ -48,7 +48,7 @@ def choose_free_id(name: str, taken: Collection[str]) -> str:
     return found
 
 
-def _titles(pages: Sequence[ObservedPage]) -> Iterator[str]:
+def list_shared_titles(pages: Sequence[ObservedPage]) -> Iterator[str]:
     """Return the parts of the title that all of these pages have, in order."""
     parts = [_parts(page) for page in pages]
     yield from (part for part in parts[0] if all(part in each for each in parts))

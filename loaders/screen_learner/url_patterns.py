@@ -15,16 +15,15 @@ from urllib.parse import SplitResult, urlsplit
 
 import re2
 
-from kb_schema.url_patterns import compile_pattern, is_id_segment
+from kb_schema.url_patterns import ANY, compile_pattern, open_segment, split_glued_id
 
 MOST_SHAPES = 3
 """The most patterns of one screen; with more, its addresses have no common form."""
 _ROUTE = ("/", "!/")
 """The beginnings of a fragment that is the route of a single-page application."""
 _HASH = "#"
-ANY = "*"
-"""The placeholder for ids in places."""
 _ANYTHING = "[^/?#]+"
+_NUMBER = "[0-9]+"
 _WITH_A_DIGIT = "[^/?#]*[0-9][^/?#]*"
 _MOST_PARAMETERS = 30
 _NUMBERED = re.compile(r"\A[^\W_]+(?:[-_.~%][^\W_]+)+[-_]\d+\Z")
@@ -52,7 +51,7 @@ def names_one(part: str) -> bool:
     >>> [names_one(part) for part in ("17", "hand-trowel_8", "agents", "v2", "step-2")]
     [True, True, False, False, False]
     """
-    return is_id_segment(part) or _NUMBERED.match(part) is not None
+    return open_segment(part) != part or _NUMBERED.match(part) is not None
 
 
 def place(path: str) -> tuple[str, ...]:
@@ -238,12 +237,33 @@ def _shape(parts: tuple[str, ...]) -> tuple[int, int]:
 
 
 def _opened(parts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(ANY if names_one(part) else part for part in parts)
+    return tuple(ANY if _NUMBERED.match(part) else open_segment(part) for part in parts)
+
+
+def is_open(places: tuple[str, ...]) -> bool:
+    """Return whether a part of a place identifies one of many things."""
+    return any(ANY in part for part in places)
 
 
 def _part(parts: tuple[str, ...], opened: Collection[int], at: int = -1) -> str:
     varies = len(set(parts)) > 1 or names_one(parts[0]) or at in opened
-    return _ANYTHING if varies else re2.escape(parts[0])
+    if not varies:
+        return str(re2.escape(parts[0]))
+    stem, ending = _around_id(parts)
+    return f"{re2.escape(stem)}{_NUMBER}{re2.escape(ending)}" if stem or ending else _ANYTHING
+
+
+def _around_id(parts: tuple[str, ...]) -> tuple[str, str]:
+    """Return the word before the number and the ending that all parts have: `issue40`, `4.html`."""
+    found = set()
+    for part in parts:
+        name, dot, ending = part.rpartition(".")
+        name, ending = (name, dot + ending) if name and ending.isalpha() else (part, "")
+        glued = split_glued_id(name)
+        stem = "" if name.isdecimal() else glued[0] if glued is not None else None
+        found.add((stem, ending))
+    stem, ending = found.pop()
+    return ("", "") if found or stem is None else (stem, ending)
 
 
 def _written(every: Sequence[tuple[str, ...]], written: Sequence[str], query: str) -> str:

@@ -101,7 +101,7 @@ async def measure_map(
         account = {name: value.format(password=password) for name, value in truth.account.items()}
         began = time.monotonic()
         made = MapFolder(folder / "map")
-        plan = MapRunPlan(application.name, url, made, limits)
+        plan = MapRunPlan(application.name, url, made, limits, robots=False)
         sign_in = (lambda each: sign_in_with_form(each, url, account)) if account else None
         view = MapView(Console(file=io.StringIO()), "a map")
         explored, _ = await map_website(browser, plan, sign_in, view)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from kb_schema.url_patterns import is_id_segment, normalize_url, origin_of
+from kb_schema.url_patterns import ANY, normalize_url, open_segment, origin_of, split_glued_id
 
 _SESSION_NAME = re.compile(
     r"(?:^|[_-])(?:s|sid|sess|session|sessionid|session[_-]?id|phpsessid|jsessionid|aspsessionid\w*|cfid|cftoken|"
@@ -29,6 +29,24 @@ LEAST_WORDS = 2
 ROUNDS = 2
 """Number of repeated path parts from which a path counts as endless."""
 _MOST_PARAMETERS = 12
+_STEPS = frozenset(
+    {
+        "chapter",
+        "day",
+        "level",
+        "page",
+        "part",
+        "phase",
+        "question",
+        "section",
+        "slide",
+        "step",
+        "tab",
+        "version",
+        "week",
+    }
+)
+"""Words before the number of a page that is not one of many alike: `step2`."""
 _ROUTE = re.compile(r"!?/")
 """Prefixes of fragments that contain client-side routes."""
 
@@ -121,17 +139,21 @@ def _route(fragment: str) -> str:
 
 
 def _starred(path: str) -> str:
-    parts = ["*" if part and _names_one(part) else part for part in path.split("/")]
+    parts = [_open(part) if part else part for part in path.split("/")]
     said = [part for part in parts if part not in ("", "*")]
     if len(said) - len(set(said)) < ROUNDS:
         return "/".join(parts)
     return "/".join([*dict.fromkeys(parts), "**"])  # endless links: `/deep/again/deep/again/deep`
 
 
-def _names_one(part: str) -> bool:
-    return (
-        is_id_segment(part) or _DATE.match(part) is not None or looks_random(part) or _is_numbered_title(part)
-    )
+def _open(part: str) -> str:
+    """Return a part of a path with `*` in place of what identifies one of many."""
+    if (opened := open_segment(part)) != part:
+        return opened
+    if _DATE.match(part) is not None or looks_random(part) or _is_numbered_title(part):
+        return ANY
+    glued = split_glued_id(part)
+    return part if glued is None or glued[0].strip("_-").casefold() in _STEPS else f"{glued[0]}{ANY}"
 
 
 def _is_numbered_title(part: str) -> bool:

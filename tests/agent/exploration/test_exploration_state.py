@@ -131,13 +131,31 @@ def test_fields_and_depths_and_robots_are_kept_to() -> None:
 
 
 def test_articles_under_names_of_words_are_sampled() -> None:
+    item = {"fingerprint": {"region": ["landmark", "item"]}, "in_row": True}
+    links = [link(n, f"/news/{name}", **item) for n, name in enumerate("abcdef", start=1)]
+    listing = page(9, "/news", links)
     articles = [
-        page(n, f"/news/{name}", state=state(f"s{n}", bones="same")) for n, name in enumerate("abcde")
+        page(n, f"/news/{name}", state=state(f"s{n}", bones="same"))
+        for n, name in enumerate("abcde", start=1)
     ]
-    book = ExplorationState(MapLimits(), articles)
-    item = {"fingerprint": {"region": ["landmark", "item"]}}
-    assert why(book, page(9, "/news"), link(1, "/news/f", **item)) == "similar pages are known"
-    assert why(book, page(9, "/news"), link(1, "/news/f")) is None
+    led = [passed(listing, each, to) for each, to in zip(links, articles, strict=False)]
+    book = ExplorationState(MapLimits(), [listing, *articles], led)
+    assert why(book, listing, links[5]) == "similar pages are known"
+    assert why(book, listing, link(7, "/news/f")) is None
+    unlisted = ExplorationState(
+        MapLimits(), [listing, *articles]
+    )  # reached on other ways: another kind of page
+    assert why(unlisted, listing, links[5]) is None
+
+
+def test_many_links_below_one_path_are_articles_wherever_they_stand() -> None:
+    wanted = [link(n, f"/wiki/{chr(96 + n)}") for n in range(1, 15)]
+    start = page(99, "/", wanted)
+    articles = [page(n, f"/wiki/{chr(96 + n)}", state=state(f"s{n}", bones="same")) for n in range(1, 6)]
+    book = ExplorationState(MapLimits(), [start, *articles])
+    assert why(book, start, wanted[9]) == "similar pages are known"
+    few = ExplorationState(MapLimits(), [page(99, "/", wanted[:8]), *articles])
+    assert why(few, start, wanted[7]) is None
 
 
 def test_a_way_back_never_repeats_what_was_allowed_although_it_changes_something() -> None:
