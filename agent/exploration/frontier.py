@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from agent.exploration.exploration_state import ExplorationState
-from agent.exploration.pages.page_addresses import build_address_kind, build_place_path
+from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path, build_place_path
 from agent.exploration.pages.page_observation import leads_to_other_address
 from kb_schema.explorations import SHARED, ExplorationPage, Offer, UnexploredItem
+from kb_schema.url_patterns import path_of
 
 TRIES = 2
 """How often the same control is tried, on this page and similar pages."""
@@ -30,6 +31,7 @@ URGENT, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(6)
 """Order of steps: allowed changes follow new controls, but precede repetitions, for which time may not suffice."""
 
 SAME_AS_KNOWN = "similar pages are known"
+SAME_AS_KNOWN_BELOW = "similar pages below {path} are known, for example {example} was not opened"
 TRIED_ELSEWHERE = "tried on other pages"
 
 
@@ -129,8 +131,12 @@ def explain_prohibition(offer: Offer, may_open: Callable[[str], bool]) -> str | 
 def list_unexplored_items(
     book: ExplorationState, lost: Collection[str], may_open: Callable[[str], bool]
 ) -> tuple[UnexploredItem, ...]:
-    """Return the items that were found and not tried, with the reason; omits items that others represent."""
+    """Return the items that were found and not tried, with the reason; omits items that others represent.
+
+    Of links to places that nobody saw, because their lists and siblings are known, the reason has an example.
+    """
     found: list[UnexploredItem] = []
+    examples: dict[str, str] = {}
     for page in book.pages.values():
         if page.page_id in book.covered:
             continue
@@ -140,6 +146,11 @@ def list_unexplored_items(
             reason = explain_skip(book, page, offer, may_open)
             if reason is None:
                 reason = "the time or page limit was reached" if page.page_id not in lost else ""
+            if reason == SAME_AS_KNOWN and offer.href and not book.seen_place(offer.href):
+                parent = build_parent_path(offer.href)
+                reason = SAME_AS_KNOWN_BELOW.format(
+                    path=path_of(parent), example=path_of(examples.setdefault(parent, offer.href))
+                )
             if reason and reason not in (SAME_AS_KNOWN, TRIED_ELSEWHERE):
                 found.append(
                     UnexploredItem(page_id=page.page_id, offer_id=offer.offer_id, reason=reason[:1_000])

@@ -104,7 +104,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
 
 
 def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
-    """Return the entries of the site's menus: name -> the one path to which it leads.
+    """Return the entries of the site's menus, the commonest first: name -> the one path to which it leads.
 
     A menu is a landmark such as a navigation, or what most pages have.
     """
@@ -116,14 +116,14 @@ def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
             for offer in look.page.offers
             if offer.href and origin_of(offer.href) == origin_of(look.page.url)
         }
-        for name, path, in_menu in links:
+        for name, path, in_menu in sorted(links):
             if any(character.isalpha() for character in name) and len(name) <= LONGEST_ENTRY:
                 paths[name].add(path)
                 shown[name] += len(looks) if in_menu else 1
     return {
-        name: next(iter(found))
-        for name, found in paths.items()
-        if len(found) == 1 and shown[name] > len(looks) / 2
+        name: next(iter(paths[name]))
+        for name, times in shown.most_common()
+        if len(paths[name]) == 1 and times > len(looks) / 2
     }
 
 

@@ -39,7 +39,7 @@ def titles_of(
 ) -> list[str]:
     """Return a distinct name for each group of pages.
 
-    `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads.
+    `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads, the commonest first.
     """
     grouped = [[seen[at] for at in group] for group in groups]
     site = _SiteTexts(grouped, rows)
@@ -69,9 +69,8 @@ def _menu_entry(
     if shared - elsewhere:
         return ""
     paths = {page.path for page in own}
-    leading = sorted((len(path), path, name) for name, path in entries.items() if path in paths)
-    same = {path for _, path, _ in leading[:2]}
-    return leading[0][2] if len(leading) == 1 or len(same) > 1 else ""
+    leading = [(len(path), at, name) for at, (name, path) in enumerate(entries.items()) if path in paths]
+    return min(leading)[2] if leading else ""
 
 
 class _SiteTexts:

@@ -30,7 +30,7 @@ MOST_SHOWN = 24
 """Maximum number of places in the view."""
 _LONGEST = 160
 ENDED = {
-    "done": "everything that may be tried was tried",
+    "done": "everything that may be tried was tried, of similar pages a few",
     "states": "the limit of pages was reached (--states)",
     "depth": "the limit of steps from the start page was reached (--depth)",
     "time": "the time limit was reached (--time)",

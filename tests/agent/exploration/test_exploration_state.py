@@ -154,6 +154,8 @@ def test_many_links_below_one_path_are_articles_wherever_they_stand() -> None:
     articles = [page(n, f"/wiki/{chr(96 + n)}", state=state(f"s{n}", bones="same")) for n in range(1, 6)]
     book = ExplorationState(MapLimits(), [start, *articles])
     assert why(book, start, wanted[9]) == "similar pages are known"
+    left = {each.reason for each in list_unexplored_items(book, (), lambda _: True)}
+    assert "similar pages below /wiki are known, for example /wiki/f was not opened" in left
     few = ExplorationState(MapLimits(), [page(99, "/", wanted[:8]), *articles])
     assert why(few, start, wanted[7]) is None
 
