@@ -7,6 +7,7 @@ const ERROR_WORD = /^(err|errors?|error(list|note|message|messages|msg|text|box|
 const WARNING_WORD = /^(warn|warning|warnings|caution)$/;
 const SUCCESS_WORD = /^(success|successful|succeeded|positive|ok)$/;
 const BADGE_WORD = /^(badge|pill|chip|tag)$/; // states of data, such as `Cancelled`, which are red like errors
+const AMOUNT = /\p{L}{0,3}[\s\p{Sc}]*[-+\u2212(]?[\s\p{Sc}]*\d[\d.,'\u00a0\u202f ]*[\p{Sc}%)]*\s*\p{Lu}{0,3}(?!\p{L})/gu; // with its currency
 const KIND_ATTRIBUTES = ["class", "id", "data-type", "data-status", "data-variant", "data-kind", "data-level", "data-severity"];
 const ERRORLIKE = ["err", "danger", "destructive", "negative", "invalid", "fail"]
   .flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`))
@@ -126,7 +127,7 @@ function fieldMessages(el, row, look) {
     .filter((node) => node !== el && !isBadge(node) && (node.matches(LIVE) || hasErrorWord(node)) && !node.matches(FORM_FIELDS) && !node.querySelector(FORM_FIELDS))
     .filter((node) => !isNoMessage(node) && tagOf(node) !== "label" && visible(node, look))
     .map((node) => textOf(node, look));
-  return [...new Set([...referredMessages(el, look), ...texts])].filter(Boolean);
+  return [...new Set([...referredMessages(el, look), ...texts])].filter(saysSomething);
 }
 
 /**
@@ -153,7 +154,7 @@ function messageSigns(root, look) {
     if (found.length >= SIGN_LIMIT) break;
     if (taken.some((outer) => outer.contains(el)) || !isMessage(el) || !visible(el, look)) continue;
     const text = messageText(el, look);
-    if (!text || text.length > TOLD_LIMIT) continue;
+    if (!saysSomething(text) || text.length > TOLD_LIMIT) continue;
     taken.push(el);
     found.push({ text, live: el.matches(LIVE), wrong: isCalled(el, hasErrorWord), warning: isCalled(el, hasWarningWord) });
   }
@@ -173,13 +174,19 @@ function messageText(el, look) {
 /** Controls ask, whatever their color: a red `Delete` in a menu. */
 const isNoMessage = (el) => NOT_MESSAGES.has(tagOf(el)) || INTERACTIVE_ROLES.has(attr(el, "role"));
 
+/** Has words: an amount, such as a balance of `-4.20 EUR`, is data, and may be red. */
+const saysSomething = (text) => /\p{L}/u.test(text.replace(AMOUNT, ""));
+
+/** Whether a row of a table, or one beside it, has a field: the table lays out a form. */
+const isFormRow = (row) => [row, row.previousElementSibling, row.nextElementSibling].some((each) => each && each.querySelector(FORM_FIELDS) !== null);
+
 /** Says something, rather than asking for something; rows of data are no messages. */
 function isMessage(el) {
   if ((!el.matches(LIVE) && !hasErrorWord(el) && !hasWarningWord(el)) || isBadge(el)) return false;
   if (el.querySelector(FORM_FIELDS) || el.matches(FORM_FIELDS) || el.querySelectorAll(CHOICES).length > 1) return false;
   if (closestFlat(el, isNoMessage)) return false;
-  const table = el.closest("tr") ? el.closest("table") : null;
-  return !table || table.querySelector(FORM_FIELDS) !== null;
+  const row = el.closest("tr");
+  return !row || isFormRow(row);
 }
 
 /** It, what is in it or what is only around it is called so (an error, a warning), and nothing of this a success. */
