@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 FAILED_BEFORE = "failed_before"
 """Error code of an approach that is not started because it failed in this run already."""
 RUN_TIMEOUT = "run_timeout"
+ELEMENT_NOT_FOUND = "element_not_found"
+"""The error of a step whose element, or rows, are not there: what was tried since says nothing more."""
 LONGEST = 1_000
 """Characters of an error that are stored with an approach."""
 
@@ -132,7 +134,9 @@ class ResilientStepRunner:
                 start = index if again.index is None else again.index
                 return await self._engine.resumption.go_back(run, start, again.reason)
             except StepFailed as exc:
-                reason = StepFailed(f"{again.reason}; {exc}", error=exc.error, acted=exc.acted)
+                missing = isinstance(cause, StepFailed) and cause.error == ELEMENT_NOT_FOUND
+                said = str(cause) if missing else f"{again.reason}; {exc}"
+                reason = StepFailed(said, error=ELEMENT_NOT_FOUND if missing else exc.error, acted=exc.acted)
                 run.trouble.setdefault(attempt.step.step_id, reason)
                 return await self._try_other_approach(attempt, exc)
         except FINAL:

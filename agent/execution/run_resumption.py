@@ -33,6 +33,8 @@ class RunResumption:
     def __init__(self, engine: TaskExecution, decided: ReadBackStatus | None = None) -> None:
         self._engine = engine
         self._decided = decided
+        self.told_happened = False
+        """Whether a person said that a step had happened: what its page showed then is not seen again."""
 
     async def enter(self, run: TaskRun) -> int:
         """Return the index of the step to begin with; the page is where that step begins."""
@@ -78,7 +80,7 @@ class RunResumption:
             return ReadBackResult(ReadBackStatus.HAPPENED, "according to the journal", effect.row)
         if effect.status is ReadBackStatus.UNCLEAR and self._decided is not None:
             effect = ReadBackResult(self._decided, "a person decided")
-            self._decided = None
+            self.take_decision()
         if effect.status is ReadBackStatus.UNCLEAR:
             raise build_uncertain_step_error(run, step, "the run was interrupted during it", effect.reason)
         return effect
@@ -86,6 +88,7 @@ class RunResumption:
     def take_decision(self) -> ReadBackStatus | None:
         """Return a person's decision about an uncertain effect; once."""
         decided, self._decided = self._decided, None
+        self.told_happened = self.told_happened or decided is ReadBackStatus.HAPPENED
         return decided
 
     async def go_back(self, run: TaskRun, index: int, reason: str) -> int:

@@ -245,8 +245,9 @@ class _WorkflowRun:
     async def _close(self) -> bool:
         """Check the workflow's success criteria; return whether they show that it worked.
 
-        A criterion about an empty value is not asked. What held before the last write is no evidence of it, and what
-        was sent or shown before a resume is not known. Raises `StepFailed` if a criterion does not hold.
+        A criterion about an empty value is not asked. What held before the last write is no evidence of it. What was
+        sent or shown before a resume is not known, nor what the page showed after a step of which a person says that it
+        happened. Raises `StepFailed` if another criterion does not hold.
         """
         frame = self._progress.frame
         if frame.over:
@@ -254,8 +255,10 @@ class _WorkflowRun:
         await self._progress.come_back()
         criteria = fill_conditions(self._list_asked(), self._values)
         verdicts = await self._session.judge_until_held(criteria, self._values)
+        told = self._engine.resumption.told_happened
         forgotten = [
-            isinstance(condition, WriteAccepted | NumberChanged) and verdict.status is VerdictStatus.UNKNOWN
+            (isinstance(condition, WriteAccepted | NumberChanged) and verdict.status is VerdictStatus.UNKNOWN)
+            or (told and not verdict.held)
             for condition, verdict in zip(criteria, verdicts, strict=True)
         ]
         for condition, verdict, unknown in zip(criteria, verdicts, forgotten, strict=True):
@@ -269,7 +272,7 @@ class _WorkflowRun:
                 raise quote_complaint(
                     missing, complaint, self._values, [each.name for each in names], kind=missing.error
                 )
-        self._void = self._session.presses.held_before
+        self._void = self._session.presses.held_before or (told and any(forgotten))
         frame.over, frame.proven = True, bool(criteria) and not self._void and not any(forgotten)
         await self._progress.keep(self._values)
         return frame.proven

@@ -61,7 +61,7 @@ class InsufficientSuccessTracesError(MetaAgentError):
         told = "".join(f"; {each}" for each in reasons)
         super().__init__(
             f"Insufficient successful traces: {actual}/{total} passed evaluation, but {required} required{told}",
-            hint="record more traces, or answer the question with --accept TRACE (accepted_traces)"
+            hint="record more traces, or answer the question with --accept TRACE"
             if asked
             else "record more traces, or lower min_success_traces",
         )

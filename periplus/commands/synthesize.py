@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.execution.values.secret_vaults import secret_variable_name
 from agent.synthesis.graph.graph_validation import ValidationResults
 from agent.synthesis.pipeline_config import SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
@@ -43,6 +44,7 @@ from periplus.synthesis.workflow_synthesis import (
     SynthesisSite,
     induce_workflow,
     list_origins,
+    name_traces,
     publish_workflow,
     read_traces,
     validate_workflow,
@@ -259,9 +261,11 @@ async def _use_website(
 
 
 def _format_run_command(workflow_id: str, lowered: WorkflowDocuments) -> str:
-    """Return the command that runs the workflow, with its required inputs."""
-    wanted = [each.name for each in lowered.workflow.io_spec.inputs if each.required and each.default is None]
-    return " ".join([f"periplus run {workflow_id}", *(f"--input {name}=VALUE" for name in wanted)])
+    """Return the command that runs the workflow, with its required inputs; secrets come from the environment."""
+    wanted = [each for each in lowered.workflow.io_spec.inputs if each.required and each.default is None]
+    secrets = [f"{secret_variable_name(each.name)}=..." for each in wanted if each.secret]
+    inputs = [f"--input {each.name}=VALUE" for each in wanted if not each.secret]
+    return " ".join([*secrets, f"periplus run {workflow_id}", *inputs])
 
 
 def _has_evidence(lowered: WorkflowDocuments, unverified: bool) -> bool:
@@ -314,14 +318,14 @@ def _print_traces(console: Console, result: PipelineResult, read: list[Execution
     """Print which traces are used. Raises `UserError` if no graph could be made of them."""
     failed = [each for each in result.evaluation_results if not each.passed]
     console.print(f"{len(read)} traces read, {len(read) - len(failed)} used", highlight=False)
+    names = name_traces(read)
     for each in failed:
+        name = names.get(each.trace_id, each.trace_id)
         reason = each.metadata.get("error") or ", ".join(each.failed_rules)
-        console.print(
-            f"  [yellow]{escape(each.trace_id)}: {escape(str(reason))}[/]", soft_wrap=True, highlight=False
-        )
+        console.print(f"  [yellow]{escape(name)}: {escape(str(reason))}[/]", soft_wrap=True, highlight=False)
         if ASKED in each.metadata:
             console.print(
-                f"    -> if not, use it with --accept {escape(each.trace_id)}",
+                f"    -> if not, use it with --accept {escape(name)}",
                 soft_wrap=True,
                 highlight=False,
             )

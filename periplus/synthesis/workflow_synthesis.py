@@ -137,6 +137,13 @@ class SynthesisJudgement:
 BY_RULES = SynthesisJudgement()
 
 
+def name_traces(traces: Iterable[ExecutionTrace]) -> dict[str, str]:
+    """Return what people call each trace, by its id: the name of its session folder, where that is its alone."""
+    folders = {trace.trace_id: Path(trace.session_dir).name if trace.session_dir else "" for trace in traces}
+    counts = Counter(folders.values())
+    return {each: name if name and counts[name] == 1 else each for each, name in folders.items()}
+
+
 async def induce_workflow(
     traces: Sequence[ExecutionTrace], name: str, task: str, judgement: SynthesisJudgement = BY_RULES
 ) -> PipelineResult:
@@ -145,10 +152,12 @@ async def induce_workflow(
     Raises `UserError`, with the reason, if a stage refuses the traces, if one has more than `MOST_STEPS` steps, or if
     an accepted one is not among them.
     """
-    known = {trace.trace_id for trace in traces}
-    if unknown := sorted(judgement.accepted_traces - known):
+    names = name_traces(traces)
+    accepted = {trace_id for trace_id, each in names.items() if {trace_id, each} & judgement.accepted_traces}
+    if unknown := sorted(judgement.accepted_traces - accepted - {names[each] for each in accepted}):
         raise UserError(
-            f"there is no trace {unknown[0]!r} to accept", fix=f"name one of: {', '.join(sorted(known))}"
+            f"there is no trace {unknown[0]!r} to accept",
+            fix=f"name one of: {', '.join(sorted(names.values()))}",
         )
     for trace in traces:
         if len(trace.steps) > MOST_STEPS:
@@ -161,13 +170,16 @@ async def induce_workflow(
         synthesis_strategy=judgement.strategy,
         evaluation_strategy=EvaluationStrategy(judgement.evaluation),
         min_success_traces=judgement.min_success_traces,
-        accepted_traces=judgement.accepted_traces,
+        accepted_traces=frozenset(accepted),
     )
     pipeline = MetaAgentPipeline(config=config, inferencer=judgement.inferencer())
     try:
         result = await pipeline.synthesize_graph(traces, task)
     except MetaAgentError as exc:
-        raise UserError(str(exc), fix=exc.hint or "check the traces") from exc
+        said = str(exc)
+        for trace_id, each in names.items():
+            said = said.replace(trace_id, each)
+        raise UserError(said, fix=exc.hint or "check the traces") from exc
     if result.failed_stage is not None:
         if isinstance(result.cause, MetaAgentError):
             raise UserError(str(result.error), fix=result.cause.hint or "check the traces")

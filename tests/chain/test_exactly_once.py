@@ -7,9 +7,11 @@ import asyncio
 import pytest
 
 from agent.execution.task_runner import TaskRunner
+from agent.execution.workflow_runner import run_workflow
 from kb_schema import parse_document
 from kb_schema.read_backs import ReadBackStatus
 from kb_schema.run_records import EvidenceLevel, RunStatus
+from kb_schema.workflows import Workflow
 from kb_store.store_factory import open_runs
 from periplus.run_store_adapters import RunStoreKeeping
 from tests.support.lives import another_life, cut_off, kept_state
@@ -267,3 +269,28 @@ async def test_what_a_page_had_time_to_show_is_not_waited_for_before_acting(sess
     async with asyncio.timeout(45):
         result = await TaskRunner(session).run_task("register_boat", {"boat_name": "Tern"})
     assert result.complete, result.error
+
+
+async def test_what_a_person_says_happened_is_no_failure_because_its_message_has_gone(
+    session, site, kept, browser
+):
+    _knows(session)
+    workflow = parse_document(
+        {
+            "type": "workflow", "workflow_id": "mooring", "name": "Mooring",
+            "nodes": [{"type": "task", "node_id": "n1", "task_id": "register_boat",
+                       "inputs": {"boat_name": {"source": "hardcoded", "value": "Perhaps"}}}],
+            "success_criteria": [{"type": "dom_contains", "value": "The boat has been moored."}],
+        }
+    )  # fmt: skip
+    assert isinstance(workflow, Workflow)
+    await _lose(session)
+    result = await run_workflow(TaskRunner(session, keeping=kept), workflow, {})
+    assert result.status is RunStatus.NEEDS_PERSON
+    async with another_life(session, browser) as again:
+        state = await kept_state(kept, session)
+        engine = TaskRunner(again, keeping=kept, resume=state, decided=ReadBackStatus.HAPPENED)
+        over = await run_workflow(engine, workflow, {})
+    assert over.complete, over.error
+    assert over.evidence is EvidenceLevel.UNVERIFIED
+    assert len(site.state()["boats"]) == 1

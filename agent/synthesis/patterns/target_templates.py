@@ -94,6 +94,7 @@ def find_target_template(cells: Sequence[AlignedCell], pages: TracePages) -> Tar
         words = {row: _words_for(template, each) for row, each in seen.items()}
         known = {row: said for row, said in words.items() if said is not None}
         if len(known) == len(seen):
+            known = _by_naming_column(template, seen) or known
             return (
                 _without_numbers(template, known, seen)
                 or _without_counts(template, known, seen)
@@ -162,6 +163,46 @@ def _templates(seen: Iterable[_TemplateTarget]) -> Iterator[str]:
                 and literal in strategy.value
             ):
                 yield strategy.value.replace(literal, f"'{{{{{PARAMETER}}}}}'")
+
+
+def _by_naming_column(template: str, seen: Mapping[RowKey, _TemplateTarget]) -> dict[RowKey, str] | None:
+    """Return the texts of the pressed column, else of the first one, that names the row in every trace; None: none does.
+
+    A date or an amount leads to a row by chance: another row may have the same one on another day.
+    """
+    if any(each.name is not None for each in seen.values()):
+        return None
+    columns = {row: _list_naming_cells(template, each) for row, each in seen.items()}
+    common = set.intersection(*(set(each) for each in columns.values()))
+    if not common:
+        return None
+    pressed = {_find_cell(each.element) for each in seen.values()} & common
+    best = min(pressed or common)
+    return {row: each[best] for row, each in columns.items()}
+
+
+def _find_cell(element: Element) -> int:
+    """Return the place of the cell of a row that has the element; -1 if it is in no row."""
+    row = find_list_row(element)
+    cells = () if row is None else tuple(row.elements())
+    return next((at for at, cell in enumerate(cells) if element in (cell, *cell.descendants())), -1)
+
+
+def _list_naming_cells(template: str, seen: _TemplateTarget) -> dict[int, str]:
+    """Return the texts of the target's row that are names and lead to it alone, by the place of their cell."""
+    row = find_list_row(seen.element)
+    found: dict[int, str] = {}
+    for at, cell in enumerate(() if row is None else row.elements()):
+        for node in (cell, *cell.descendants()):
+            said = squeeze(text_of(node, everything=True)) if own_texts(node) else ""
+            if said and _is_name(said) and _finds(template, said, seen):
+                found.setdefault(at, said)
+    return found
+
+
+def _is_name(said: str) -> bool:
+    """Whether a text may name a row: it has letters, and is no date, time or amount."""
+    return find_text_flaw(said) is None and any(character.isalpha() for character in said)
 
 
 def _without_numbers(

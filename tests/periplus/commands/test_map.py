@@ -150,7 +150,10 @@ def test_where_there_is_no_terminal_the_view_says_it_in_lines() -> None:
     assert lines[0] == "  + Quay  https://quay.example/  (3 controls)"
     assert lines[1] == "  > Quay (/): Log -> opened Quay (/)"
     assert lines[3] == "  > Quay (/): Boats -> opened Quay (/#/boats)", "pages of one title are told apart"
-    assert lines[-1] == "explored: 1 page, 1 control tried; everything that may be tried was tried, of similar pages a few"
+    assert (
+        lines[-1]
+        == "explored: 1 page, 1 control tried; everything that may be tried was tried, of similar pages a few"
+    )
 
 
 def test_in_a_terminal_the_map_grows_and_what_a_site_says_is_only_words() -> None:
