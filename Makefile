@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes zoo changes setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance docs constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo changes widgets setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance docs constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ setup-zoo: setup-base ## install the applications that the zoo of the tests work
 setup-changes: setup-base ## install the libraries that the small sites of the tests are made with into .tools
 	@bash scripts/setup.sh changes || [ -z "$$CI" ]
 
+setup-widgets: setup-base ## install the libraries that the widgets of the tests are built with into .tools
+	@bash scripts/setup.sh widgets || [ -z "$$CI" ]
+
 setup-livekit: setup-base ## build the LiveKit server the tests talk to into .tools, where Go is
 	@bash scripts/setup.sh livekit || [ -z "$$CI" ]
 
@@ -53,11 +56,11 @@ setup-conformance: setup-base ## install the MCP conformance tool and the MCP In
 demo: setup-base ## a narrated demo in a real browser, on embedded stores
 	@$(BIN)/periplus demo
 
-test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
+test: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-widgets setup-livekit setup-conformance ## the architecture's contracts, and the tests with their coverage
 	@$(BIN)/lint-imports
 	@bash scripts/test.sh $(JOBS)
 
-nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-livekit setup-conformance ## everything, the slow tests included
+nightly: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-widgets setup-livekit setup-conformance ## everything, the slow tests included
 	@$(PYTEST) -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory audit
@@ -78,6 +81,10 @@ zoo-%: setup-zoo
 changes: setup-changes ## measure verifying after interface changes and application bugs on eight small sites (an hour or more)
 	@$(BIN)/python -m tests.interface_changes measure
 
+# Goes on where it was interrupted; out/widgets has the results.
+widgets: setup-widgets ## measure recording and replaying on the widgets of component libraries (a quarter of an hour or more)
+	@$(BIN)/python -m tests.widgets measure
+
 # A version that the service does not know counts as not looked at, and that is an error: without a network it is red.
 audit: setup-base ## look for known vulnerabilities of the pinned versions; red also if the service cannot be asked
 	@bash scripts/setup.sh audit
@@ -89,7 +96,7 @@ sbom: setup-base ## write dist/sbom.json (CycloneDX): what a release installs
 	@bash scripts/setup.sh audit
 	@bash scripts/setup.sh sbom dist/sbom.json
 
-durations: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
+durations: setup-mongod setup-django setup-miniwob setup-plain setup-zoo-sample setup-changes setup-widgets setup-livekit setup-conformance ## all tests but benchmarks, to note how long each takes (hours)
 	@PERIPLUS_TEST_DURATIONS=1 $(PYTEST) -p tests.support.covering -n $(JOBS) --dist worksteal -m "not bench" --timeout 900
 
 lint: setup-base ## style, types and the architecture's contracts

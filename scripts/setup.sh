@@ -5,6 +5,7 @@
 #   scripts/setup.sh mongod       a MongoDB server for the tests (test tool only, never part of the product)
 #   scripts/setup.sh django       the versions of Django whose admin the tests look at (or those named: django 4.2)
 #   scripts/setup.sh zoo          applications that the zoo of the tests works in (or those named: zoo roundup-2.6.0 copyparty)
+#   scripts/setup.sh widgets      the libraries that the pages of tests/widgets are built with
 #   scripts/setup.sh changes      the libraries that the sites of tests/interface_changes are made with
 #   scripts/setup.sh miniwob      the pages of MiniWoB++, which the tests look at
 #   scripts/setup.sh livekit      a LiveKit server for the tests, built from source where Go is (test tool only)
@@ -298,12 +299,12 @@ build_go() (
     go mod init zoo && CGO_ENABLED=0 go get "$1" && CGO_ENABLED=0 GOBIN="$2" go install "${1%@*}"
 )
 
-# React, Vue, HTMX, Bootstrap and others, as files that a page loads: nothing is built.
-setup_changes() {
-    local list=tests/interface_changes/libraries.npm folder="$ROOT/.tools/interface-changes"
+# npm_into NAME LIST: exactly the packages of a list, one a line, into .tools/NAME, once.
+npm_into() {
+    local folder="$ROOT/.tools/$1" list="$2"
     cmp -s "$list" "$folder/.installed" && return
-    command -v npm >/dev/null || die "Node.js with npm is needed to install the libraries of these sites; there is none"
-    say "installing the libraries of the sites of tests/interface_changes into .tools (npm)"
+    command -v npm >/dev/null || die "Node.js with npm is needed to install the packages of $list; there is none"
+    say "installing the packages of $list into .tools/$1 (npm)"
     rm -rf "$folder"
     mkdir -p "$folder"
     printf '{"private": true}\n' >"$folder/package.json"
@@ -312,6 +313,16 @@ setup_changes() {
         die "npm could not install them; the whole log is in .venv/setup.log"
     }
     cp "$list" "$folder/.installed"
+}
+
+# React, Vue, HTMX, Bootstrap and others, as files that a page loads: nothing is built.
+setup_changes() {
+    npm_into interface-changes tests/interface_changes/libraries.npm
+}
+
+# Component libraries, and esbuild, which builds the pages of the widgets with them.
+setup_widgets() {
+    npm_into widgets tests/widgets/libraries.npm
 }
 
 # One folder for each application of tests/zoo/registry/installs: an environment with exactly the packages of NAME.txt,
@@ -413,6 +424,7 @@ livekit) setup_livekit ;;
 plain) setup_plain ;;
 zoo) setup_zoo "${@:2}" ;;
 changes) setup_changes ;;
+widgets) setup_widgets ;;
 miniwob) into miniwob "$MINIWOB_PACKAGE" ;;
 docs) setup_docs ;;
 audit) setup_audit ;;
