@@ -41,6 +41,22 @@ class DialogAnswer(Model):
         return {"accept": data == "accept"} if data in ("accept", "dismiss") else data
 
 
+Modifier = Literal["Alt", "Control", "Meta", "Shift"]
+Place = Annotated[tuple[float, ...], Field(min_length=2, max_length=2)]
+"""Across and down, in fractions of an element's width and height."""
+
+
+class DropPlace(Model):
+    """Where a `drag` ends, and where it takes hold."""
+
+    target: Selector
+    """The element over which the pointer lets go. The dragged element itself if it is only moved."""
+    at: Place = (0.5, 0.5)
+    """The place in it; below 0 and above 1 it is outside."""
+    grab: Place = (0.5, 0.5)
+    """The place in the dragged element at which it is held."""
+
+
 class ActionCall(Model):
     """An action type (or the id of an action document) and what it is applied to.
 
@@ -77,6 +93,10 @@ class ActionCall(Model):
     """
     download: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)] | None = None
     """The variable that receives the path of the file this action downloads."""
+    modifiers: tuple[Modifier, ...] = ()
+    """Keys held down during a click."""
+    drop: DropPlace | None = None
+    """The place to which `drag` drags the target."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
     """Further parameters of an action document, and values of `{{x}}` in parameterised selectors."""
     fingerprint: Fingerprint | None = None

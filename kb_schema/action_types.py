@@ -66,6 +66,10 @@ for _action in (
         "click", "Click an element", idempotent=False, aliases=("click_button", "ElementInteraction.Click")
     ),
     ActionType("double_click", "Click an element twice", idempotent=False),
+    ActionType(
+        "right_click", "Click an element with the right button", idempotent=False, aliases=("context_click",)
+    ),
+    ActionType("drag", "Drag an element to the place that `drop` names", idempotent=False),
     ActionType("hover", "Move the pointer over an element"),
     ActionType("focus", "Give an element the keyboard focus", may_lead_on=False, aliases=("focus_element",)),
     ActionType(

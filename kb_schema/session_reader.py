@@ -50,6 +50,8 @@ class SessionManifest(BaseModel):
     error: str | None = None
     imported: dict[str, Any] = Field(default_factory=dict)
     """What an import knows of the recording besides its steps."""
+    problems: tuple[str, ...] = ()
+    """What the recorder could not record, or asks about, in sentences."""
     turns: tuple[Turn, ...] = Field(default=())
 
 
@@ -80,6 +82,7 @@ def read_session(folder: Path, *, trace_id: str | None = None) -> ExecutionTrace
     """
     problems: list[str] = []
     manifest = _manifest(folder, problems)
+    problems += manifest.problems
     steps: list[TraceStep] = []
     for turn in manifest.turns:
         steps += _turn_steps(folder, turn, problems)

@@ -169,7 +169,8 @@ class _JudgedControl:
         if self.offer.tag.casefold() in _FIELD_TAGS:
             return not (self.offer.tag.casefold() == "input" and self.kind in _INPUT_BUTTONS)
         return (
-            self.offer.action_type not in {"click", "double_click"} and self.offer.role not in _PRESSED_ROLES
+            self.offer.action_type not in {"click", "double_click", "right_click", "drag"}
+            and self.offer.role not in _PRESSED_ROLES
         )
 
     @property

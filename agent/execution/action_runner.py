@@ -443,6 +443,8 @@ class ActionRunner:
             timeout_s=session.healing.first_gate_s(session.element_wait),
             allowed_origins=session.allowed_origins,
             secret=action_types.ACTION_TYPES[name].types_text and self._is_secret(call),
+            modifiers=call.modifiers,
+            drop=call.drop,
         )
 
     def _value(self, name: str, call: ActionCall) -> str | list[str] | None:

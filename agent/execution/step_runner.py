@@ -69,7 +69,7 @@ FINAL = (
 """Errors that retrying cannot fix."""
 
 
-PRESSES = frozenset({"click", "double_click", "press"})
+PRESSES = frozenset({"click", "double_click", "right_click", "drag", "press"})
 """Actions after which a page complains of what was entered."""
 
 

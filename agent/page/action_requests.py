@@ -14,6 +14,7 @@ from playwright.async_api import Page
 from agent import retry_limits
 from agent.page.actionability_gate import GatedElement, GatePolicy, JudgedElement, PassedElement
 from agent.page.errors import ActionMisused
+from kb_schema.action_calls import DropPlace, Modifier
 from kb_schema.fingerprints import Fingerprint
 from kb_schema.selectors import Selector
 
@@ -67,6 +68,10 @@ class ActionRequest:
     policy: GatePolicy | None = None
     identity: IdentityCheck | None = None
     """None: the element that passes the gate is acted on without a comparison."""
+    modifiers: tuple[Modifier, ...] = ()
+    """Keys held down during a click."""
+    drop: DropPlace | None = None
+    """Where `drag` ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ input that would reach another element before the page's own listeners run, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from playwright.async_api import ElementHandle, Page
 from playwright.async_api import Error as DriverError
@@ -20,11 +20,17 @@ from agent.page import in_page_library
 from agent.page.actionability_gate import ElementRenamed, ElementVanished, JudgedElement
 from agent.page.errors import ActionFailed, PageError
 from agent.page.typed_texts import ShownText
+from kb_schema.action_calls import DropPlace, Modifier
 from kb_schema.selectors import Selector
 
 UNHEARD_S = 1.0
 """An action that the browser has finished and that the page has not received after this did not arrive."""
 
+PRESSES = frozenset({"click", "double_click", "right_click", "drag", "check", "uncheck"})
+"""Actions that begin with a press of the mouse."""
+DRAG_BEGINS_PX = 6
+DRAG_STEPS = 12
+"""Movements of the pointer between both ends of a drag."""
 POINT_AFTER_S = 0.7
 """How long an element may be hidden before the pointer is moved near it: most show by themselves."""
 
@@ -74,20 +80,69 @@ async def press_element(
     judged: JudgedElement,
     *,
     double: bool = False,
+    button: Literal["left", "right"] = "left",
+    modifiers: Sequence[Modifier] = (),
     wanted: bool | None = None,
     within_ms: float = 0.0,
 ) -> InputOutcome:
-    """Click the point that the gate gave, once or twice.
+    """Click the point that the gate gave, once or twice, while the `modifiers` are held down.
 
     `wanted` is the state a checkbox must reach within `within_ms`. Raises `ElementVanished` where the press
     would have hit something else, and `ActionFailed` where that is so for the second press only, or where no
     press arrived.
     """
-    press = page.mouse.dblclick if double else page.mouse.click
     state = None if wanted is None else str(wanted).lower()
-    return await _run_guarded(
-        page, action, judged, partial(press, *_pointer_position(judged)), state, within_ms
-    )
+
+    async def press() -> None:
+        click = page.mouse.dblclick if double else page.mouse.click
+        async with _held_down(page, modifiers):
+            await click(*_pointer_position(judged), button=button)
+
+    return await _run_guarded(page, action, judged, press, state, within_ms)
+
+
+@asynccontextmanager
+async def _held_down(page: Page, modifiers: Sequence[Modifier]) -> AsyncIterator[None]:
+    held: list[Modifier] = []
+    try:
+        for key in modifiers:
+            await page.keyboard.down(key)
+            held.append(key)
+        yield
+    finally:
+        for key in reversed(held):
+            await page.keyboard.up(key)
+
+
+async def drag_element(page: Page, action: str, judged: JudgedElement, drop: DropPlace) -> None:
+    """Drag the element that the gate judged to a place of another one, or of itself.
+
+    Raises `ElementVanished` where the press would have hit something else, and `ActionFailed` where the drag has no
+    place to end, or did not arrive.
+    """
+    places = await in_page_library.call(page, "dragPlaces", judged.guard, drop.model_dump_json())
+    if places["problem"] is not None:
+        await in_page_library.call(page, "lowerGuard", judged.guard)
+        raise ActionFailed(action, places["problem"], target=judged.description)
+    start, end = places["start"], places["end"]
+
+    async def drag() -> None:
+        await page.mouse.move(start["x"], start["y"])
+        await page.mouse.down()
+        try:
+            # Most scripts take the first few pixels for a slip of the hand, and need a moment to see the drag begin.
+            away = DRAG_BEGINS_PX if end["x"] >= start["x"] else -DRAG_BEGINS_PX
+            await page.mouse.move(start["x"] + away, start["y"] + DRAG_BEGINS_PX, steps=2)
+            await in_page_library.call(page, "afterDrawing")
+            await page.mouse.move(end["x"], end["y"], steps=DRAG_STEPS)
+            await in_page_library.call(page, "afterDrawing")
+            await page.mouse.move(end["x"] + 1, end["y"])
+            await page.mouse.move(end["x"], end["y"])
+            await in_page_library.call(page, "afterDrawing")
+        finally:
+            await page.mouse.up()
+
+    await _run_guarded(page, action, judged, drag, None, 0.0)
 
 
 async def point_at_element(page: Page, action: str, judged: JudgedElement) -> None:
@@ -183,7 +238,7 @@ def _read_outcome(said: dict[str, Any], action: str, judged: JudgedElement) -> I
     if missed is None and said["reached"]:
         return InputOutcome(known=True, took=said["took"], shows=ShownText.read(said["shows"]))
     if missed is None:
-        if action in {"click", "double_click", "check", "uncheck"}:
+        if action in PRESSES:
             raise ActionFailed(action, "the press did not arrive at it", target=judged.description)
         raise ElementVanished("the focus went elsewhere after it was judged")
     if missed.get("renamed"):

@@ -53,17 +53,27 @@ from agent.page.errors import (
     PageError,
     PageGone,
 )
-from agent.page.guarded_input import check_taken, point_at_element, press_element, type_again, type_over
+from agent.page.guarded_input import (
+    check_taken,
+    drag_element,
+    point_at_element,
+    press_element,
+    type_again,
+    type_over,
+)
 from agent.page.live_selectors import summarize_selector
 from agent.page.origin_rule import check_origin
 from agent.page.secret_typing import type_secret
 from agent.page.typed_texts import ShownText
+from kb_schema.action_calls import DropPlace, Modifier
 from kb_schema.action_types import ACTION_TYPES, ActionType, action_type
 from kb_schema.selectors import Selector
 
 NAVIGATION_TIMEOUT_MS = 30_000.0
 OPTION_TIMEOUT_S = 2.0
 """How long a list may take to load the requested option."""
+SLIDER_KEYS = 1_000
+"""Arrow keys for one slider at most."""
 TICK_TIMEOUT_MS = 500.0
 """How long a page may take to show a clicked checkbox as checked."""
 
@@ -115,6 +125,8 @@ async def perform_action(
     policy: GatePolicy | None = None,
     identity: IdentityCheck | None = None,
     secret: bool = False,
+    modifiers: tuple[Modifier, ...] = (),
+    drop: DropPlace | None = None,
 ) -> PerformedAction:
     """Perform one action, by its canonical name or an alias, with the fields of an `ActionRequest`.
 
@@ -131,6 +143,8 @@ async def perform_action(
         secret,
         policy,
         identity,
+        modifiers,
+        drop,
     )
     return await (act_on_page(page, request) if selector is None else act_on_element(page, request))
 
@@ -277,12 +291,29 @@ def _failure(order: ActionOrder, error: DriverError) -> PageError:
 
 @register_performer("click", intent="press")
 async def _click(order: ActionOrder) -> None:
-    await press_element(order.page, order.action, order.judged)
+    await press_element(order.page, order.action, order.judged, modifiers=order.request.modifiers)
 
 
 @register_performer("double_click", intent="double")
 async def _double_click(order: ActionOrder) -> None:
-    await press_element(order.page, order.action, order.judged, double=True)
+    await press_element(
+        order.page, order.action, order.judged, double=True, modifiers=order.request.modifiers
+    )
+
+
+@register_performer("right_click", intent="press")
+async def _right_click(order: ActionOrder) -> None:
+    await press_element(
+        order.page, order.action, order.judged, button="right", modifiers=order.request.modifiers
+    )
+
+
+@register_performer("drag", intent="press")
+async def _drag(order: ActionOrder) -> None:
+    drop = order.request.drop
+    if drop is None:
+        raise ActionMisused(order.action, "needs `drop`, the place where it ends")
+    await drag_element(order.page, order.action, order.judged, drop)
 
 
 @register_performer("hover", intent="hover")
@@ -309,7 +340,34 @@ async def _fill(order: ActionOrder) -> None:
     if judged.guard is not None:
         await type_over(order.page, order.action, judged, order.text)
     else:
-        await _replace_text(order, await order.gated(), order.text)
+        gated = await order.gated()
+        if not await _slide(order, gated.element):
+            await _replace_text(order, gated, order.text)
+
+
+async def _slide(order: ActionOrder, element: ElementHandle) -> bool:
+    """Set a slider that is no input with the arrow keys; return False if it is none. Raises `ActionFailed`."""
+    page = order.page
+    now = await in_page_library.call_on(page, "slidTo", element)
+    if now is None:
+        return False
+    try:
+        wanted = float(order.text)
+    except ValueError as error:
+        raise ActionMisused(order.action, f"a slider takes a number, not {order.text!r}") from error
+    await element.focus()
+    rising = wanted > now
+    for _ in range(SLIDER_KEYS):
+        if now == wanted:
+            return True
+        await page.keyboard.press("ArrowUp" if rising else "ArrowDown")
+        before, now = now, await in_page_library.call_on(page, "slidTo", element)
+        if now is None or now == before or ((now > wanted) is rising and now != wanted):
+            break
+    if now == wanted:
+        return True
+    told = f"the slider is at {now} after it was moved towards {order.text}"
+    raise ActionFailed(order.action, told, target=order.judged.description)
 
 
 @register_performer("append_text", editable=True)

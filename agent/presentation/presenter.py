@@ -41,7 +41,7 @@ EARLY_WORDS = 4
 """A mark on one of the first words leaves no time to move the pointer."""
 TYPING = frozenset({"fill", "append_text", "input_and_submit"})
 FILLING = TYPING | {"select_option", "check", "uncheck", "upload_file"}
-PRESSING = frozenset({"click", "double_click", "check", "uncheck"})
+PRESSING = frozenset({"click", "double_click", "right_click", "drag", "check", "uncheck"})
 PREPARING = frozenset({"focus", "hover", "clear", "scroll", "scroll_to_element"})
 """Preparatory actions inside an action's recipe (KS 4.2)."""
 NEAR_PX = 6.0

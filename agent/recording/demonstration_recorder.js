@@ -8,7 +8,8 @@
   const LIBRARY = Symbol.for("periplus.page.1");
   const BINDING = "__periplusHeard";
   if (window[KEY]) return;
-  Object.defineProperty(window, KEY, { value: true });
+  const given = { files: [] }; // the files that were chosen last: some pages take them away at once
+  Object.defineProperty(window, KEY, { value: given });
   const send = window[BINDING];
   delete window[BINDING];
   if (typeof send !== "function") return;
@@ -20,10 +21,12 @@
       .map((role) => `[role='${role}']`)
       .join(",");
   const holdsSecret = "SECRET_FIELDS"; // secret_fields.js
+  const NATIVE = "a[href], area[href], button, input, select, summary, option, label";
   const UNTYPED = new Set(["button", "submit", "reset", "image", "checkbox", "radio", "file", "hidden"]);
   const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Dead", "Process", "Unidentified"]);
   const EDITING = new Set(["a", "c", "v", "x", "y", "z"]);
   const PRESSED = new Set(["Enter", " "]);
+  const DRAWN_MS = 60;
   const NativeError = Error;
   const document_ = Math.random().toString(36).slice(2);
   const passwords = new WeakSet(); // fields that were password fields once stay secret
@@ -32,9 +35,19 @@
   let latest = null; // { el, seen, clicked }: the page before the press or key that is under way
   let lastKey = null; // { key, el }: until its click, if it makes one
   let keyed = null; // { el, value }: the field that gets a key, until it says that its text changed
+  let written = null; // { el, text }: what an editor held before it was typed into
   let ticking = null; // { el, seen }: the box that was clicked, until it changes
   let clicked = null; // what was taken for clicked, since no click came to it
   let count = 0;
+  let told = 0; // so many events were told
+  let held = null; // the press of the left button that is under way, until it is a click or a drag
+  let other = null; // { el, seen }: what the right or middle button was pressed on
+  let dragged = false; // the click that follows a drag is none
+  let pressedAt = 0; // when a button or key was pressed last
+  let pointed = null; // { el, at }: what the pointer is over, and since when
+  let spot = null; // where the pointer was last
+  let loaded = 0; // when the page was loaded
+  const revealed = new WeakMap(); // element -> what the pointer was over when it appeared
 
   const tag = (el) => el.localName;
   const inputType = (el) => (tag(el) === "input" ? el.type : null);
@@ -58,11 +71,19 @@
     const start = node.nodeType === 1 ? node : node.parentElement;
     for (let el = start; el; el = flatParent(el)) {
       if (!el.matches(OPERABLE)) continue;
-      if (!editable(el)) return el;
+      if (!editable(el)) return ownControl(start, el);
       while (el.parentElement?.isContentEditable) el = el.parentElement;
       return el;
     }
     return start && around(start);
+  }
+
+  /** The part of a control that is one of its own, such as the cross of a tag: it shows a control's pointer, which the rest does not. */
+  function ownControl(start, el) {
+    if (start === el || tag(el) === "label" || getComputedStyle(el).cursor === "pointer") return el;
+    let own = null;
+    for (let part = start; part && part !== el; part = flatParent(part)) if (getComputedStyle(part).cursor === "pointer") own = part;
+    return own || el;
   }
 
   /** What an icon without words is the sign of: the element around it, while that shows a control's pointer.
@@ -106,6 +127,7 @@
   }
 
   function tell(kind, el, seen, more = {}) {
+    told += 1;
     if (typing && kind !== "typed") typing.told = false; // what is typed on after this has to say where
     const what = {
       kind, at: seen ? seen.at : -1, foreign: seen ? seen.foreign : false, url: document.URL, time: Date.now(),
@@ -143,18 +165,34 @@
   // -- pointer -------------------------------------------------------------------------------------
 
   function pointerDown(event) {
-    if (!event.isTrusted || event.button !== 0) return;
+    if (!event.isTrusted) return;
     const pressed = meant(origin(event));
-    clicked = lastKey = null;
+    if (pressed) tellHover(pressed);
+    pressedAt = Date.now();
+    clicked = lastKey = held = other = null;
+    dragged = false;
     if (!pressed) return;
+    if (event.button !== 0) {
+      other = { el: pressed, seen: look(pressed), told };
+      return;
+    }
     const el = (tag(pressed) === "label" && pressed.control) || pressed;
     begin(el);
     if (typing && typing.el === el) latest = { el, seen: typing.seen };
     if (latest) latest.pressed = pressed;
+    held = holdPress(event, el);
   }
 
   function pointerUp(event) {
-    if (!event.isTrusted || event.button !== 0 || !latest) return;
+    if (!event.isTrusted) return;
+    if (event.button !== 0) {
+      if (other) askLater(other, event.button === 1 ? "the middle button" : "the right button");
+      return;
+    }
+    const press = held;
+    held = null;
+    if (press) endPress(press, event);
+    if (!latest) return;
     const under = latest;
     if (under.el.isConnected) {
       under.covered = isCovered(under.el, event);
@@ -164,6 +202,218 @@
       takeForClicked();
       clicked = under;
     }
+  }
+
+  // -- dragging, sliders, other buttons, pointing ---------------------------------------------------
+
+  const DRAG_PX = 8; // less is a slip of the hand
+  const REVEALED_MS = 1500; // what appears later has nothing to do with the pointer
+  const AFTER_PRESS_MS = 350; // what appears sooner after a press comes from the press
+  const LOADED_MS = 400; // scripts go on making a page for so long after it was loaded
+  const LARGEST_PART = 0.4; // a larger share of the window is the page, no menu
+  const MOST_BOXES = 5000;
+  const TRACK_PX = 64; // the track of a slider is thinner
+  const NEAR_PX = 40; // between an element and what opens beside it
+  const ASK_AFTER_MS = 250; // a page that does something after a press has begun by then
+  const SLIDER = "[role='slider'], input[type='range']";
+
+  /** What is known of a press when it begins: where it is, and the sliders around it with their values. */
+  function holdPress(event, el) {
+    const raw = origin(event);
+    const text = isText(el) && inputType(el) !== "range";
+    const sliders = text ? [] : slidersAround(raw).map((slider) => ({ el: slider, value: slidTo(slider), seen: look(slider) }));
+    const seen = latest?.el === el ? latest.seen : look(el);
+    return { el, raw, seen, sliders, text, told, box: el.getBoundingClientRect(), x: event.clientX, y: event.clientY, moved: false, over: null, added: [], boxes: new WeakMap() };
+  }
+
+  const slidTo = (slider) => (tag(slider) === "input" ? slider.value : slider.getAttribute("aria-valuenow"));
+
+  function slidersAround(raw) {
+    let el = raw;
+    for (let level = 0; el && el !== document.body && level < 4; level += 1, el = flatParent(el)) {
+      if (el.matches(SLIDER)) return inputType(el) === "range" && isText(el) && el === raw ? [] : [el];
+      const { width, height } = el.getBoundingClientRect();
+      const inside = Math.min(width, height) <= TRACK_PX ? [...el.querySelectorAll(SLIDER)] : [];
+      if (inside.length) return inside.length < 4 ? inside : [];
+    }
+    return [];
+  }
+
+  function pointerMove(event) {
+    if (!event.isTrusted) return;
+    spot = { x: event.clientX, y: event.clientY };
+    if (!held) return;
+    if (Math.hypot(event.clientX - held.x, event.clientY - held.y) >= DRAG_PX) beginDrag();
+    if (held.moved && !held.text) noteOver(event);
+  }
+
+  /** Note where everything is before the page makes room for what is dragged. */
+  function beginDrag() {
+    if (held.moved) return;
+    held.moved = true;
+    if (held.text || held.sliders.length) return;
+    for (const each of [...document.querySelectorAll("body *")].slice(0, MOST_BOXES)) held.boxes.set(each, each.getBoundingClientRect());
+  }
+
+  /** Note what the pointer is over with what it carries.
+   *
+   * That is none of what it carries, no copy of it that the page made for the drag, and not what is around it: a drag
+   * that ends there only moves it, and so does one of a border.
+   */
+  function noteOver(event) {
+    const { el, box, raw, added, over } = held;
+    if (getComputedStyle(raw).cursor.endsWith("resize")) return;
+    const now = el.getBoundingClientRect();
+    const stays = Math.abs(now.left - box.left) < 2 && Math.abs(now.top - box.top) < 2;
+    const seen = document.elementsFromPoint(event.clientX, event.clientY);
+    const under = seen.find((each) => !added.some((one) => one.contains(each)) && (stays || !el.contains(each)));
+    if (!under) return;
+    if (under.contains(el) || (stays && seen.includes(el))) {
+      // A list that makes room at once has moved the carried entry here: what was here before is meant.
+      if (over && !isInside(over.box, event)) held.over = null;
+    } else if (over?.el !== under) held.over = { el: under, box: held.boxes.get(under) || under.getBoundingClientRect(), at: null };
+    if (held.over) held.over.at = fractions(held.over.box, event);
+  }
+
+  const fractions = (box, event) => [(event.clientX - box.left) / (box.width || 1), (event.clientY - box.top) / (box.height || 1)].map((each) => Math.round(each * 1000) / 1000);
+
+  const isInside = (box, event) => event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+
+  /** The left button was let go: a slider was set, something was dragged, or it is an ordinary click. */
+  function endPress(press, event) {
+    if (press.sliders.length) {
+      dragged = press.moved;
+      setTimeout(() => tellSliders(press) || (press.moved ? tellDrag(press, event) : askLater(press, "", 0)), DRAWN_MS);
+      latest = press.moved || press.sliders.some((each) => each.value !== slidTo(each.el)) ? null : latest;
+      if (!latest) dragged = true;
+    } else if (isDrag(press, event)) {
+      tellDrag(press, event);
+      latest = null;
+      dragged = true;
+    } else askLater(press, "");
+  }
+
+  function isDrag(press, event) {
+    if (!press.moved || press.text || tag(press.el) === "select") return false;
+    if (!press.changed && !document.getSelection().isCollapsed) return false; // it selected text
+    if (!press.changed && press.el.matches(NATIVE) && !press.el.draggable) return false; // it was let go elsewhere
+    const inside = press.el.isConnected && press.el.contains(document.elementFromPoint(event.clientX, event.clientY));
+    return !inside || !press.el.matches(OPERABLE) || press.el.draggable || press.el.hasAttribute("aria-roledescription");
+  }
+
+  function tellDrag(press, event, more = {}) {
+    const grab = fractions(press.box, { clientX: press.x, clientY: press.y });
+    const over = press.over?.el.isConnected ? look(press.over.el) : null;
+    const drop = (press.over ? over : press.seen)?.page || "";
+    tell("drag", press.el, press.seen, { grab, place: press.over?.at || fractions(press.box, event), drop, drawing: spotOn(press.el, event), ...more });
+  }
+
+  /** Where on a drawing the pointer is, in pixels; null on other elements. */
+  const spotOn = (el, event) => (tag(el) === "canvas" ? [Math.round(event.offsetX), Math.round(event.offsetY)] : null);
+
+  function tellSliders(press) {
+    const changed = press.sliders.filter((each) => each.el.isConnected && slidTo(each.el) !== each.value);
+    for (const { el, seen } of changed) {
+      count += 1;
+      tell("typed", el, seen, { id: `${document_}-${count}`, value: slidTo(el) });
+    }
+    return changed.length > 0;
+  }
+
+  /** The browser's own drag and drop: no pointer event comes any more. */
+  function dragOver(event) {
+    if (!event.isTrusted || !held) return;
+    beginDrag();
+    noteOver(event);
+  }
+
+  function dropped(event) {
+    if (!event.isTrusted || !held) return;
+    const press = held;
+    held = latest = null;
+    tellDrag(press, event, { accepted: true });
+  }
+
+  function dragEnd(event) {
+    if (!event.isTrusted || !held) return;
+    const press = held;
+    held = latest = null;
+    if (press.over && press.over.el.isConnected) tellDrag(press, event);
+  }
+
+  function contextMenu(event) {
+    if (!event.isTrusted || !other) return;
+    const { el, seen } = other;
+    // Where the page leaves it alone, the browser shows a menu of its own, which is no part of the page.
+    setTimeout(() => event.defaultPrevented && tell("right_click", el, seen), 0);
+  }
+
+  /** Ask about a press of which nothing was told, if the page has changed: Python compares both pages. */
+  function askLater(press, button, afterMs = ASK_AFTER_MS) {
+    setTimeout(() => {
+      if (press.told !== told || held) return;
+      const now = look(press.el.isConnected ? press.el : document.body);
+      if (now) tell("unheard", press.el, press.seen, { after: now.page, button });
+    }, afterMs);
+  }
+
+  /** What comes into view by scrolling does not appear because of the pointer. */
+  function scrolled() {
+    pressedAt = Date.now();
+  }
+
+  /** The browser also tells a new page of a pointer that rests where it is: only one that moves points at something. */
+  function pointerOver(event) {
+    if (!event.isTrusted) return;
+    const moved = spot && (spot.x !== event.clientX || spot.y !== event.clientY);
+    spot = { x: event.clientX, y: event.clientY };
+    if (moved && !event.buttons) pointed = { el: meant(origin(event)), at: Date.now() };
+  }
+
+  /** What appears beside the pointer, without a press, appears because of it. */
+  function noteRevealed(changes) {
+    const now = Date.now();
+    if (held?.moved) held.changed = true;
+    if (held) for (const change of changes) held.added.push(...[...change.addedNodes].filter((node) => node.nodeType === 1 && node !== held.el));
+    if (document.readyState !== "complete" || performance.now() - loaded < LOADED_MS) return; // it is still being made
+    if (!pointed?.el || now - pointed.at > REVEALED_MS || now - pressedAt < AFTER_PRESS_MS || pressedAt > pointed.at) return;
+    for (const change of changes) {
+      const shown = change.type === "childList" ? [...change.addedNodes] : wasHidden(change) ? [change.target] : [];
+      for (const node of shown) if (node.nodeType === 1 && !node.contains(pointed.el)) revealed.set(node, pointed.el);
+    }
+  }
+
+  const HIDDEN = /display:\s*none|visibility:\s*hidden|(^|[\s-])(hid(e|den)|closed|invisible|d-none)\b/;
+
+  function wasHidden({ target, attributeName, oldValue }) {
+    if (attributeName === "hidden") return oldValue !== null && !target.hidden;
+    return HIDDEN.test(oldValue || "") && !HIDDEN.test(target.getAttribute(attributeName) || "");
+  }
+
+  function isBeside(node, el) {
+    if (node.contains(el) || el === document.body || el === document.documentElement) return false;
+    const { width, height } = el.getBoundingClientRect();
+    if (width * height > LARGEST_PART * innerWidth * innerHeight) return false;
+    if (el.contains(node)) return true;
+    if (![node, ...node.querySelectorAll("*")].slice(0, 6).some((each) => ["absolute", "fixed"].includes(getComputedStyle(each).position))) return false;
+    const one = el.getBoundingClientRect();
+    return [node, ...node.querySelectorAll("*")].slice(0, 6).some((each) => {
+      const two = each.getBoundingClientRect();
+      return two.width > 0 && Math.max(one.left - two.right, two.left - one.right, one.top - two.bottom, two.top - one.bottom) <= NEAR_PX;
+    });
+  }
+
+  /** Tell the pointing without which this would not be there. */
+  function tellHover(pressed) {
+    const chain = [];
+    for (let el = pressed; el; el = flatParent(el)) if (revealed.has(el)) chain.unshift(el);
+    const pointedAt = new Set();
+    for (const node of chain) {
+      const el = revealed.get(node);
+      revealed.delete(node);
+      if (el.isConnected && el !== pressed && isBeside(node, el)) pointedAt.add(el);
+    }
+    for (const el of pointedAt) tell("hover", el, look(el));
   }
 
   /** Whether the pointer is where the control is, and the page has put something over it, or made it deaf: a menu that
@@ -183,6 +433,10 @@
 
   function click(event) {
     if (!event.isTrusted || event.button !== 0) return;
+    if (dragged && event.detail > 0) {
+      dragged = false;
+      return;
+    }
     if (clicked) {
       clicked = null;
       return;
@@ -196,8 +450,9 @@
     if (event.detail > 0 && latest?.pressed && !path.includes(latest.pressed) && !path.includes(latest.el)) return;
     if (latest) latest.clicked = true;
     const el = meant(origin(event));
-    if (!el || tag(el) === "select" || tag(el) === "option" || inputType(el) === "file") return;
-    if (isToggle(el)) {
+    if (!el || tag(el) === "select" || tag(el) === "option" || ["file", "range"].includes(inputType(el))) return;
+    const modifiers = isText(el) ? [] : heldKeys(event);
+    if (isToggle(el) && !modifiers.length) {
       tick(el);
       return;
     }
@@ -209,9 +464,12 @@
       if (!own) return; // a form was sent with Enter: the browser presses its button
     }
     typing = isText(el) ? typing : null;
-    tell("click", el, before(el));
+    tell("click", el, before(el), { modifiers, drawing: spotOn(el, event) });
+    if (isToggle(el)) ticking = { el, ignored: true };
     if (!isText(el)) latest = null;
   }
+
+  const heldKeys = (event) => ["Alt", "Control", "Meta", "Shift"].filter((key) => event[key === "Control" ? "ctrlKey" : `${key.toLowerCase()}Key`]);
 
   function doubleClick(event) {
     const el = event.isTrusted ? meant(origin(event)) : null;
@@ -236,29 +494,35 @@
   // -- keyboard ------------------------------------------------------------------------------------
 
   function keyDown(event) {
+    if (event.isTrusted) pressedAt = Date.now();
     if (!event.isTrusted || event.isComposing || MODIFIERS.has(event.key) || event.key === "Tab") return;
     const el = meant(origin(event)) || document.body;
     const text = isText(el);
+    if (text && typing?.el !== el) noteWritten(el);
     if (text) begin(el);
-    const held = [["Control", event.ctrlKey], ["Alt", event.altKey], ["Meta", event.metaKey]].filter((each) => each[1]).map((each) => each[0]);
-    if (PRESSED.has(event.key) && !held.length && !text && el.matches(OPERABLE)) {
+    const keys = [["Control", event.ctrlKey], ["Alt", event.altKey], ["Meta", event.metaKey]].filter((each) => each[1]).map((each) => each[0]);
+    if (PRESSED.has(event.key) && !keys.length && !text && el.matches(OPERABLE)) {
       lastKey = { key: event.key, el };
       begin(el);
+      const { seen } = latest || { seen: look(el) };
+      const key = event.key === " " ? "Space" : event.key;
+      // A click follows, unless the page does something else with the key, or the control is one of its own.
+      setTimeout(() => (event.defaultPrevented || !el.matches(NATIVE)) && lastKey?.el === el && tell("key", el, seen, { key }), 0);
       return;
     }
     lastKey = null;
     if ((event.ctrlKey || event.metaKey) && EDITING.has(event.key.toLowerCase())) return;
-    if (tag(el) === "select" || isToggle(el)) {
+    if ((tag(el) === "select" || isToggle(el)) && event.key !== "Escape") {
       begin(el);
       return;
     }
-    const plain = event.key.length === 1 && !held.length;
+    const plain = event.key.length === 1 && !keys.length;
     if (text && (plain || event.key === "Backspace" || event.key === "Delete")) {
       keyed = keyed?.el === el ? keyed : { el, value: textIn(el) };
       return;
     }
-    if (event.shiftKey && event.key.length > 1) held.push("Shift");
-    const key = [...held, event.key === " " ? "Space" : event.key].join("+");
+    if (event.shiftKey && event.key.length > 1) keys.push("Shift");
+    const key = [...keys, event.key === " " ? "Space" : event.key].join("+");
     const certain = event.key === "Escape" || (event.key === "Enter" && tag(el) === "input") || (plain && !text);
     const seen = look(el);
     if (certain) tell("key", el, seen, { key, focused: el !== document.body });
@@ -271,7 +535,10 @@
     if (!event.isTrusted || !keyed) return;
     const { el, value } = keyed;
     keyed = null;
-    if (el.isConnected && textIn(el) !== value) tellTyped(el);
+    const at = told;
+    const changed = () => el.isConnected && textIn(el) !== value;
+    if (changed()) tellTyped(el);
+    else setTimeout(() => told === at && changed() && tellTyped(el), DRAWN_MS);
   }
 
   // -- fields --------------------------------------------------------------------------------------
@@ -289,7 +556,14 @@
 
   function beforeInput(event) {
     const el = event.isTrusted ? meant(origin(event)) : null;
-    if (el && isText(el)) begin(el);
+    if (!el || !isText(el)) return;
+    if (typing?.el !== el) noteWritten(el);
+    begin(el);
+  }
+
+  /** What an editor with formatted text holds before it is typed into: to replace that would lose its form. */
+  function noteWritten(el) {
+    written = editable(el) && !el.editContext ? { el, text: textIn(el) } : null;
   }
 
   function input(event) {
@@ -302,25 +576,38 @@
   // biome-ignore lint/performance/useDomNodeTextContent: only this text has the line breaks a person sees
   const textIn = (el) => (editable(el) ? el.innerText : el.value);
 
-  function tellTyped(el) {
+  function tellTyped(el, late = false) {
     if (!typing || typing.el !== el) {
       count += 1;
-      typing = { el, id: `${document_}-${count}`, seen: before(el), told: false };
+      const former = written?.el === el ? written.text : null;
+      typing = { el, id: `${document_}-${count}`, seen: before(el), told: false, former };
     }
-    tell("typed", el, typing.told ? null : typing.seen, { id: typing.id, value: textIn(el) });
+    typing.value = textIn(el);
+    tell("typed", el, typing.told ? null : typing.seen, { id: typing.id, value: typing.value, former: typing.former });
     typing.told = true;
+    const at = told;
+    if (!late) setTimeout(() => told === at && typing?.el === el && el.isConnected && isRewritten(typing.value, textIn(el)) && tellTyped(el, true), DRAWN_MS);
+  }
+
+  /** Whether a script wrote another text when it drew: not only another spelling, a completion, or a field that it emptied. */
+  function isRewritten(before, now) {
+    const [one, other] = [before, now].map((text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""));
+    return other.length >= one.length && !other.startsWith(one);
   }
 
   function change(event) {
-    const given = isGiven(event);
+    const byPerson = isGiven(event);
     const el = origin(event);
     if (!(el instanceof Element)) return;
     if (inputType(el) === "file" && el.files.length) {
+      given.files = [...el.files];
       tell("uploaded", el, before(el), { files: [...el.files].map((file) => file.name) });
-    } else if (tag(el) === "select" && given) {
+    } else if (tag(el) === "select" && byPerson) {
       const chosen = [...el.selectedOptions].map(said);
       tell("chosen", el, before(el), { chosen });
-    } else if (isToggle(el) && given) {
+    } else if (isToggle(el) && ticking?.ignored && ticking.el === el) {
+      ticking = null; // it was told as a click with a key held down
+    } else if (isToggle(el) && byPerson) {
       const seen = ticking && ticking.el === el ? ticking.seen : before(el);
       tell("tick", el, seen, { checked: el.checked });
       ticking = null;
@@ -349,10 +636,12 @@
   }
 
   const LISTENERS = {
-    pointerdown: pointerDown, pointerup: pointerUp, click, dblclick: doubleClick, keydown: keyDown, keyup: keyUp,
+    pointerdown: pointerDown, pointermove: pointerMove, pointerup: pointerUp, pointerover: pointerOver,
+    dragover: dragOver, drop: dropped, dragend: dragEnd, contextmenu: contextMenu, wheel: scrolled, scroll: scrolled, click, dblclick: doubleClick, keydown: keyDown, keyup: keyUp,
     beforeinput: beforeInput, input, change, blur,
   };
-  function notePasswords() {
+  function notePasswords(event) {
+    if (event.type === "load") loaded = performance.now();
     badge();
     outermost()[LIBRARY]?.hideFields(isSecret);
     for (const el of document.querySelectorAll("input[type='password']")) passwords.add(el);
@@ -368,7 +657,13 @@
     }
   }
 
+  function observe() {
+    const attributeFilter = ["class", "style", "hidden"];
+    new MutationObserver(noteRevealed).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true, attributeFilter });
+  }
+
   listen();
+  observe();
   // `document.open` removes all listeners of the window: editors write their frames in this way.
   for (const name of ["open", "write", "writeln"]) {
     const own = Document.prototype[name];

@@ -25,6 +25,7 @@ from agent.page.errors import PageError
 from agent.page.page_changes import wait_for_change
 from agent.page.page_refusals import read_refusal_signs
 from agent.page.snapshot_capture import take_snapshot
+from agent.recording.added_texts import AddedTexts
 from agent.recording.recorded_actions import ActionMerger, RecordedAction, had_no_effect
 from agent.recording.recorded_events import (
     PageBeforeEvent,
@@ -32,6 +33,7 @@ from agent.recording.recorded_events import (
     parse_page_before_event,
     parse_recorded_event,
 )
+from agent.recording.recorded_problems import describe_unheard, find_problem, is_unheard_change
 from agent.recording.recorded_side_effects import RecordedSideEffects, watch_dialog_answers
 from agent.recording.recorded_writes import RecordedWrites
 from agent.recording.session_redaction import redact_session_files
@@ -125,12 +127,15 @@ class DemonstrationRecorder:
         website_id: str | None = None,
         secrets: Collection[str] = (),
         on_action: Callable[[RecordedAction], None] = lambda _: None,
+        on_problem: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`secrets` are names, ids or labels of fields that hold secrets besides those that are recognised. `on_action`
-        receives each action as soon as it is final. Raises `FileExistsError` if the folder contains a session.
+        receives each action as soon as it is final, `on_problem` each sentence about what cannot be recorded or is
+        asked. Raises `FileExistsError` if the folder contains a session.
         """
         self._marked = tuple(secrets)
         self._browser, self._context, self._on_action = browser, context, on_action
+        self._on_problem = on_problem
         self._writer = SessionWriter(
             folder,
             session_id=context.run_id,
@@ -149,6 +154,7 @@ class DemonstrationRecorder:
         self._listening: set[asyncio.Task[CDPSession | None]] = set()
         self._resting: asyncio.Task[None] | None = None
         self._worker: asyncio.Task[None] | None = None
+        self._added = AddedTexts()
         self._order = 0
         self.closed = asyncio.Event()
         """Set when the last tab is closed."""
@@ -271,11 +277,20 @@ class DemonstrationRecorder:
         except ValueError:
             return  # a page called the binding itself
         seen = await asyncio.to_thread(parse_page_before_event, what, item.texts)
+        if what.kind == "unheard":
+            if seen is not None and is_unheard_change(seen):
+                self._ask(describe_unheard(what, seen))
+            return
         action = _action(what, item.tab, seen=seen)
+        problem = None if seen is None else find_problem(what, seen)
+        if problem is not None:
+            self._ask(problem)
+        if what.kind == "drag" and "drop" not in action.args:
+            return
         if what.kind == "uploaded":
             action = await self._with_paths(action)
         if what.foreign:
-            self.recording.problems.append(
+            self._ask(
                 f"{action.action_type} in a frame of another website ({what.url}): selectors cannot reach it"
             )
         self._add(action)
@@ -315,7 +330,7 @@ class DemonstrationRecorder:
             tab, beside = known, RecordedSideEffects(opened=item.tab)
         if not self._merging.beside(tab, beside):
             told = "a tab opened" if beside.opened is not None else "a download or a dialog occurred"
-            self.recording.problems.append(f"{told} in tab {tab} without a recorded action that caused it")
+            self._ask(f"{told} in tab {tab} without a recorded action that caused it")
 
     async def _with_paths(self, action: RecordedAction) -> RecordedAction:
         """Add the local paths of uploaded files, which pages cannot see, for the replay."""
@@ -328,6 +343,10 @@ class DemonstrationRecorder:
         action.args["value"] = paths
         return action
 
+    def _ask(self, problem: str) -> None:
+        self.recording.problems.append(problem)
+        self._on_problem(problem)
+
     def _add(self, action: RecordedAction) -> None:
         for final in self._merging.add(action):
             self._final(final)
@@ -336,7 +355,7 @@ class DemonstrationRecorder:
         if action.secret is not None:  # only now: a partly typed secret would redact ordinary words
             self._context.keep_secret(action.secret)
         self._flush(action)
-        self._pending = action
+        self._pending = self._added.reduce(action)
 
     def _flush(self, following: RecordedAction | None) -> None:
         action, self._pending = self._pending, None
@@ -372,6 +391,9 @@ class DemonstrationRecorder:
 _TYPES = {
     "click": "click",
     "double_click": "double_click",
+    "right_click": "right_click",
+    "drag": "drag",
+    "hover": "hover",
     "typed": "fill",
     "chosen": "select_option",
     "uploaded": "upload_file",
@@ -390,6 +412,10 @@ def _action(what: RecordedEvent, tab: int, *, seen: PageBeforeEvent | None) -> R
         args = {"value": values[0] if len(values) == 1 else values}
     elif what.kind == "key":
         args = {"value": what.key}
+    elif what.kind == "drag" and seen is not None and seen.drop is not None:
+        args = {"drop": seen.drop.to_json()}
+    elif what.modifiers:
+        args = {"modifiers": [*what.modifiers]}
     return RecordedAction(
         name,
         tab,
@@ -432,15 +458,17 @@ def _entry(action: RecordedAction, html_after: str | None, tabs: int) -> TraceEn
     )
 
 
-_FILES_OF = """(() => { for (const el of document.querySelectorAll("input[type=file]"))
-  if (el.files.length) { const file = el.files[%d]; if (file && file.name === %s) return file; } })()"""
+_FILES_OF = """(() => { const { files } = window[Symbol.for("periplus.recording.1")];
+  return files[%d]?.name === %s ? files[%d] : undefined; })()"""
 
 
 async def _paths_of_files(session: CDPSession, names: Any) -> Any:
     several = names if isinstance(names, list) else [names]
     paths = []
     for number, name in enumerate(several):
-        found = await session.send("Runtime.evaluate", {"expression": _FILES_OF % (number, json.dumps(name))})
+        found = await session.send(
+            "Runtime.evaluate", {"expression": _FILES_OF % (number, json.dumps(name), number)}
+        )
         object_id = found["result"].get("objectId")
         told = await session.send("DOM.getFileInfo", {"objectId": object_id}) if object_id else {}
         paths.append(told.get("path") or name)

@@ -152,24 +152,30 @@ def had_no_effect(action: RecordedAction, html_after: str | None, url_after: str
     surface that is being drawn in or out changes without the action, and so does what an earlier press moves: after a
     click between controls, only words and controls count.
     """
-    if action.beside or action.what is None or action.seen is None:
+    if action.beside or action.what is None or action.seen is None or action.what.drawing is not None:
         return False
-    if action.seen.html != html_after and not action.what.fading:
-        if action.action_type != "click" or not action.what.around or html_after is None:
-            return False
-        if _read_words_and_controls(action.seen.html, action.url) != _read_words_and_controls(
-            html_after, action.url
-        ):
-            return False
-    if action.url != url_after or action.what.pointer:
+    if not _shows_no_effect(action, action.seen.html, html_after) or action.url != url_after:
         return False
-    if action.action_type == "click":
-        fingerprint = action.seen.fingerprint or {}
-        return fingerprint.get("role") not in _OPERABLE and action.what.tag not in _OPERABLE_TAGS
-    return action.action_type == "press" and not action.what.field
+    if action.action_type == "drag":
+        return not action.what.accepted
+    if action.what.pointer:
+        return False
+    if action.action_type not in ("click", "press") or (action.action_type == "press" and action.what.field):
+        return False
+    fingerprint = action.seen.fingerprint or {}
+    return fingerprint.get("role") not in _OPERABLE and action.what.tag not in _OPERABLE_TAGS
 
 
-def _read_words_and_controls(html: str, url: str) -> tuple[str, list[tuple[str | None, ...]]]:
+def _shows_no_effect(action: RecordedAction, before: str, after: str | None) -> bool:
+    """Whether the page shows the same after an action, apart from what changes without it."""
+    if before == after or (action.what is not None and action.what.fading):
+        return True
+    if action.action_type != "click" or action.what is None or not action.what.around or after is None:
+        return False
+    return read_words_and_controls(before, action.url) == read_words_and_controls(after, action.url)
+
+
+def read_words_and_controls(html: str, url: str) -> tuple[str, list[tuple[str | None, ...]]]:
     """Return the visible text of a snapshot, and its visible controls with their states."""
     stored = StoredPage(PageSnapshot(url=url, html=html, annotated=True))
     controls = [

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.locators.page_fingerprints import PageFingerprints
 from agent.locators.page_scan import parse_page_index
+from kb_schema.action_calls import DropPlace, Modifier
 from kb_schema.page_snapshots import PLACE_ATTRIBUTE, PageSnapshot
 from kb_schema.selectors import Selector
 from web_pages.page_limits import PageRefused
@@ -18,7 +19,20 @@ from web_pages.page_texts import squeeze
 from web_pages.selectors.selector_generator import PageSelectors
 from web_pages.stored_pages import StoredPage
 
-RecordedEventKind = Literal["click", "double_click", "tick", "typed", "chosen", "uploaded", "key"]
+RecordedEventKind = Literal[
+    "click",
+    "double_click",
+    "right_click",
+    "drag",
+    "hover",
+    "tick",
+    "typed",
+    "chosen",
+    "uploaded",
+    "key",
+    "unheard",
+]
+"""`unheard`: a press of which nothing else was told."""
 _MARK = re.compile(rf' {PLACE_ATTRIBUTE}=(?:"|&(?:amp;)*quot;)0(?:"|&(?:amp;)*quot;)')
 SAID_LENGTH = 80
 
@@ -48,11 +62,28 @@ class RecordedEvent(BaseModel):
     id: str | None = None
     """A number that is constant while the person types into one field."""
     value: str | None = None
+    former: str | None = None
+    """What an editor with formatted text held before it was typed into; None for other fields."""
     checked: bool | None = None
     chosen: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     key: str | None = None
     focused: bool = True
+    modifiers: tuple[Modifier, ...] = ()
+    grab: tuple[float, float] = (0.5, 0.5)
+    """Where in the element a drag takes hold, in fractions of its width and height."""
+    place: tuple[float, float] = (0.5, 0.5)
+    """Where in the element below a drag ends."""
+    drop: str = ""
+    """The page at the end of a drag, with the element below marked."""
+    accepted: bool = False
+    """Whether the page took what the browser's own drag and drop brought."""
+    drawing: tuple[int, int] | None = None
+    """Where on a drawing (canvas) it happened, in pixels."""
+    after: str = ""
+    """The page after a press of which nothing was told."""
+    button: str = ""
+    """What it was pressed with, if not with the left button."""
     signs: str | None = None
     """The signs of a refusal that the page showed before (`agent.page.page_refusals`), as JSON."""
 
@@ -67,6 +98,10 @@ class PageBeforeEvent:
     fingerprint: dict[str, Any] | None
     said: str
     """The name of the element for people."""
+    drop: DropPlace | None = None
+    """Where a drag ends; None where no selector leads there."""
+    after: str | None = None
+    """The page after a press of which nothing was told."""
 
 
 def parse_recorded_event(texts: list[str]) -> RecordedEvent:
@@ -81,7 +116,10 @@ def parse_page_before_event(what: RecordedEvent, texts: list[str]) -> PageBefore
     said = json.loads(texts[1])
     html = _MARK.sub("", said["html"])
     fingerprint, name = _fingerprint(what, texts[2])
-    return PageBeforeEvent(html, said["url"], _selector(said), fingerprint, name)
+    target = _selector(json.loads(what.drop)) if what.drop else None
+    drop = None if target is None else DropPlace(target=target, at=what.place, grab=what.grab)
+    after = _MARK.sub("", json.loads(what.after)["html"]) if what.after else None
+    return PageBeforeEvent(html, said["url"], _selector(said), fingerprint, name, drop, after)
 
 
 def _selector(said: dict[str, Any]) -> Selector | None:

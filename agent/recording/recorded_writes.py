@@ -16,7 +16,9 @@ from kb_schema.execution_traces import ANSWERS, REFUSAL, WARNING
 
 ANSWER_S = 3.0
 """Seconds that the last writes of a recording may take to be answered."""
-_SENDING = frozenset({"click", "double_click", "press", "check", "uncheck", "select_option"})
+_SENDING = frozenset(
+    {"click", "double_click", "right_click", "drag", "press", "check", "uncheck", "select_option"}
+)
 """Actions that may send something."""
 
 

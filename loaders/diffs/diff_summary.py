@@ -43,6 +43,8 @@ DiffEntryKind = Literal["added", "removed", "changed"]
 _ING = {
     "click": "clicking",
     "double_click": "double-clicking",
+    "right_click": "right-clicking",
+    "drag": "dragging",
     "hover": "hovering over",
     "focus": "focusing",
     "fill": "filling in",

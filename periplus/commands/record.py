@@ -16,16 +16,19 @@ from playwright.async_api import Browser, Dialog
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from agent.browser.launch import has_display
 from agent.errors import AgentError
 from agent.page import in_page_library
+from agent.page.live_selectors import summarize_selector
 from agent.page.page_watchdog import watch_context
 from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
 from agent.recording.recorded_actions import RecordedAction
 from agent.recording.recording_replay import ReplayResult, replay_recording
 from agent.run_context import RunContext
 from kb_schema import KnowledgeError
+from kb_schema.action_calls import DropPlace
 from kb_schema.session_reader import MANIFEST
 from kb_schema.url_patterns import origin_of
 from kb_store import Stores
@@ -131,11 +134,20 @@ async def _record(
     def print_action(action: RecordedAction) -> None:
         console.print(f"  {escape(describe_recorded_step(action))}", highlight=False, soft_wrap=True)
 
+    def print_problem(problem: str) -> None:
+        console.print(f"  [yellow]{escape(problem)}[/]", highlight=False, soft_wrap=True)
+
     async with start_browser(headed=True) as browser:
         context = await browser.new_context(no_viewport=True, storage_state=storage)
         context.on("dialog", _ignore_dialog)
         recorder = DemonstrationRecorder(
-            context, folder, context=RunContext(), name=name, secrets=secrets, on_action=print_action
+            context,
+            folder,
+            context=RunContext(),
+            name=name,
+            secrets=secrets,
+            on_action=print_action,
+            on_problem=print_problem,
         )
         await recorder.start()
         browser.on("disconnected", lambda _: recorder.closed.set())
@@ -201,12 +213,21 @@ def describe_recorded_step(action: RecordedAction) -> str:
     said = "" if action.seen is None else f" {action.seen.said}"
     value = action.args.get("value", action.args.get("url"))
     told = f"{action.action_type}{said}" + ("" if value is None else f": {value}")
+    if action.what is not None and action.what.modifiers:
+        told += f" ({'+'.join(action.what.modifiers)} held down)"
+    if action.seen is not None and action.seen.drop is not None:
+        told += f" to {_describe_drop(action.seen.drop)}"
     beside = action.beside
     if beside.dialog is not None:
         told += f" ({'yes' if beside.dialog.accept else 'no'} to the dialog)"
     if beside.download is not None:
         told += f" (downloads {beside.download})"
     return told if beside.opened is None else f"{told} (opens another tab)"
+
+
+def _describe_drop(drop: DropPlace) -> str:
+    across, down = (round(100 * each) for each in drop.at)
+    return f"{summarize_selector(drop.target)} at {across} %, {down} %"
 
 
 def _print_recording(console: Console, recording: DemonstrationRecording) -> None:
@@ -244,8 +265,12 @@ async def _add_recorded_website(
 
 def _print_replay(console: Console, replayed: ReplayResult) -> None:
     failure = replayed.failure
+    differing = sum(step.difference is not None for step in replayed.steps)
+    if differing or failure is not None:
+        console.print(make_replay_table(replayed))
     if failure is None:
-        console.print(f"[green]replayed[/]: all {replayed.total} actions", highlight=False)
+        told = f"; after {differing} of them the page was another" if differing else ""
+        console.print(f"[green]replayed[/]: all {replayed.total} actions{told}", highlight=False)
         return
     console.print(
         f"[red]action {failure.number} of {replayed.total} could not be replayed[/]: "
@@ -253,3 +278,16 @@ def _print_replay(console: Console, replayed: ReplayResult) -> None:
         soft_wrap=True,
         highlight=False,
     )
+
+
+def make_replay_table(replayed: ReplayResult) -> Table:
+    """Return a row for each step: in words, and in what the page after it was another than in the recording."""
+    table = Table("", "step", "recorded", "repeated", box=None)
+    for step in replayed.steps:
+        difference = step.difference
+        sides = ("", "as recorded") if difference is None else (difference.recorded, difference.repeated)
+        if step.error is not None:
+            sides = ("done", step.error)
+        told = (str(step.number), describe_recorded_step(step.action), *sides)
+        table.add_row(*map(escape, told), style=None if sides[1] == "as recorded" else "yellow")
+    return table

@@ -17,6 +17,8 @@ _FORMS = {
     "refresh": "reload the page",
     "click": "press {target}",
     "double_click": "press {target} twice",
+    "right_click": "press {target} with the right button",
+    "drag": "drag {target}",
     "hover": "point at {target}",
     "fill": "type {value} into {target}",
     "append_text": "add {value} to {target}",

@@ -59,7 +59,7 @@ _BY_ACTION: dict[tuple[type[Exception], str], str] = {
     (ActionFailed, "select_option"): "option_not_found",
     (ActionMisused, "upload_file"): "file_not_found",
 }
-_SENDS = frozenset({"click", "press", "input_and_submit", "double_click"})
+_SENDS = frozenset({"click", "press", "input_and_submit", "double_click", "right_click", "drag"})
 
 
 @dataclass(frozen=True, slots=True)

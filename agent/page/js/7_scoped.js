@@ -144,8 +144,16 @@ function notScoped(via, el, point, look) {
 /** Whether the hit element is the target, inside it, or a label that forwards clicks to it. */
 function belongs(hit, via, el) {
   if (closestFlat(hit, (node) => node === via || node === el)) return true;
+  // An editor for code draws its lines over the small field that takes the keys.
+  const editor = editableField(el) && closestFlat(el, (node) => attr(node, "role") === "code");
+  if (editor && closestFlat(hit, (node) => node === editor)) return true;
+  if (isHandleOf(hit, el)) return true;
   return closestFlat(hit, (node) => tagOf(node) === "label" && (node.control === el || node.contains(via))) !== null;
 }
+
+/** The handle around a range that is not drawn itself: its value is set without a press. */
+const isHandleOf = (hit, el) => tagOf(el) === "input" && el.type === "range" && el.parentElement?.contains(hit) === true;
+const editableField = (el) => tagOf(el) === "textarea" || editingHost(el) || Boolean(el.editContext);
 
 function isOverlay(node) {
   if (attr(node, "role") === "dialog" || tagOf(node) === "dialog") return true;

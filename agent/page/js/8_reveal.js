@@ -33,6 +33,13 @@ function lookFrom(el, everything) {
 // A larger share of the window is the page, not a part of it.
 const LARGEST_PART = 0.5;
 
+/** The part around an element that is folded to nothing, and cuts it off; null if there is none. */
+function foldedAround(el) {
+  const { x, y, width, height } = pageBox(el);
+  const part = cutOffBy(el, { x: x + width / 2, y: y + height / 2 });
+  return part && part.clientWidth * part.clientHeight === 0 ? part : null;
+}
+
 /**
  * Where to point at so that a hidden element may show, such as the buttons of a card: the middle of the nearest visible
  * part around it. Null if it or its label is visible, if there are several or none, or if only the page as a whole is around it.
@@ -40,8 +47,10 @@ const LARGEST_PART = 0.5;
 function pointingSpot(selector) {
   const look = newLook();
   const { found } = resolve(selector, look, false);
-  if (found.length !== 1 || visible(found[0], look) || visibleStandIn(found[0], look)) return null;
-  let part = found[0].parentElement;
+  if (found.length !== 1) return null;
+  const folded = visible(found[0], look) ? foldedAround(found[0]) : null;
+  if (!folded && (visible(found[0], look) || visibleStandIn(found[0], look))) return null;
+  let part = (folded || found[0]).parentElement;
   while (part && !visible(part, look)) part = part.parentElement;
   if (!part || part === document.body || part === document.documentElement) return null;
   part.scrollIntoView({ block: "nearest", behavior: "instant" });

@@ -48,6 +48,9 @@ const library = Object.freeze({
     if (unless !== null && now === unless) return json({ revision: now, same: true });
     return json({ ...pageFacts(), revision: now, html: snapshotHtml(JSON.parse(secretsJson), looks.get(token)) });
   },
+  dragPlaces: (token, dropJson) => json(dragPlaces(token, JSON.parse(dropJson))),
+  slidTo: async (el) => json(await slidTo(el)),
+  afterDrawing: async () => json(await afterDrawing()),
   revision: () => json({ revision: revision() }),
   coverRules: (selectorJson) => json(coverRules(JSON.parse(selectorJson))),
   lookAt: (el) => json(remember([el])),
@@ -96,11 +99,21 @@ const library = Object.freeze({
   },
 });
 
+function isCaretAtEnd(el) {
+  const selection = el.ownerDocument.getSelection();
+  if (!selection.isCollapsed || !selection.anchorNode || !el.contains(selection.anchorNode)) return false;
+  const rest = el.ownerDocument.createRange();
+  rest.selectNodeContents(el);
+  rest.setStart(selection.anchorNode, selection.anchorOffset);
+  return !rest.toString().trim();
+}
+
 /** Move the caret to the end; false if the field does not allow that to scripts. */
 function caretToEnd(el) {
   el.focus();
   try {
     if (editingHost(el)) {
+      if (isCaretAtEnd(el)) return json(true); // to move it there would end a mark that was just turned on
       getSelection().selectAllChildren(el);
       getSelection().collapseToEnd();
     } else el.setSelectionRange(el.value.length, el.value.length);

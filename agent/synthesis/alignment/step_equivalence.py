@@ -19,6 +19,7 @@ from agent.synthesis.traces.list_rows import build_item_token
 from agent.synthesis.traces.target_conversion import ELEMENT
 from agent.synthesis.traces.trace_pages import TracePages, build_path_template
 from agent.synthesis.utterances.utterance_mentions import MENTION
+from kb_schema.action_calls import DropPlace
 from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import (
     NameStrategy,
@@ -31,6 +32,8 @@ from kb_schema.selectors import (
 from kb_schema.templates import as_text
 from kb_schema.text_similarity import meanings, words
 
+SAME_PLACE = 0.25
+"""People drop at slightly different places: up to this fraction of the element's size they mean the same."""
 _LITERAL = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 _DIGITS = re.compile(r"\d+")
 _GIVEN = ("data-qa", "data-testid", "id")
@@ -104,7 +107,25 @@ def have_same_args(one: TraceStep, other: TraceStep) -> bool:
     mine, its = one.args or {}, other.args or {}
     if one.action_type == "wait" and one.target is other.target:
         mine, its = _but_duration(mine), _but_duration(its)
+    if "drop" in mine and "drop" in its and is_done_alike(one, other):
+        mine, its = ({key: value for key, value in each.items() if key != "drop"} for each in (mine, its))
     return mine == its
+
+
+def is_done_alike(one: TraceStep, other: TraceStep) -> bool:
+    """Whether the same keys are held down, and a drag ends at about the same place of the same element."""
+    mine, its = one.args or {}, other.args or {}
+    if mine.get("modifiers") != its.get("modifiers"):
+        return False
+    drops = [DropPlace.model_validate(each["drop"]) for each in (mine, its) if each.get("drop")]
+    if len(drops) < 2:
+        return not drops
+    ways = [
+        {each.model_dump_json(include={"type", "value", "name", "role"}) for each in drop.target.strategies}
+        for drop in drops
+    ]
+    far = max(abs(left - right) for left, right in zip(drops[0].at, drops[1].at, strict=True))
+    return bool(ways[0] & ways[1]) and far <= SAME_PLACE
 
 
 def assign_step_symbols(rows: Sequence[Sequence[TraceStep]], pages: TracePages) -> list[list[int]]:

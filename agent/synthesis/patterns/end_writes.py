@@ -12,7 +12,7 @@ from kb_schema.conditions import WriteAccepted
 from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.probes import AcceptedWrite
 
-PRESSES = frozenset({"click", "double_click", "press"})
+PRESSES = frozenset({"click", "double_click", "right_click", "drag", "press"})
 """Actions of which runs note what they send."""
 OFTEN = 0.5
 """What a larger share of a trace's presses sends, if it is more than one, is no answer to one of them: it counts visits."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignmentType, RowKey
+from agent.synthesis.alignment.step_equivalence import is_done_alike
 from agent.synthesis.patterns.aligned_rows import (
     build_branch_label,
     build_refusal,
@@ -40,6 +41,7 @@ from kb_schema.conditions import Condition, ContextEquals
 from kb_schema.selectors import Selector, ValueStrategy
 from web_pages.page_texts import squeeze, text_of
 
+_OTHER_GESTURE = "it is dragged to different places, or pressed with different keys held down"
 _IDS = frozenset({"id", "data-testid"})
 """Strategies by which an element is known wherever it stands."""
 
@@ -124,6 +126,11 @@ class PositionClassifier:
         )
         if any(cell.step.target is True for cell in cells):
             made.boundaries.append(position.index)
+        same_action = len({cell.step.action_type for cell in cells}) == 1
+        if same_action and not all(is_done_alike(cells[0].step, each.step) for each in cells[1:]):
+            made.variable.append(position)
+            made.refusals.append(build_refusal(_OTHER_GESTURE, cells))
+            return
         agreed = self._agreed(cells)
         if agreed.selector is not None:
             made.targets[position.index] = agreed.selector

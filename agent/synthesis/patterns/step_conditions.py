@@ -17,7 +17,7 @@ from kb_schema.execution_traces import TraceStep
 from kb_schema.url_patterns import matches_pattern, origin_of
 
 LEAST_TRACES = 2
-_ACTING = frozenset({"click", "double_click", "press", "input_and_submit"})
+_ACTING = frozenset({"click", "double_click", "right_click", "drag", "press", "input_and_submit"})
 
 
 def infer_postconditions(aligned: AlignedTraceSet, patterns: ExtractedPatterns) -> Mapping[int, Condition]:

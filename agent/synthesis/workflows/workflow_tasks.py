@@ -35,7 +35,9 @@ _STEP_TYPES = {
     "wait_for": "wait",
     "get_screen_content": "extract",
 }
-_CALL_FIELDS = frozenset({"value", "url", "duration", "on_dialog", "new_tab", "download"})
+_CALL_FIELDS = frozenset(
+    {"value", "url", "duration", "on_dialog", "new_tab", "download", "modifiers", "drop"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,11 @@ def _tick(method: str) -> ActionWriter:
     return write
 
 
+@ACTION_WRITERS.register("right_click")
+def _right_click(doing: ActionWriting) -> list[str]:
+    return [f'{doing.target}.click(button="right")']
+
+
 ACTION_WRITERS.register("check")(_tick("check"))
 ACTION_WRITERS.register("uncheck")(_tick("uncheck"))
 

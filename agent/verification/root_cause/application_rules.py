@@ -265,4 +265,4 @@ def _was_green(case: StepFailureCase) -> tuple[str, ...]:
 
 
 def _presses(action: str) -> bool:
-    return action in ("click", "double_click", "press", "press_key", "submit", "right_click")
+    return action in ("click", "double_click", "press", "press_key", "submit", "right_click", "drag")

@@ -17,6 +17,7 @@ from agent.page.errors import (
 )
 from agent.page.live_selectors import fill_selector_parameters
 from agent.page.page_actions import ACTION_PERFORMERS, perform_action
+from kb_schema.action_calls import DropPlace
 from kb_schema.action_types import ACTION_TYPES
 from kb_schema.selectors import Selector, css
 from tests.support.pages import SITE, show
@@ -377,3 +378,67 @@ async def test_a_button_without_words_and_one_that_answers_the_press_are_pressed
     await show(page, RENAMED % ("'Saving'", ON_HOVER % "mousedown"), "/saving")
     await perform_action(page, "double_click", selector=css("#save"))
     assert (await page.evaluate("pressed")).count("click") == 2
+
+
+DRAGS = """<!doctype html><title>Drags</title><div id=card draggable=true>Caulk</div><div id=done style="height:80px">Done</div>
+<div id=knob role=slider tabindex=0 aria-valuenow=3 aria-label=Level>Level</div><div id=far style="display:none">Far</div>
+<div role=code style="position:relative;width:300px;height:60px"><textarea id=code style="position:absolute;width:3px"></textarea>
+<div id=lines style="position:absolute;inset:0">let a = 1</div></div>
+<script>window.said = []; const note = (what) => said.push(what);
+done.ondragover = (e) => e.preventDefault(); done.ondrop = (e) => { e.preventDefault(); note('dropped'); };
+for (const kind of ['click', 'contextmenu', 'auxclick']) card.addEventListener(kind, (e) => note(`${kind}:${e.button}:${e.shiftKey}`));
+knob.onkeydown = (e) => { const by = { ArrowUp: 1, ArrowDown: -1 }[e.key] || 0;
+  knob.setAttribute('aria-valuenow', Math.min(5, +knob.ariaValueNow + by)); };</script>"""
+
+
+@pytest.fixture
+async def drags(page):
+    await show(page, DRAGS, "/drags")
+    return page
+
+
+async def test_right_click_and_keys_held_down_reach_the_element(drags):
+    await perform_action(drags, "right_click", selector=css("#card"))
+    await perform_action(drags, "click", selector=css("#card"), modifiers=("Shift",))
+    await perform_action(drags, "click", selector=css("#card"))
+    heard = await said(drags)
+    assert "contextmenu:2:false" in heard
+    assert [each for each in heard if each.startswith("click")] == ["click:0:true", "click:0:false"]
+
+
+async def test_drag_ends_where_drop_says(drags):
+    await perform_action(drags, "drag", selector=css("#card"), drop=DropPlace(target=css("#done")))
+    assert await said(drags) == ["dropped"]
+
+
+@pytest.mark.parametrize(
+    ("drop", "reason"),
+    [
+        (None, "needs `drop`"),
+        (DropPlace(target=css("#nowhere")), "no elements are the place where it ends"),
+        (DropPlace(target=css("#far")), "hidden"),
+        (DropPlace(target=css("#done"), at=(0.5, 90.0)), "do not fit into the view"),
+    ],
+)
+async def test_a_drag_without_a_place_to_end_is_refused_before_the_press(drags, drop, reason):
+    with pytest.raises((ActionMisused, ActionFailed), match=reason):
+        await perform_action(drags, "drag", selector=css("#card"), drop=drop)
+    assert await said(drags) == []
+    await perform_action(drags, "click", selector=css("#card"))  # no guard is left
+    assert await said(drags) == ["click:0:false"]
+
+
+async def test_a_slider_is_set_with_the_arrow_keys_and_says_where_it_stopped(drags):
+    await perform_action(drags, "fill", selector=css("#knob"), value="5")
+    assert await drags.get_attribute("#knob", "aria-valuenow") == "5"
+    await perform_action(drags, "fill", selector=css("#knob"), value="1")
+    assert await drags.get_attribute("#knob", "aria-valuenow") == "1"
+    with pytest.raises(ActionFailed, match="the slider is at 5 after it was moved towards 9"):
+        await perform_action(drags, "fill", selector=css("#knob"), value="9")
+    with pytest.raises(ActionMisused, match="a slider takes a number"):
+        await perform_action(drags, "fill", selector=css("#knob"), value="much")
+
+
+async def test_the_field_of_a_code_editor_takes_text_under_the_lines_that_are_drawn_over_it(drags):
+    await perform_action(drags, "fill", selector=css("#code"), value="let b = 2")
+    assert await drags.input_value("#code") == "let b = 2"

@@ -2,97 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agent.page import in_page_library
 from agent.recording import demonstration_recorder
-from agent.recording.demonstration_recorder import DemonstrationRecorder, DemonstrationRecording
 from agent.recording.recorded_side_effects import RecordedSideEffects
 from agent.recording.recording_replay import replay_recording
-from agent.run_context import RunContext
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.secret_fields import PAGE_RULE, is_secret_name
 from kb_schema.selectors import Selector
-from kb_schema.session_reader import read_session
 from tests.support.pages import SITE
+from tests.support.recorded_people import FORM, Person, answer_with, told, watched
 from tests.support.secret_names import PLAIN, list_secret_names, secret_value
 from web_pages.stored_pages import StoredPage
 
-if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page, Route
 
-    from kb_schema.execution_traces import ExecutionTrace
-
-FORM = """<!doctype html><title>Form</title><h1>Form</h1><form action=/done>
-<label>Name <input name=n></label> <label>Word <input type=password name=p></label>
-<select name=s aria-label=Size><option>One<option>Two</select> <label><input type=checkbox name=c> Agree</label>
-<input type=file name=f> <textarea aria-label=Notes></textarea> <button data-testid=go><span>Go</span></button></form>
-<p style="height:40px">nothing here</p> <button id=twice>Twice</button> <a href=/other target=_blank>Other</a>
-<iframe srcdoc="<button>In frame</button>"></iframe> <div id=host></div>
-<div id=menu onmousedown="this.remove()">Vanish</div> <button onclick="history.back()">Page's own back</button>
-<script>host.attachShadow({mode: "open"}).innerHTML = "<button>Deep</button>"</script>"""
-
-
-@dataclass
-class _Person:
-    browser: BrowserContext
-    page: Page
-    recorder: DemonstrationRecorder
-    folder: Path
-    pages: dict[str, str] = field(default_factory=dict)
-
-    async def done(self) -> tuple[DemonstrationRecording, ExecutionTrace]:
-        for page in self.browser.pages:
-            await page.close()
-        await asyncio.wait_for(self.recorder.closed.wait(), 10)
-        return await self.recorder.finish(), read_session(self.folder)
-
-
-@asynccontextmanager
-async def _watched(
-    browser: Browser, folder: Path, html: str = FORM, secrets: tuple[str, ...] = ()
-) -> AsyncIterator[_Person]:
-    context = await browser.new_context(viewport={"width": 1280, "height": 720})
-    await context.route(f"{SITE}/**", _answer(html))
-    recorder = DemonstrationRecorder(
-        context, folder, context=RunContext(), name="Fill it in", secrets=secrets
-    )
-    await recorder.start()
-    page = await context.new_page()
-    await page.goto(SITE)
-    try:
-        yield _Person(context, page, recorder, folder)
-    finally:
-        await context.close()
-
-
-def _answer(html: str) -> Any:
-    async def answer(route: Route) -> None:
-        await route.fulfill(content_type="text/html; charset=utf-8", body=html)
-
-    return answer
-
-
-def _told(trace: ExecutionTrace) -> list[tuple[str, Any, str]]:
-    return [
-        (
-            step.action_type,
-            (step.args or {}).get("value", (step.args or {}).get("url")),
-            step.metadata.get("said", ""),
-        )
-        for step in trace.steps
-    ]
-
-
-async def _work(person: _Person, upload: Path) -> None:
+async def _work(person: Person, upload: Path) -> None:
     """A person who hesitates, corrects, and clicks on nothing."""
     page = person.page
     await page.mouse.click(640, 60)  # on nothing
@@ -131,10 +60,10 @@ inner.open(); inner.write("<textarea aria-label=Text></textarea>"); inner.close(
 
 
 async def test_what_is_typed_into_a_frame_that_a_script_wrote_is_recorded(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", WRITTEN) as person:
+    async with watched(browser, tmp_path / "trace", WRITTEN) as person:
         await person.page.frame_locator("iframe").get_by_label("Text").press_sequentially("Ada")
         _, trace = await person.done()
-    assert _told(trace) == [("navigate", f"{SITE}/", ""), ("fill", "Ada", "textbox 'Text'")]
+    assert told(trace) == [("navigate", f"{SITE}/", ""), ("fill", "Ada", "textbox 'Text'")]
 
 
 MENU = """<!doctype html><title>Menu</title><div id=box class=box>Choose</div><p id=chosen></p><script>
@@ -147,12 +76,12 @@ box.addEventListener("mousedown", () => {
 
 
 async def test_an_option_that_is_taken_away_at_mouseup_is_recorded(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", MENU) as person:
+    async with watched(browser, tmp_path / "trace", MENU) as person:
         await person.page.locator("#box").click()
         await person.page.locator("li", has_text="Rejected").click()
         assert await person.page.inner_text("#chosen") == "Rejected it is"
         _, trace = await person.done()
-    assert _told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
+    assert told(trace)[1:] == [("click", None, "div 'Choose'"), ("click", None, "listitem 'Rejected'")]
 
 
 COVERED = """<!doctype html><title>Names</title><main><p>Ten names</p><button id=more>Open menu</button></main>
@@ -167,17 +96,17 @@ more.addEventListener("pointerdown", () => {
 
 
 async def test_a_menu_that_makes_the_page_deaf_at_pointerdown_is_recorded_by_its_button(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", COVERED) as person:
+    async with watched(browser, tmp_path / "trace", COVERED) as person:
         for _ in range(2):
             await _press(person.page, "#more")
             await person.page.get_by_role("menuitem", name="Edit").click()
         _, trace = await person.done()
     once = [("click", None, "button 'Open menu'"), ("click", None, "menuitem 'Edit'")]
-    assert _told(trace)[1:] == once * 2
+    assert told(trace)[1:] == once * 2
 
 
 async def test_a_press_that_is_let_go_elsewhere_is_no_click(browser, tmp_path):
-    async with _watched(
+    async with watched(
         browser, tmp_path / "trace", "<title>Names</title><button id=it>Save</button><p>Ten</p>"
     ) as person:
         await person.page.locator("#it").hover()
@@ -185,7 +114,7 @@ async def test_a_press_that_is_let_go_elsewhere_is_no_click(browser, tmp_path):
         await person.page.mouse.move(400, 400)
         await person.page.mouse.up()
         _, trace = await person.done()
-    assert _told(trace)[1:] == []
+    assert told(trace)[1:] == []
 
 
 CARDS = """<!doctype html><title>Pools</title><div role=radiogroup>
@@ -199,12 +128,12 @@ for (const each of document.querySelectorAll("[role=radio]"))
 
 
 async def test_a_control_beside_its_label_is_recorded_when_the_label_is_clicked(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", CARDS) as person:
+    async with watched(browser, tmp_path / "trace", CARDS) as person:
         await person.page.get_by_text("Docker").click()
         await person.page.get_by_text("Large").click()
         assert await person.page.get_attribute("#docker", "aria-checked") == "true"
         _, trace = await person.done()
-    assert _told(trace)[1:] == [("click", None, "radio 'Docker'"), ("check", None, "radio 'Large'")]
+    assert told(trace)[1:] == [("click", None, "radio 'Docker'"), ("check", None, "radio 'Large'")]
 
 
 async def _press(page, selector):
@@ -223,7 +152,7 @@ draw();
 
 
 async def test_a_box_that_the_page_draws_anew_at_its_click_is_recorded_once(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", REDRAWN) as person:
+    async with watched(browser, tmp_path / "trace", REDRAWN) as person:
         for each in (".pick", ".name", ".pick"):
             await person.page.locator(each).click()
             await person.page.wait_for_timeout(100)
@@ -242,7 +171,7 @@ width: 20px; height: 20px; background: #ccc }</style><div class="more pointing">
 async def test_an_icon_without_words_is_recorded_as_the_control_around_it_unless_others_are_in_it(
     browser, tmp_path
 ):
-    async with _watched(browser, tmp_path / "trace", ICONS) as person:
+    async with watched(browser, tmp_path / "trace", ICONS) as person:
         for each in (".more path", ".pen", ".green", ".cover"):
             await person.page.locator(each).click()
         _, trace = await person.done()
@@ -266,12 +195,12 @@ name.addEventListener("input", () => { name.value = name.value.toUpperCase() });
 
 
 async def test_what_a_script_types_for_a_person_is_recorded_as_typed(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", MASKED) as person:
+    async with watched(browser, tmp_path / "trace", MASKED) as person:
         for field, text in (("#date", "2027-03-01"), ("#note", "Bring tea"), ("#name", "ada")):
             await person.page.locator(field).click()
             await person.page.keyboard.type(text)
         _, trace = await person.done()
-    assert _told(trace)[1:] == [
+    assert told(trace)[1:] == [
         ("fill", "2027-03-01", "textbox 'Date'"),
         ("fill", "Bring tea", "div"),
         ("fill", "ADa", "textbox 'Name'"),
@@ -288,12 +217,12 @@ document.querySelector(".sent").onclick = () => { fetch("/sent", { method: "POST
 
 
 async def test_a_click_that_changes_the_address_alone_or_sends_something_is_a_step(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace", QUIET) as person:
+    async with watched(browser, tmp_path / "trace", QUIET) as person:
         for each in (".tab", ".kept", ".empty", ".sent"):
             await person.page.locator(each).click()
             await person.page.wait_for_timeout(400)
         recording, trace = await person.done()
-    assert _told(trace)[1:] == [("click", None, f"div '{each}'") for each in ("Mine", "Keep", "Send")]
+    assert told(trace)[1:] == [("click", None, f"div '{each}'") for each in ("Mine", "Keep", "Send")]
     assert recording.ignored == 1
 
 
@@ -315,7 +244,7 @@ addEventListener("keydown", event => { if (event.key === "Escape") close() });
 async def test_a_click_on_what_is_fading_away_is_no_step_and_one_that_closes_a_dialog_is(
     browser, tmp_path, closes, steps
 ):
-    async with _watched(browser, tmp_path / "trace", DIALOG) as person:
+    async with watched(browser, tmp_path / "trace", DIALOG) as person:
         if closes is not None:
             await person.page.keyboard.press(closes)
         await person.page.mouse.click(300, 300)
@@ -346,7 +275,7 @@ document.querySelector("main").onclick = (event) => { if (event.target.localName
 async def test_a_click_between_controls_counts_if_words_or_controls_change(
     browser, tmp_path, pressed, ignored
 ):
-    async with _watched(browser, tmp_path / "trace", RIPPLING) as person:
+    async with watched(browser, tmp_path / "trace", RIPPLING) as person:
         await person.page.get_by_role("button", name=pressed).click()
         await person.page.mouse.click(300, 350)
         await person.page.get_by_role("button", name="More").click()
@@ -359,10 +288,10 @@ async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_ag
     browser, tmp_path, upload
 ):
     folder = tmp_path / "trace"
-    async with _watched(browser, folder) as person:
+    async with watched(browser, folder) as person:
         await _work(person, upload)
         recording, trace = await person.done()
-    assert _told(trace) == [
+    assert told(trace) == [
         ("navigate", f"{SITE}/", ""),
         ("fill", "Ada", "textbox 'Name'"),
         ("fill", "•••", "textbox 'Word'"),
@@ -390,7 +319,7 @@ async def test_what_a_person_does_is_recorded_as_it_was_meant_and_can_be_done_ag
     assert trace.steps[2].metadata["secret"]
 
     again = await browser.new_context()
-    await again.route(f"{SITE}/**", _answer(FORM))
+    await again.route(f"{SITE}/**", answer_with(FORM))
     await in_page_library.install(again)
     replayed = await replay_recording(again, recording.actions)
     assert replayed.succeeded, replayed.failure
@@ -411,7 +340,7 @@ async def test_a_secret_is_in_no_byte_that_is_written(browser, tmp_path):
         "<script>document.querySelector('[name=p]').oninput = (e) => { o.textContent = e.target.value; };"
         "code.onfocus = () => { code.type = 'text'; };",
     )
-    async with _watched(browser, tmp_path / "trace", html) as person:
+    async with watched(browser, tmp_path / "trace", html) as person:
         await person.page.click("#code")
         await person.page.keyboard.type("845291")
         await person.page.click("[name=p]")
@@ -431,7 +360,7 @@ async def test_a_secret_is_in_no_byte_that_is_written(browser, tmp_path):
 
 
 async def test_addresses_back_and_reload_are_the_persons_and_what_follows_a_click_is_not(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace") as person:
+    async with watched(browser, tmp_path / "trace") as person:
         page, recorder = person.page, person.recorder
         await page.click("[name=n]")
         await page.keyboard.type("Ada")
@@ -446,7 +375,7 @@ async def test_addresses_back_and_reload_are_the_persons_and_what_follows_a_clic
         await page.get_by_text("own back").click()
         await page.wait_for_url(f"{SITE}/")
         _, trace = await person.done()
-    assert [(kind, value) for kind, value, _ in _told(trace)] == [
+    assert [(kind, value) for kind, value, _ in told(trace)] == [
         ("navigate", f"{SITE}/"),
         ("fill", "Ada"),
         ("press", "Enter"),
@@ -458,7 +387,7 @@ async def test_addresses_back_and_reload_are_the_persons_and_what_follows_a_clic
 
 
 async def test_an_address_that_the_page_changes_itself_is_no_reload(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace") as person:
+    async with watched(browser, tmp_path / "trace") as person:
         page, recorder = person.page, person.recorder
         await recorder.rest()
         for name in ("a", "b"):
@@ -469,7 +398,7 @@ async def test_an_address_that_the_page_changes_itself_is_no_reload(browser, tmp
         await page.evaluate("history.replaceState({}, '', '/c')")
         await recorder.rest()
         _, trace = await person.done()
-    assert [kind for kind, _, _ in _told(trace)] == ["navigate", "refresh"]
+    assert [kind for kind, _, _ in told(trace)] == ["navigate", "refresh"]
 
 
 async def test_fields_that_are_filled_for_a_person_are_heard_and_those_that_the_page_fills_are_not(
@@ -483,14 +412,14 @@ async def test_fields_that_are_filled_for_a_person_are_heard_and_those_that_the_
     setTimeout(() => tell(other, "Two"));
     day.addEventListener("change", () => setTimeout(() => tell(own, "2026-01-01")));
     </script>"""
-    async with _watched(browser, tmp_path / "trace", form) as person:
+    async with watched(browser, tmp_path / "trace", form) as person:
         # The driver makes events of its own for both, from a world of its own, as password managers do.
         await person.page.select_option("[aria-label=Size]", label="Three")
         await person.page.fill("[aria-label=Day]", "2026-03-09")
         await person.page.wait_for_function("own.value !== ''")
         await person.recorder.rest()
         _, trace = await person.done()
-    assert [(kind, value) for kind, value, _ in _told(trace)] == [
+    assert [(kind, value) for kind, value, _ in told(trace)] == [
         ("navigate", f"{SITE}/"),
         ("select_option", "Three"),
         ("fill", "2026-03-09"),
@@ -498,7 +427,7 @@ async def test_fields_that_are_filled_for_a_person_are_heard_and_those_that_the_
 
 
 async def test_a_new_tab_is_recorded_with_its_number_and_found_again(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace") as person:
+    async with watched(browser, tmp_path / "trace") as person:
         async with person.page.expect_popup() as opening:
             await person.page.click("text=Other")
         other = await opening.value
@@ -511,7 +440,7 @@ async def test_a_new_tab_is_recorded_with_its_number_and_found_again(browser, tm
         ("navigate", 0), ("click", 0), ("click", 1), ("click", 0),
     ]  # fmt: skip
     again = await browser.new_context()
-    await again.route(f"{SITE}/**", _answer(FORM))
+    await again.route(f"{SITE}/**", answer_with(FORM))
     replayed = await replay_recording(again, recording.actions)
     assert replayed.succeeded, replayed.failure
     await again.close()
@@ -527,7 +456,7 @@ BESIDE = """<!doctype html><title>Beside</title><p id=out></p>
 async def test_answers_to_dialogs_downloads_and_tabs_belong_to_the_actions_that_led_to_them(
     browser, tmp_path
 ):
-    async with _watched(browser, tmp_path / "trace", BESIDE) as person:
+    async with watched(browser, tmp_path / "trace", BESIDE) as person:
         page = person.page
         page.on("dialog", lambda each: each.accept("berth 7") if each.type == "prompt" else each.accept())
         await page.click("text=Delete")
@@ -555,21 +484,21 @@ async def test_answers_to_dialogs_downloads_and_tabs_belong_to_the_actions_that_
     ]  # fmt: skip
     assert recording.problems == []
     again = await browser.new_context()
-    await again.route(f"{SITE}/**", _answer(BESIDE))
+    await again.route(f"{SITE}/**", answer_with(BESIDE))
     replayed = await replay_recording(again, recording.actions)
     assert replayed.succeeded, replayed.failure
     assert await again.pages[0].locator("#out").text_content() == "goneberth 7"
     assert await again.pages[1].locator("#out").text_content() == "kept"
     changed = [replace(action, beside=RecordedSideEffects()) for action in recording.actions]
     later = await browser.new_context()
-    await later.route(f"{SITE}/**", _answer(BESIDE))
+    await later.route(f"{SITE}/**", answer_with(BESIDE))
     replayed = await replay_recording(later, changed)
     assert replayed.failure is not None
     assert "asked 'Delete?'" in str(replayed.failure.error)
 
 
 async def test_the_badge_is_to_be_seen_and_neither_the_page_nor_a_snapshot_has_it(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace") as person:
+    async with watched(browser, tmp_path / "trace") as person:
         painted = await person.page.evaluate("getComputedStyle(document.documentElement, '::after').content")
         assert "recording" in painted
         assert await person.page.evaluate("document.elementFromPoint(1210, 698).localName") in (
@@ -586,11 +515,11 @@ async def test_the_badge_is_to_be_seen_and_neither_the_page_nor_a_snapshot_has_i
 
 
 async def test_a_step_that_cannot_be_done_again_is_named(browser, tmp_path):
-    async with _watched(browser, tmp_path / "trace") as person:
+    async with watched(browser, tmp_path / "trace") as person:
         await person.page.click("#twice")
         recording, _ = await person.done()
     again = await browser.new_context()
-    await again.route(f"{SITE}/**", _answer("<p>another page"))
+    await again.route(f"{SITE}/**", answer_with("<p>another page"))
     replayed = await replay_recording(again, recording.actions, timeout_s=0.3)
     await again.close()
     assert not replayed.succeeded
@@ -612,7 +541,7 @@ async def test_secrets_in_fields_of_any_name_are_in_no_byte_that_is_written(brow
     fields = [SECRET_FORMS[at % len(SECRET_FORMS)].format(name, at) for at, name in enumerate(names)]
     marked = f"<label>Magic word<input id=marked></label><input id=plain name=town autocomplete=off>{'<br>'.join(fields)}"
     html = f"<!doctype html><meta charset=utf-8><form>{marked}<button>Go</button></form>"
-    async with _watched(browser, tmp_path / "trace", html, secrets=("magic word",)) as person:
+    async with watched(browser, tmp_path / "trace", html, secrets=("magic word",)) as person:
         for at in range(len(names)):
             await person.page.fill(f"#f{at}", secret_value(at))
         await person.page.fill("#marked", "zqmarked")

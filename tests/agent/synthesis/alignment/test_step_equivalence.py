@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.synthesis.alignment.step_equivalence import are_equivalent, assign_step_symbols
+from agent.synthesis.alignment.step_equivalence import (
+    are_equivalent,
+    assign_step_symbols,
+    have_same_args,
+    is_done_alike,
+)
 from agent.synthesis.patterns.quoted_texts import find_quoted_template
 from agent.synthesis.traces.trace_pages import TracePages
-from kb_schema.execution_traces import TraceStep
+from kb_schema.execution_traces import ExecutionTrace, TraceStep
 from kb_schema.selectors import Selector
+from periplus.synthesis.workflow_synthesis import induce_workflow
 from tests.agent.synthesis import sample_pages
 from tests.agent.synthesis import synthesis_examples as g
 
@@ -225,3 +231,33 @@ def test_what_targets_quote_put_back_gives_the_targets(words):
     template, said = found
     assert [said[f"t{n}", ()] for n in range(len(plain))] == plain
     assert template == path("{{row}}")
+
+
+def _drag(where: str, *, at: tuple[float, float] = (0.5, 0.5)) -> TraceStep:
+    drop = {"target": {"strategies": [{"type": "id", "value": where}]}, "at": list(at)}
+    return _click(("id", "card")).model_copy(update={"action_type": "drag", "args": {"drop": drop}})
+
+
+def test_people_drop_at_about_the_same_place_of_the_same_element():
+    assert have_same_args(_drag("done"), _drag("done", at=(0.6, 0.4)))
+    assert not is_done_alike(_drag("done"), _drag("todo"))
+    assert not is_done_alike(_drag("done"), _drag("done", at=(0.9, 0.5)))
+    held = _click(("id", "a")).model_copy(update={"args": {"modifiers": ["Shift"]}})
+    assert is_done_alike(held, held)
+    assert not is_done_alike(held, _click(("id", "a")))
+
+
+@pytest.mark.parametrize(("other", "whole"), [("done", True), ("later", False)])
+async def test_drags_to_different_places_are_refused_and_equal_ones_are_a_step(other, whole):
+    first = TraceStep(action_type="navigate", args={"url": "https://fleet.example/a"})
+    traces = [
+        ExecutionTrace(trace_id=f"t{n}", steps=(first, _drag(where)))
+        for n, where in enumerate(["done", other])
+    ]
+    result = await induce_workflow(traces, "move", "")
+    assert result.graph is not None
+    assert result.synthesis_report is not None
+    told = " ".join(result.synthesis_report.refusals)
+    assert ("dragged to different places" in told) is not whole
+    drags = [each for each in result.graph.nodes if getattr(each, "action_type", "") == "drag"]
+    assert bool(drags) is whole

@@ -1,0 +1,50 @@
+"""Reduces what was typed into an editor with formatted text to what was added to it.
+
+To replace the whole text would lose its paragraphs, lists and marks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.recording.recorded_actions import RecordedAction
+
+
+class AddedTexts:
+    """Knows what each editor held when it was typed into last."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, str] = {}
+        """By field id."""
+        self._last: RecordedAction | None = None
+
+    def reduce(self, action: RecordedAction) -> RecordedAction:
+        """Return the action; an `append_text` if it only added to what the editor held."""
+        last, self._last = self._last, action
+        what, field_id = action.what, action.field_id
+        if (
+            action.action_type != "fill"
+            or what is None
+            or field_id is None
+            or what.former is None
+            or action.secret
+        ):
+            return action
+        now = _spaced(str(action.args.get("value", "")))
+        former = self._held.get(field_id, _spaced(what.former))
+        self._held[field_id] = now
+        kept = former.rstrip("\n")
+        if not kept or not now.startswith(kept) or now == kept:
+            return action
+        added = now[len(kept) :]
+        if last is not None and last.action_type == "press" and last.args.get("value") == "Enter":
+            added = added.lstrip("\n")
+        return (
+            replace(action, action_type="append_text", args={**action.args, "value": added})
+            if added
+            else action
+        )
+
+
+def _spaced(text: str) -> str:
+    return text.replace("\u00a0", " ")

@@ -1,0 +1,35 @@
+"""Says in sentences what a recording cannot repeat, and asks about what changed a page without being a step."""
+
+from __future__ import annotations
+
+from agent.recording.recorded_actions import read_words_and_controls
+from agent.recording.recorded_events import PageBeforeEvent, RecordedEvent
+
+
+def find_problem(what: RecordedEvent, seen: PageBeforeEvent) -> str | None:
+    """Return why an event cannot be repeated as it was done; None if it can."""
+    if what.drawing is not None:
+        at = f"{what.drawing[0]}, {what.drawing[1]}"
+        if what.kind == "drag" and seen.drop is not None:
+            return f"dragging on a drawing (canvas) to {at} is repeated by its place alone: what is drawn there is not compared"
+        return f"pressing a drawing (canvas) at {at} cannot be repeated: the step presses its middle"
+    if what.kind == "drag" and seen.drop is None:
+        return f"dragging {seen.said} cannot be repeated: no selector leads to the place where it ended"
+    return None
+
+
+def is_unheard_change(seen: PageBeforeEvent) -> bool:
+    """Whether words or controls of the page changed with a press of which nothing was told."""
+    if seen.after is None:
+        return False
+    before, after = (read_words_and_controls(html, seen.url) for html in (seen.html, seen.after))
+    return before != after
+
+
+def describe_unheard(what: RecordedEvent, seen: PageBeforeEvent) -> str:
+    """Return the question about such a press."""
+    if what.button:
+        return f"pressing {seen.said} with {what.button} changed the page and cannot be repeated: does it belong to the task?"
+    return (
+        f"pressing {seen.said} changed the page, and no step was recorded of it: does it belong to the task?"
+    )
