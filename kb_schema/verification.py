@@ -57,6 +57,20 @@ class ExpectedOutcome(Model):
     """The expected text, number or path; it may contain `{unique}`."""
 
 
+class OutcomeDifference(Model):
+    """What an outcome expected, and what the page has instead, in words and without secrets."""
+
+    subject: str = ""
+    """The element; empty for an outcome about the page."""
+    expected: str
+    """`"Velo Two"`, `it to be visible`, `the message "Saved"`."""
+    received: str
+    """`the field holds "Velo"`, `it is hidden`, `the page has no message`."""
+
+    def __str__(self) -> str:
+        return f"{self.subject + ': ' if self.subject else ''}expected {self.expected}, {self.received}"
+
+
 class RequirementStep(Model):
     """One step of a requirement."""
 
@@ -125,6 +139,9 @@ class PlanCheck(Model):
     """What identifies a page if its address does not: its first heading."""
     role: str | None = None
     """The ARIA role of the element, if it has one."""
+    frames: tuple[tuple[str, ...], ...] = ()
+    """For an outcome about the page: the same-origin frames that its test looks into, each as the CSS of its frames,
+    outermost first. Where a text is only in a frame, this frame; for an absence all besides the page."""
     observed: str | None = None
     """The text of the page, for outcomes that compare; without secrets."""
     confidence: Probability = 1.0
@@ -186,6 +203,8 @@ class MissingItem(Model):
     reason: str
     nearest: tuple[str, ...] = ()
     """What exists instead, nearest first."""
+    difference: OutcomeDifference | None = None
+    """Of an outcome: expected and received. `reason` says the same as a sentence."""
     place: SourceLocation = Field(default_factory=SourceLocation)
 
 
@@ -196,6 +215,9 @@ class VerificationPlan(Model):
     base_url: str
     steps: tuple[PlanStep, ...] = ()
     missing: tuple[MissingItem, ...] = ()
+    unmet: PlanStep | None = None
+    """The step that was done and whose outcome does not hold: its element and outcome were found, so that a test of it can
+    be written. It is not among `steps`."""
     obstacles: tuple[DismissedOverlay, ...] = ()
     """Overlays that were closed: they may appear at any step, or not at all."""
     signed_in_by: str | None = None
@@ -282,6 +304,8 @@ class FailureEvidence(Model):
     """The error message, without secrets."""
     expected: str | None = None
     received: str | None = None
+    difference: OutcomeDifference | None = None
+    """Of an outcome that does not hold; `message` says the same as a sentence."""
     url: str = ""
     status: int | None = None
     """The HTTP status of the document."""
@@ -395,6 +419,8 @@ class ExecutedStep(Model):
     checks: tuple[str, ...] = ()
     """The outcomes that held, as stated."""
     error: str | None = None
+    difference: OutcomeDifference | None = None
+    """Of a failed outcome: expected and received. `error` says the same as a sentence."""
     duration_ms: float = Field(default=0.0, ge=0)
     timestamp: Moment
     screenshot: str | None = None
@@ -435,6 +461,15 @@ class VerificationSummary(Model):
     heal_rounds: int = 0
 
 
+class GeneratedTestProof(Model):
+    """Whether plain pytest ran the generated test of a requirement on the same site."""
+
+    status: Literal["proved", "failed", "not_proved"]
+    """`proved`: it was green. `failed`: it was red although every step and outcome held."""
+    reason: str = ""
+    """Why it was not run, or the first line of pytest's error."""
+
+
 class VerdictReport(Model):
     """`verdict_<req_id>.json`."""
 
@@ -454,6 +489,8 @@ class VerdictReport(Model):
     answers: tuple[NetworkRequest, ...] = ()
     offered: OfferedElement | None = None
     """With `healing_declined`: the element that `periplus verify --accept REQ:STEP` accepts."""
+    proof: GeneratedTestProof | None = None
+    """Of the generated test; None if the requirement did not pass or has no test."""
     notes: tuple[str, ...] = ()
     """Remarks for the reader: the run was resumed, or stopped early."""
     artifacts: dict[str, str] = Field(default_factory=dict)

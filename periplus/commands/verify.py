@@ -111,6 +111,22 @@ def verify(
         bool,
         typer.Option("--run-tests", help="Run the generated tests with pytest at the end."),
     ] = False,
+    prove: Annotated[
+        bool | None,
+        typer.Option(
+            "--prove/--no-prove",
+            help="Run each generated test once with pytest before its verdict: all, or none.",
+            show_default="those whose steps sent no data",
+        ),
+    ] = None,
+    reset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Puts the site back before each proof, so that every test is run; needs --workers 1.",
+            show_default=False,
+        ),
+    ] = None,
     accept: Annotated[
         list[str] | None,
         typer.Option(
@@ -206,6 +222,8 @@ def verify(
             requirement_timeout=requirement_timeout,
             tests=tests,
             run_tests=run_tests,
+            prove="repeatable" if prove is None else "always" if prove else "never",
+            reset=reset,
             rediscover=rediscover,
             model=model,
         )
@@ -219,7 +237,9 @@ def verify(
     )
 
     if batch.run_tests:
-        check_pytest_available(tests=batch.tests)
+        check_pytest_available("--run-tests", tests=batch.tests)
+    if batch.prove == "always" or batch.reset is not None:
+        check_pytest_available("--prove" if batch.prove == "always" else "--reset", tests=batch.tests)
     check_worker_support(batch)
     wanted = read_requested_requirements(batch, console)
     check_runnable(batch, wanted)

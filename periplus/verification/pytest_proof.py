@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from agent.browser.launch import find_chromium
 from agent.redaction import redact_known
 from agent.verification.graph.suite_folder import TESTS
 from periplus.errors import UserError
-from periplus.verification.requirement_verifier import RequirementVerifier
 
 _SUMMARY = re.compile(r"=+ (.*?) =+\s*$")
 _KEPT = 20_000
@@ -31,24 +31,39 @@ class PytestProof:
     """The output, without secrets."""
 
 
-def check_pytest_available(*, tests: bool) -> None:
-    """Raises `UserError` if no tests are written, or pytest is not installed."""
+def list_missing_packages() -> list[str]:
+    """Return the packages that running a suite needs and that are not installed here."""
+    needed = {"pytest": "pytest", "pytest_playwright": "pytest-playwright"}
+    return [name for module, name in needed.items() if importlib.util.find_spec(module) is None]
+
+
+def check_pytest_available(option: str, *, tests: bool) -> None:
+    """Check that an option which runs tests can do so. Raises `UserError` if no tests are written, or pytest is not
+    installed.
+    """
     if not tests:
-        raise UserError("--run-tests needs tests", fix="remove --no-tests")
-    missing = [name for name in ("pytest", "pytest_playwright") if importlib.util.find_spec(name) is None]
+        raise UserError(f"{option} needs tests", fix="remove --no-tests")
+    missing = list_missing_packages()
     if missing:
         raise UserError(
-            f"--run-tests: {' and '.join(missing)} are not installed in this environment",
+            f"{option}: {' and '.join(missing)} are not installed in this environment",
             fix="pip install 'periplus[verify]'",
         )
 
 
-async def run_pytest_proof(folder: Path, verifier: RequirementVerifier, base_url: str | None) -> PytestProof:
-    """Run the tests of a folder. Of our secrets, they get only those that the requirements use."""
+async def run_pytest_proof(folder: Path, secrets: Mapping[str, str], base_url: str | None) -> PytestProof:
+    """Run the tests of a folder. `secrets`: the variables they read, and no others of ours."""
     tests = folder / TESTS
     if not tests.is_dir():
         return PytestProof(False, "no tests were written", "")
-    environment = {**os.environ, **verifier.environment(folder)}
+    return await run_pytest(tests, [], secrets, base_url)
+
+
+async def run_pytest(
+    tests: Path, names: Sequence[str], secrets: Mapping[str, str], base_url: str | None
+) -> PytestProof:
+    """Run these files of a suite, or all, with the secrets in the environment; return how it ended."""
+    environment = {**os.environ, **secrets}
     chromium = find_chromium()
     if chromium is not None:
         environment.setdefault("PLAYWRIGHT_CHROMIUM_EXECUTABLE_PATH", str(chromium))
@@ -56,7 +71,7 @@ async def run_pytest_proof(folder: Path, verifier: RequirementVerifier, base_url
         sys.executable,
         "-m",
         "pytest",
-        str(tests),
+        *(str(tests / each) for each in names or ["."]),
         "-c",
         str(tests / "pytest.ini"),
         "-q",

@@ -44,9 +44,11 @@ from kb_schema.run_records import EvidenceLevel, RunEnding, RunStatus, StoredSte
 from kb_schema.verification import (
     FailureEvidence,
     FailureKind,
+    GeneratedTestProof,
     Requirement,
     RootCause,
     VerdictReport,
+    VerificationPlan,
     VerificationRunState,
 )
 from kb_store import StoreError
@@ -60,6 +62,7 @@ from periplus.run_store_adapters import RunStoreLocatorCache
 from periplus.runs.task_runs import TAKEN_OVER, new_run_id
 from periplus.session_setup import start_browser
 from periplus.settings import load_settings
+from periplus.verification.generated_test_proof import GeneratedTestProver
 from periplus.verification.login_tasks import LoginFailed
 from periplus.verification.shared_logins import SharedLogins
 from periplus.verification.verification_checkpointer import open_checkpointer
@@ -148,6 +151,7 @@ class RequirementVerifier:
         self._policy = VerificationTimeouts(max_heal_rounds=max_heal_rounds)
         self._logins = SharedLogins(settings, self._browsers.get, self._policy, runs)
         self._suites: dict[Path, SuiteFolder] = {}
+        self._prover = GeneratedTestProver(settings.prove, settings.reset)
 
     @property
     def browser_alive(self) -> bool:
@@ -294,6 +298,7 @@ class RequirementVerifier:
                 open_page,
                 plans=self._plans,
                 write_test=suite.write_test if self._settings.tests else None,
+                prove_test=partial(self._prove_test, suite, folder, base_url, known),
                 max_heal_rounds=self._max_heal_rounds,
                 rediscover=self._settings.rediscover,
                 inferencer=self._settings.inferencer,
@@ -325,6 +330,19 @@ class RequirementVerifier:
             return build_error_report(requirement, classify(evidence), run_id=run_id, began=began)
         notes = (login.note,) if login.note else ()
         return build_report(state, requirement, run_id=run_id, base_url=base_url, notes=notes)
+
+    async def _prove_test(
+        self,
+        suite: SuiteFolder,
+        folder: Path,
+        base_url: str,
+        secrets: Mapping[str, str],
+        plan: VerificationPlan,
+        test: str,
+    ) -> GeneratedTestProof:
+        """Run the generated test of a requirement with the secrets that it reads."""
+        environment = {**secrets, **self.environment(folder), **suite.hidden}
+        return await self._prover.prove(suite, plan, test, base_url, environment)
 
     async def _load_state(self, run_id: str, requirement: Requirement) -> VerificationRunState:
         """Return the last saved state of a stopped run."""

@@ -25,6 +25,7 @@ from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
 from periplus.run_store_adapters import LAST
 from periplus.runs.task_runs import new_run_id
+from periplus.verification.generated_test_proof import ProofChoice
 
 if TYPE_CHECKING:
     from periplus.verifier_ports import VerifierPort
@@ -57,6 +58,8 @@ class VerificationBatch(Model):
     """Seconds; None: `PERIPLUS_REQUIREMENT_TIMEOUT`."""
     tests: bool = True
     run_tests: bool = False
+    prove: ProofChoice = "repeatable"
+    reset: str | None = None
     rediscover: bool = False
     model: str | None = None
 

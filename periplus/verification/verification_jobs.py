@@ -25,6 +25,7 @@ from periplus.fleet.fenced_runs import run_with_lease
 from periplus.fleet.fleet_setup import check_folder_mark
 from periplus.fleet.jobs import Fleet, Job, JobFailed, Tell
 from periplus.fleet.worker_resources import StoreAddresses, WorkerResources
+from periplus.verification.generated_test_proof import ProofChoice
 from periplus.verification.requirement_verifier import RequirementVerifier, open_verifier
 from periplus.verification.verifier_settings import VerifierSettings
 
@@ -50,6 +51,7 @@ class VerificationJobBatch(Model):
     max_heal_rounds: int | None = None
     requirement_s: float | None = None
     tests: bool = True
+    prove: ProofChoice = "never"
     rediscover: bool = False
     title: str = ""
     model: str | None = None
@@ -141,6 +143,7 @@ def _open_verifier(work: VerificationJobBatch) -> AbstractAsyncContextManager[Re
             max_heal_rounds=work.max_heal_rounds,
             requirement_s=work.requirement_s,
             tests=work.tests,
+            prove=work.prove,
             rediscover=work.rediscover,
             title=work.title,
             inferencer=ModelInferencer(work.model) if work.model else None,

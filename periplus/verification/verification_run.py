@@ -34,6 +34,7 @@ from periplus.fleet.workers_option import WorkerSelection, parse_workers
 from periplus.foreign_input import ImportBudget, read_foreign
 from periplus.settings import load_settings
 from periplus.signals import on_signals
+from periplus.verification.generated_test_proof import check_reset
 from periplus.verification.login_checks import check_logins_known
 from periplus.verification.pytest_proof import PytestProof, check_pytest_available, run_pytest_proof
 from periplus.verification.requirement_verifier import RequirementVerifier, open_verifier
@@ -80,11 +81,23 @@ def read_requested_requirements(batch: VerificationBatch, console: Console) -> l
         ) from exc
     if not batch.only:
         return found
-    kept = [each for each in found if {each.req_id, *each.tags} & set(batch.only)]
+    kept = keep_chosen(found, batch.only, batch.login)
     if not kept:
         known = ", ".join(each.req_id for each in found)
         raise UserError(f"no requirement has the id or tag {' or '.join(batch.only)}", fix=f"known: {known}")
     return kept
+
+
+def keep_chosen(found: Sequence[Requirement], only: Sequence[str], login: str | None) -> list[Requirement]:
+    """Return the requirements with these ids or tags, and those by which they sign in, in the order of the files."""
+    chosen = {each.req_id for each in found if {each.req_id, *each.tags} & set(only)}
+    needed = set(chosen)
+    while True:
+        by = {each.login or login for each in found if each.req_id in needed}
+        more = {each.req_id for each in found if each.req_id in by} - needed
+        if not more:
+            return [each for each in found if each.req_id in needed]
+        needed |= more
 
 
 def _shown(text: str) -> str:
@@ -97,7 +110,9 @@ def check_worker_support(batch: VerificationBatch) -> None:
     do.
     """
     workers = parse_workers(batch.workers)
-    if workers.kind == "contexts":
+    in_contexts = workers.kind == "contexts"
+    check_reset(batch.reset, workers=workers.count if in_contexts else None, choice=batch.prove)
+    if in_contexts:
         return
     if batch.run_tests:
         raise UserError(
@@ -196,6 +211,8 @@ class VerificationRun:
                 max_heal_rounds=batch.max_heal_rounds,
                 requirement_s=batch.requirement_timeout or load_settings().requirement_timeout,
                 tests=batch.tests,
+                prove=batch.prove,
+                reset=batch.reset,
                 rediscover=batch.rediscover,
                 title=where.title,
                 inferencer=_inferencer(batch.model),
@@ -213,7 +230,9 @@ class VerificationRun:
                 reports = await self._watched(verifiers, width, done, view)
             proof = None
             if batch.run_tests and self._stop.reason is None and reports and own is not None:
-                proof = await run_pytest_proof(Path(batch.out), own, where.base_url)
+                proof = await run_pytest_proof(
+                    Path(batch.out), own.environment(Path(batch.out)), where.base_url
+                )
         self._written(reports, where, proof)
         return VerificationRunResult(reports, len(self._wanted), proof, self._stop.reason)
 
@@ -267,6 +286,7 @@ class VerificationRun:
             max_heal_rounds=settings.max_heal_rounds,
             requirement_s=settings.requirement_s,
             tests=settings.tests,
+            prove=settings.prove,
             rediscover=settings.rediscover,
             title=settings.title,
             model=self._batch.model,

@@ -23,6 +23,7 @@ _PHASES = {
     "executor": "executing steps",
     "oracle_healer": "healing",
     "verdict_rca": "judging",
+    "prover": "running the generated test",
 }
 """The nodes of the graph, in words for the terminal."""
 
@@ -125,6 +126,9 @@ def print_verdict_reports(console: Console, reports: Sequence[VerdictReport]) ->
                 f"  [green]-> {escape(each.rca.recommendation)}[/]", soft_wrap=True, highlight=False
             )
     for each in reports:
+        if each.proof is not None and each.proof.status == "not_proved":
+            text = f"{each.req_id}: its test is not proved: {each.proof.reason}"
+            console.print(f"  [dim]{escape(text)}[/]", soft_wrap=True, highlight=False)
         for note in each.notes:
             console.print(
                 f"  [yellow]{escape(each.req_id)}: {escape(note)}[/]", soft_wrap=True, highlight=False

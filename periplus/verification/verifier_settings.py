@@ -12,6 +12,7 @@ from agent.inferencer import Inferencer
 from kb_schema.placeholders import secret_names
 from kb_schema.verification import Requirement
 from periplus.errors import UserError
+from periplus.verification.generated_test_proof import ProofChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class VerifierSettings:
     """After so many seconds a requirement is ended; None: the caller ends it."""
     tests: bool = True
     """Whether tests are written."""
+    prove: ProofChoice = "never"
+    """Which generated tests are run once before the verdict."""
+    reset: str | None = None
+    """A command that puts the site back before each of them."""
     rediscover: bool = False
     """Find every element again, even if the plan of an earlier pass is known."""
     pictures: bool = True

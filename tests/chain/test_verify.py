@@ -50,6 +50,9 @@ def test_what_passes_and_what_does_not_are_told_apart_in_every_report(site, tmp_
     assert (first["req_id"], first["verdict"], first["rca"]["class"]) == ("sign_in", "pass", "success")
     assert (second["req_id"], second["verdict"]) == ("refused", "fail")
     assert second["rca"]["class"] != "success"
+    difference = "expected navigates_to:Dashboard, the page is /login, titled"
+    assert second["rca"]["evidence"][0].startswith(difference)
+    assert second["steps"][-1]["difference"]["expected"] == "navigates_to:Dashboard"
     out = tmp_path / "o"
     assert json.loads((out / "verdict_sign_in.json").read_text()) == first
     assert {"req_id", "verdict", "timestamp", "summary", "rca", "steps", "artifacts"} <= first.keys()
@@ -59,7 +62,9 @@ def test_what_passes_and_what_does_not_are_told_apart_in_every_report(site, tmp_
     assert not (out / "generated_tests" / "test_refused.py").exists(), "missing: reported before any test"
     suite = ET.parse(out / "junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    assert difference in (out / "junit.xml").read_text()
     page = (out / "report.html").read_text()
+    assert difference in page
     assert page.count("data:image/jpeg;base64,") >= 3
     assert "<script" not in page
     assert "def test_sign_in" in page

@@ -116,7 +116,7 @@ class ScriptedPage:
             )
         return BuiltPlan(VerificationPlan(requirement=wanted, base_url=BASE, steps=steps))
 
-    async def start(self, url: str) -> FailedStep | None:
+    async def start(self, url: str, steps: tuple[PlanStep, ...]) -> FailedStep | None:
         self._script.did(f"start {url}")
         if self._script.opens:
             return None

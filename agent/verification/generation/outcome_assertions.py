@@ -19,7 +19,7 @@ from agent.verification.generation.function_body import FunctionBody
 from agent.verification.generation.generated_urls import escape_pattern, url_pattern
 from kb_schema.action_types import canonical
 from kb_schema.expected_outcomes import OUTCOMES
-from kb_schema.locator_expressions import Expression, LocatorLink, python_regex, to_source
+from kb_schema.locator_expressions import Expression, LocatorLink, python_regex, python_string, to_source
 from kb_schema.registry import Registry
 from kb_schema.selectors import NameStrategy, Selector, SemanticStrategy, ValueStrategy
 from kb_schema.verification import PlanCheck, PlanStep
@@ -43,6 +43,19 @@ class AssertionWriting:
     def page(self) -> str:
         """The variable of the current tab."""
         return self.body.page
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where an absence is asserted: the page, and each of its frames."""
+        return (self.page, *map(self._enter, self.check.frames))
+
+    @property
+    def place(self) -> str:
+        """Where a text is: the page, or the frame that shows it."""
+        return self._enter(self.check.frames[0]) if self.check.frames else self.page
+
+    def _enter(self, path: tuple[str, ...]) -> str:
+        return self.page + "".join(f".frame_locator({python_string(css)})" for css in path)
 
     @property
     def own(self) -> bool:
@@ -341,7 +354,7 @@ def _heading_says(it: AssertionWriting) -> list[str]:
     """One of them contains it."""
     if it.check.expression:
         return _shown_saying(it)
-    return [f'expect({it.page}.get_by_role("heading", name={it.value}).first).to_be_visible()']
+    return [f'expect({it.place}.get_by_role("heading", name={it.value}).first).to_be_visible()']
 
 
 def _heading(it: AssertionWriting, name: str) -> str:
@@ -356,7 +369,7 @@ def _shows(it: AssertionWriting) -> list[str]:
 @ASSERTION_WRITERS.register("not_shows")
 def _not_shows(it: AssertionWriting) -> list[str]:
     it.body.helpers.add("visible_text")
-    return [f"expect(visible_text({it.page}, {it.value})).to_be_hidden()"]
+    return [f"expect(visible_text({each}, {it.value})).to_be_hidden()" for each in it.places]
 
 
 @ASSERTION_WRITERS.register("message")
@@ -365,7 +378,7 @@ def _message(it: AssertionWriting) -> list[str]:
         return _shown_saying(it)
     it.body.helpers.add("message")
     said = f", {it.value}" if it.text is not None else ""
-    return [f"expect(message({it.page}{said})).to_be_visible()"]
+    return [f"expect(message({it.place}{said})).to_be_visible()"]
 
 
 @ASSERTION_WRITERS.register("dialog_opens")
@@ -376,7 +389,7 @@ def _dialog_opens(it: AssertionWriting) -> list[str]:
     if it.check.expression:
         return _shown_saying(it)
     said = f".filter(has_text={it.value})" if it.text is not None else ""
-    return [f"expect({_dialogs(it)}{said}).to_be_visible()"]
+    return [f"expect({_dialogs(it, it.place)}{said}.first).to_be_visible()"]
 
 
 @ASSERTION_WRITERS.register("dialog_closes")
@@ -384,12 +397,13 @@ def _dialog_closes(it: AssertionWriting) -> list[str]:
     if it.check.expression:
         return [f"expect({it.target}).to_be_hidden()"]
     said = f".filter(has_text={it.value})" if it.text is not None else ""
-    return [f"expect({_dialogs(it)}{said}).to_have_count(0)"]
+    return [f"expect({_dialogs(it, each)}{said}).to_have_count(0)" for each in it.places]
 
 
-def _dialogs(it: AssertionWriting) -> str:
-    role = "alertdialog" if it.role == "alertdialog" else "dialog"
-    return f'{it.page}.get_by_role("{role}")'
+def _dialogs(it: AssertionWriting, place: str) -> str:
+    """What the verdict takes for a dialog: with one role alone, the absence of the others could not fail."""
+    it.body.helpers.add("open_dialogs")
+    return f"open_dialogs({place})"
 
 
 @ASSERTION_WRITERS.register("downloads")
@@ -416,7 +430,7 @@ def _shown_saying(it: AssertionWriting) -> list[str]:
 
 def _page_says(it: AssertionWriting, value: str) -> list[str]:
     it.body.helpers.add("visible_text")
-    return [f"expect(visible_text({it.page}, {value})).to_be_visible()"]
+    return [f"expect(visible_text({it.place}, {value})).to_be_visible()"]
 
 
 def _squeezed(text: str) -> str:

@@ -147,7 +147,9 @@ class _SuiteFiles:
         }
         helpers = frozenset[str]().union(*(each.helpers for each in used))
         if helpers:
-            found["support.py"] = _render("support.py.j2", helpers=helpers, obstacles=list(self.obstacles))
+            found["support.py"] = _render(
+                "support.py.j2", helpers=helpers, obstacles=list(self.obstacles), framed=self._framed()
+            )
         if self.pages:
             found["pages/__init__.py"] = _render("pages.py.j2")
         for page in self.pages:
@@ -192,6 +194,11 @@ class _SuiteFiles:
     def _signed_out(self, plan: VerificationPlan) -> bool:
         """Return whether a test begins as a new visitor while others begin signed in."""
         return (self.login is not None or self._borrowed() is not None) and plan.signed_in_by is None
+
+    def _framed(self) -> bool:
+        """Return whether an assertion looks into a frame."""
+        everything = [*([self.login] if self.login else []), *self.plans]
+        return any(check.frames for plan in everything for step in plan.steps for check in step.checks)
 
     def _marks(self) -> dict[str, str]:
         found = {

@@ -40,6 +40,7 @@ from kb_schema.verification import (
     ExecutedStep,
     FailureEvidence,
     FailureKind,
+    GeneratedTestProof,
     OfferedElement,
     PlanStep,
     Requirement,
@@ -58,6 +59,7 @@ class VerificationNodes:
     """The nodes for one requirement, and the page they share.
 
     `open_page` opens the page of a phase. `write_test` writes the test of a plan; None if no tests are wanted.
+    `prove_test` runs that test, given its path; None if no test is to be run.
     The inferencer comments on root causes and decides none; `redact` takes secrets out of what it is shown.
     """
 
@@ -69,6 +71,7 @@ class VerificationNodes:
         *,
         plans: PassedPlans,
         write_test: Callable[[VerificationPlan], Awaitable[GeneratedTest]] | None = None,
+        prove_test: Callable[[VerificationPlan, str], Awaitable[GeneratedTestProof]] | None = None,
         max_heal_rounds: int = retry_limits.HEALING_ROUNDS,
         rediscover: bool = False,
         inferencer: Inferencer | None = None,
@@ -76,7 +79,7 @@ class VerificationNodes:
         tell: Callable[[Event], None] = lambda _: None,
     ) -> None:
         self.requirement, self._target, self._open_page = requirement, target, open_page
-        self._plans, self._write_test = plans, write_test
+        self._plans, self._write_test, self._prove_test = plans, write_test, prove_test
         self.max_heal_rounds, self._rediscover = max_heal_rounds, rediscover
         self._inferencer, self._redact, self._tell = inferencer, redact, tell
         self._stack = AsyncExitStack()
@@ -126,6 +129,7 @@ class VerificationNodes:
         context = self._with_plan(context, plan)
         if not plan.missing:
             return {"context": write_context(context)}
+        context = await self._with_failing_test(context, plan)
         evidence = built.evidence or _build_missing_evidence(plan)
         failure = evidence.failure if evidence.failure is not FailureKind.NONE else FailureKind.TIMEOUT
         evidence = evidence.model_copy(update={"failure": failure})
@@ -148,16 +152,34 @@ class VerificationNodes:
         self._announce("generator")
         return {"context": write_context(await self._with_test(read_context(state)))}
 
-    async def _with_test(self, context: VerificationContext) -> VerificationContext:
+    async def _with_test(
+        self, context: VerificationContext, plan: VerificationPlan | None = None
+    ) -> VerificationContext:
         if self._write_test is None:
             return context
         try:
-            test = await self._write_test(self._read_plan(context))
+            test = await self._write_test(plan or self._read_plan(context))
         except NotGenerated as exc:
             others = tuple(each for each in context.notes if not each.startswith(NO_TEST))
             return context.with_changes(notes=(*others, f"{NO_TEST}: {exc}"), artifacts={})
         named = {"test_file": test.path, "test_hash": f"sha256:{test.sha256}"}
         return context.with_changes(artifacts=context.artifacts | named)
+
+    async def _with_failing_test(
+        self, context: VerificationContext, plan: VerificationPlan
+    ) -> VerificationContext:
+        """Write a test that ends with the outcome that does not hold; without one, note why there is none."""
+        if self._write_test is None:
+            return context
+        lost = plan.missing[0]
+        if plan.unmet is None:
+            name = lost.intent or lost.what
+            note = f"no test: step {lost.step_idx + 1} ({name}) was not found on the page"
+            return context.with_changes(notes=(*context.notes, note))
+        steps = (*plan.steps, plan.unmet)
+        done = plan.requirement.model_copy(update={"steps": tuple(each.intent for each in steps)})
+        part = plan.model_copy(update={"requirement": done, "steps": steps, "missing": (), "unmet": None})
+        return await self._with_test(context, part)
 
     # -- executor ----------------------------------------------------------------------------------------
 
@@ -173,7 +195,7 @@ class VerificationNodes:
                 context, index, heal_round = _restart_execution(context), 0, 0
             self._announce("executor")
             page = await self._open("execute")
-            failed = await page.start(self.requirement.url)
+            failed = await page.start(self.requirement.url, self._read_plan(context).steps)
             if failed is not None:
                 return self._record_failure(context, index, heal_round, failed)
         plan = self._read_plan(context)
@@ -273,6 +295,7 @@ class VerificationNodes:
         if done and plan is not None and state.failure is FailureKind.NONE:
             if context.drifted:
                 context = await self._with_test(context)
+            context = await self._with_proof(context)
             context = context.with_changes(rca=_build_pass_cause(context))
             await self._plans.keep(self._target.website_id, plan)
         else:
@@ -282,7 +305,7 @@ class VerificationNodes:
                 await self._plans.offer(self._target.website_id, self.requirement.req_id, offered)
         context = context.with_changes(ended=datetime.now(UTC))
         verdict: PactsVerdict = "pass" if done and state.failure is FailureKind.NONE else "fail"
-        if verdict == "pass" and _find_no_test_note(context):
+        if verdict == "pass" and (_find_no_test_note(context) or _is_test_red(context)):
             verdict = "partial"
         root = context.rca
         self._tell(
@@ -295,6 +318,14 @@ class VerificationNodes:
             )
         )
         return {"context": write_context(context), "verdict": verdict}
+
+    async def _with_proof(self, context: VerificationContext) -> VerificationContext:
+        """Run the generated test once, as its reader would."""
+        test = context.artifacts.get("test_file")
+        if self._prove_test is None or test is None:
+            return context
+        self._announce("prover")
+        return context.with_changes(proof=await self._prove_test(self._read_plan(context), test))
 
     async def _with_root_cause(
         self, context: VerificationContext, state: VerificationRunState
@@ -369,6 +400,7 @@ def _build_missing_evidence(plan: VerificationPlan) -> FailureEvidence:
         step_idx=first.step_idx,
         element=first.intent,
         message=first.reason,
+        difference=first.difference,
         nearest=first.nearest[0] if first.nearest else None,
     )
 
@@ -376,6 +408,15 @@ def _build_missing_evidence(plan: VerificationPlan) -> FailureEvidence:
 def _build_pass_cause(context: VerificationContext) -> RootCause:
     """The root cause of a requirement whose steps all held: success, unless its test could not be written."""
     no_test = _find_no_test_note(context)
+    if context.proof is not None and _is_test_red(context):
+        return RootCause(
+            class_="assertion_mismatch",
+            confidence=0.7,
+            message="All steps executed successfully, but the generated test is red in plain pytest",
+            evidence=(context.proof.reason,),
+            recommendation="run the test by hand and look at what it asserts; or leave it unproved: --no-prove",
+            metrics=_measure(context),
+        )
     if no_test is None:
         return build_success(**_measure(context))
     return RootCause(
@@ -385,6 +426,10 @@ def _build_pass_cause(context: VerificationContext) -> RootCause:
         recommendation="write the step in another way, or do without the test: --no-tests",
         metrics=_measure(context),
     )
+
+
+def _is_test_red(context: VerificationContext) -> bool:
+    return context.proof is not None and context.proof.status == "failed"
 
 
 def _find_offer(context: VerificationContext) -> OfferedElement | None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent.verification.graph.verification_state import is_same_test, seal_plan, unseal_plan
+from agent.verification.page_checks.named_elements import is_same_description
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.verification import OfferedElement, PlanStep, Requirement, VerificationPlan
 
 PLANS = "plans"
@@ -57,7 +59,8 @@ class PassedPlans:
             raise NothingOffered(req_id, step_idx, None) from None
         if offered.step_idx != step_idx or offered.selector is None or step_idx >= len(plan.steps):
             raise NothingOffered(req_id, step_idx, offered)
-        steps = list(plan.steps)
+        known = plan.steps[step_idx].fingerprint
+        steps = [_with_named_element(each, known, offered) for each in plan.steps]
         steps[step_idx] = _with_element(steps[step_idx], offered)
         _write_file(path, plan.model_copy(update={"steps": tuple(steps)}).model_dump_json())
         path.with_suffix(_OFFERED).unlink()
@@ -92,12 +95,7 @@ def _write_file(path: Path, text: str) -> None:
 
 def _with_element(step: PlanStep, offered: OfferedElement) -> PlanStep:
     """Return the step, and the outcomes about its own element, with the offered element."""
-    fields = {
-        "selector": offered.selector,
-        "expression": offered.expression,
-        "fingerprint": offered.fingerprint,
-        "role": offered.fingerprint.role if offered.fingerprint else None,
-    }
+    fields = _list_fields(offered)
     checks = tuple(
         each.model_copy(update=fields)
         if each.outcome.element is None and each.selector is not None and each.selector == step.selector
@@ -105,3 +103,23 @@ def _with_element(step: PlanStep, offered: OfferedElement) -> PlanStep:
         for each in step.checks
     )
     return step.model_copy(update={**fields, "checks": checks})
+
+
+def _with_named_element(step: PlanStep, known: Fingerprint | None, offered: OfferedElement) -> PlanStep:
+    """Return the step with the offered element in the outcomes that name the element it stands for."""
+    checks = tuple(
+        each.model_copy(update=_list_fields(offered))
+        if each.outcome.element is not None and is_same_description(each.fingerprint, known)
+        else each
+        for each in step.checks
+    )
+    return step.model_copy(update={"checks": checks})
+
+
+def _list_fields(offered: OfferedElement) -> dict[str, object]:
+    return {
+        "selector": offered.selector,
+        "expression": offered.expression,
+        "fingerprint": offered.fingerprint,
+        "role": offered.fingerprint.role if offered.fingerprint else None,
+    }

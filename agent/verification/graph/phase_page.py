@@ -76,8 +76,8 @@ class PhasePage(Protocol):
     async def build(self, requirement: Requirement) -> BuiltPlan:
         """Find every element on the live page, doing each step to see the next page (PACTS 4.2)."""
 
-    async def start(self, url: str) -> FailedStep | None:
-        """Open the first page. Returns the failure if it did not open."""
+    async def start(self, url: str, steps: tuple[PlanStep, ...]) -> FailedStep | None:
+        """Open the first page of these steps. Returns the failure if it did not open."""
 
     async def execute(self, step: PlanStep, *, heal_round: int) -> ExecutedStep | FailedStep:
         """Do one step and check its outcomes. Problems of the page are returned, not raised."""
@@ -152,6 +152,7 @@ class BrowserPhasePage:
             outcome=outcome,
             message=missing.reason,
             expected=outcome.value if outcome is not None else None,
+            difference=missing.difference,
         )
         failed = ExecutedStep(
             step_idx=missing.step_idx,
@@ -160,14 +161,16 @@ class BrowserPhasePage:
             action=intent.action,
             status="failed",
             error=f"{missing.what}: {missing.reason}",
+            difference=missing.difference,
             timestamp=datetime.now(UTC),
             screenshot=await self._page.shoot(f"step_{missing.step_idx + 1}_missing"),
         )
         done = tuple(map(_build_executed_step, plan.steps[: missing.step_idx]))
         return BuiltPlan(plan, evidence, (*done, self._with_screenshot_path(failed)))
 
-    async def start(self, url: str) -> FailedStep | None:
+    async def start(self, url: str, steps: tuple[PlanStep, ...]) -> FailedStep | None:
         """Open the first page."""
+        self._page.plan = steps
         return await open_first_page(self._page, url)
 
     async def execute(self, step: PlanStep, *, heal_round: int) -> ExecutedStep | FailedStep:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,6 +74,15 @@ class SuiteFolder:
             except NotGenerated:
                 del self._plans[req_id]
                 raise
+
+    async def copy_tests(self, to: Path) -> None:
+        """Copy the suite as it is now into a folder that does not exist; other requirements may write on."""
+        async with self._writing:
+            await asyncio.to_thread(self._copy, to)
+
+    def _copy(self, to: Path) -> None:
+        with _lock_folder(self._folder / PLANS):
+            shutil.copytree(self._folder / TESTS, to)
 
     def _write(self, plan: VerificationPlan) -> GeneratedTest:
         req_id = plan.requirement.req_id

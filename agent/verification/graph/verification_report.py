@@ -10,6 +10,7 @@ from agent.verification.graph.verification_state import read_context
 from kb_schema.base import Model
 from kb_schema.run_records import PactsVerdict
 from kb_schema.verification import (
+    OutcomeDifference,
     Requirement,
     RootCause,
     VerdictReport,
@@ -60,6 +61,7 @@ def build_report(
         if evidence is not None and kept.rca is not None and kept.rca.class_ == "healing_declined"
         else None,
         artifacts=kept.artifacts,
+        proof=kept.proof,
         notes=(*kept.notes, *notes),
     )
 
@@ -74,26 +76,32 @@ def redact_report(report: VerdictReport, redact: Callable[[Any], Any]) -> Verdic
         update={
             "rca": _redact_fields(root, redact, "message", "evidence", "recommendation"),
             "steps": tuple(
-                _redact_fields(each, redact, "value", "selector", "checks", "error") for each in report.steps
+                _redact_fields(each, redact, "value", "selector", "checks", "error", "difference")
+                for each in report.steps
             ),
             "heal_events": tuple(
                 _redact_fields(each, redact, "actions", "before", "after", "reason")
                 for each in report.heal_events
             ),
             "missing": tuple(
-                _redact_fields(each, redact, "what", "reason", "nearest") for each in report.missing
+                _redact_fields(each, redact, "what", "reason", "nearest", "difference")
+                for each in report.missing
             ),
             "console": tuple(_redact_fields(each, redact, "text", "url") for each in report.console),
             "answers": tuple(_redact_fields(each, redact, "url", "failure") for each in report.answers),
             "notes": tuple(redact(each) for each in report.notes),
+            "proof": report.proof and _redact_fields(report.proof, redact, "reason"),
         }
     )
 
 
 def _redact_fields(model: M, redact: Callable[[Any], Any], *names: str) -> M:
-    changed = {}
+    changed: dict[str, Any] = {}
     for name in names:
         value = getattr(model, name)
+        if isinstance(value, OutcomeDifference):
+            changed[name] = _redact_fields(value, redact, *OutcomeDifference.model_fields)
+            continue
         changed[name] = tuple(map(redact, value)) if isinstance(value, tuple) else redact(value)
     return model.model_copy(update=changed)
 

@@ -17,6 +17,7 @@ from kb_schema.verification import (
     ExecutedStep,
     ExpectedOutcome,
     FailureEvidence,
+    GeneratedTestProof,
     HealEvent,
     MissingItem,
     PlanCheck,
@@ -50,6 +51,7 @@ class VerificationContext:
     drifted: tuple[int, ...] = ()
     """Steps whose element was found with another selector."""
     rca: RootCause | None = None
+    proof: GeneratedTestProof | None = None
     ended: datetime | None = None
     artifacts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -65,6 +67,7 @@ def read_context(state: VerificationRunState) -> VerificationContext:
     requirement = data.get("requirement")
     plan = data.get("plan_header")
     evidence, rca, failed = data.get("evidence"), data.get("rca"), data.get("failed_step")
+    proof = data.get("proof")
     began, ended = data.get("began"), data.get("ended")
     return VerificationContext(
         requirement=Requirement.model_validate(requirement) if requirement else None,
@@ -78,6 +81,7 @@ def read_context(state: VerificationRunState) -> VerificationContext:
         compared=int(data.get("compared", 0)),
         drifted=tuple(data.get("drifted", ())),
         rca=RootCause.model_validate(rca) if rca else None,
+        proof=GeneratedTestProof.model_validate(proof) if proof else None,
         ended=datetime.fromisoformat(ended) if ended else None,
         artifacts=dict(data.get("artifacts", {})),
         notes=tuple(data.get("notes", ())),
@@ -114,7 +118,13 @@ def write_context(values: VerificationContext) -> dict[str, Any]:
         "compared": values.compared,
         "drifted": list(values.drifted),
     }
-    for name, model in (("evidence", values.evidence), ("rca", values.rca), ("failed_step", values.failed)):
+    models = {
+        "evidence": values.evidence,
+        "rca": values.rca,
+        "failed_step": values.failed,
+        "proof": values.proof,
+    }
+    for name, model in models.items():
         if model is not None:
             context[name] = model.to_json()
     if values.ended is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from agent.page.condition_probes import PageFacts, evaluate_conditions
 from agent.page.page_changes import wait_for_change
+from agent.verification.page_checks.named_elements import find_other_words
 from agent.verification.page_checks.outcome_conditions import (
     SCOPE,
     OutcomeCase,
@@ -19,7 +20,16 @@ from agent.verification.page_checks.outcome_conditions import (
     build_outcome_query,
 )
 from agent.verification.page_checks.verification_page import VerificationPage
-from kb_schema.probes import ProbeAnswer, ProbeFacts, TextProbe, Verdict, VerdictStatus, probe_key, unknown
+from kb_schema.probes import (
+    ProbeAnswer,
+    ProbeFacts,
+    TextProbe,
+    Verdict,
+    VerdictStatus,
+    held,
+    probe_key,
+    unknown,
+)
 
 BROWSERS_OWN_ERROR = "chrome-error:"
 """The browser's own error page: the site did not answer, and waiting is useless."""
@@ -68,6 +78,12 @@ async def evaluate_checks(site_page: VerificationPage, cases: Sequence[OutcomeCa
             own.append(await each.ask(site_page))
         failed = [verdict for verdict in own if not verdict.held]
         verdicts.append(failed[0] if failed else own[-1] if own else unknown("nothing to ask"))
+    for number, case in enumerate(cases):
+        if verdicts[number].held:
+            other = await find_other_words(site_page, case.step, case.check)
+            if other is not None:
+                named = case.check.outcome.element or case.step.intent.element
+                verdicts[number] = held(False, f"no element has the words {named!r}; where it was is {other}")
     return CheckResults(verdicts, seen, wanted)
 
 

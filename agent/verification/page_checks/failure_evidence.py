@@ -35,6 +35,7 @@ from kb_schema.verification import (
     FailureKind,
     HealEvent,
     OfferedElement,
+    OutcomeDifference,
     PlanStep,
     RequirementStep,
 )
@@ -88,6 +89,7 @@ def build_executed_step(
     *,
     checks: tuple[str, ...] = (),
     error: str | None = None,
+    difference: OutcomeDifference | None = None,
     screenshot: str | None = None,
 ) -> ExecutedStep:
     """Return the step for reports: without secrets, with the requirement's values."""
@@ -110,6 +112,7 @@ def build_executed_step(
         heal_round=heal_round,
         checks=tuple(site_page.redact(each) for each in checks),
         error=None if error is None else site_page.redact(error),
+        difference=None if difference is None else site_page.redacted(difference),
         duration_ms=(time.monotonic() - began) * 1000,
         timestamp=datetime.now(UTC),
         screenshot=screenshot,

@@ -38,6 +38,8 @@ from agent.verification.page_checks.element_discovery import (
     needs_element,
     texts_like,
 )
+from agent.verification.page_checks.outcome_differences import describe_difference, describe_unfound
+from agent.verification.page_checks.outcome_frames import find_outcome_frames
 from agent.verification.page_checks.page_identity import read_page_identity
 from agent.verification.page_checks.step_execution import build_outcome_case, open_first_page
 from agent.verification.page_checks.verification_page import VerificationPage
@@ -47,6 +49,7 @@ from kb_schema.placeholders import SecretMissing
 from kb_schema.verification import (
     ExpectedOutcome,
     MissingItem,
+    OutcomeDifference,
     PlanCheck,
     PlanStep,
     Requirement,
@@ -66,9 +69,23 @@ async def build_plan(site_page: VerificationPage, requirement: Requirement) -> V
 class _ElementMissing(Exception):
     """An element, outcome or page was not found."""
 
-    def __init__(self, what: str, reason: str, nearest: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        what: str,
+        reason: str,
+        nearest: Sequence[str] = (),
+        difference: OutcomeDifference | None = None,
+    ) -> None:
         super().__init__(reason)
         self.what, self.reason, self.nearest = what, reason, tuple(nearest)
+        self.difference = difference
+        self.checks: dict[int, PlanCheck] = {}
+        """What is known of the step's outcomes, by number, if the one that does not hold was found."""
+        self.unmet: PlanStep | None = None
+
+
+def _miss(outcome: ExpectedOutcome, found: OutcomeDifference, nearest: Sequence[str]) -> _ElementMissing:
+    return _ElementMissing(outcome.said or outcome.kind, str(found), nearest, found)
 
 
 @dataclass
@@ -82,6 +99,7 @@ class _PlanBuilder:
 
     async def plan(self) -> VerificationPlan:
         missing: list[MissingItem] = []
+        unmet: PlanStep | None = None
         site_page, steps = self.site_page, self.requirement.steps
         for number, intent in enumerate(steps):
             try:
@@ -91,6 +109,7 @@ class _PlanBuilder:
                     self._steps.append(await self._step(number, intent))
             except (_ElementMissing, PageError, SecretMissing) as exc:
                 missed = exc if isinstance(exc, _ElementMissing) else _ElementMissing("element", str(exc))
+                unmet = missed.unmet
                 missing.append(
                     MissingItem(
                         step_idx=number,
@@ -99,6 +118,7 @@ class _PlanBuilder:
                         place=intent.place.model_copy(update={"file": PurePath(intent.place.file).name}),
                         reason=site_page.redact(missed.reason),
                         nearest=tuple(map(site_page.redact, missed.nearest)),
+                        difference=missed.difference and site_page.redacted(missed.difference),
                     )
                 )
                 break
@@ -107,6 +127,7 @@ class _PlanBuilder:
             base_url=site_page.base_url,
             steps=tuple(self._with_sent_data(each) for each in self._steps),
             missing=tuple(missing),
+            unmet=unmet and self._with_sent_data(unmet),
             obstacles=tuple(site_page.obstacles),
         )
 
@@ -141,9 +162,26 @@ class _PlanBuilder:
             await planned_actions.record_page_before(site_page, filled)
             await planned_actions.perform_planned_action(site_page, step, site_page.policy.gate_s)
             await self._led_on(filled, outcomes)
-        checks = await self._checks(known, outcomes)
+        try:
+            checks = await self._checks(known, outcomes)
+        except _ElementMissing as exc:
+            if exc.checks:
+                numbers = sorted(exc.checks)
+                part = intent.model_copy(
+                    update={"expected": tuple(intent.expected[each] for each in numbers)}
+                )
+                found = [exc.checks[each] for each in numbers]
+                exc.unmet = self._build_step(step, part, found, tabs)
+            raise
         if target is not None:
             await self._ahead.keep(build_wanted(filled), target, before.path)
+        return self._build_step(step, intent, checks, tabs)
+
+    def _build_step(
+        self, step: PlanStep, intent: RequirementStep, checks: Sequence[PlanCheck], tabs: int
+    ) -> PlanStep:
+        """Return the step as it is kept, after it was done. `tabs`: how many had opened before."""
+        site_page = self.site_page
         said = [each for each in site_page.dialogs_of_step if each.kind != "beforeunload"]
         step = step.model_copy(
             update={
@@ -305,16 +343,21 @@ class _PlanBuilder:
             held.pop(number, None)
             found = await outcome_resolution.resolve_outcome(site_page, known, number, outcome)
             if isinstance(found, TargetNotFound):
-                missed = missed or _ElementMissing(outcome.said or outcome.kind, found.reason, found.nearest)
+                missed = missed or _miss(
+                    outcome, describe_unfound(outcome, known.step.intent, found.reason), found.nearest
+                )
                 continue
             case = self._case(known, found)
             judged = await check_evaluation.evaluate_checks(site_page, [case])
             if judged.held:
-                held[number] = await self._observed(judged, case, found)
+                held[number] = (await self._observed(judged, case, found)).model_copy(
+                    update={"frames": await find_outcome_frames(site_page, found)}
+                )
                 continue
-            reason = check_evaluation.summarize_unmet_check(judged.verdicts[0])
-            near = await texts_like(site_page, outcome.value) if outcome.value and missed is None else []
-            missed = missed or _ElementMissing(outcome.said or outcome.kind, f"expected, but {reason}", near)
+            if missed is None:
+                near = await texts_like(site_page, outcome.value) if outcome.value else []
+                missed = _miss(outcome, await describe_difference(site_page, case, judged, 0), near)
+                missed.checks = {**held, number: found}
         return missed
 
     def _case(

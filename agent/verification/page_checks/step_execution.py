@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from agent.page.errors import GateFailed, GatePoint, NavigationFailed, PageError
 from agent.page.live_selectors import resolve_selector, summarize_selector
@@ -23,18 +24,27 @@ from agent.verification.page_checks.check_evaluation import (
 )
 from agent.verification.page_checks.element_discovery import texts_like
 from agent.verification.page_checks.failure_evidence import FailedStep
+from agent.verification.page_checks.named_elements import find_acting_step, find_other_words
 from agent.verification.page_checks.outcome_conditions import OutcomeCase, read_refusal, without_name
+from agent.verification.page_checks.outcome_differences import describe_difference
 from agent.verification.page_checks.planned_actions import (
     find_side_effects,
     perform_planned_action,
     record_page_before,
 )
-from agent.verification.page_checks.similar_elements import assess_risk, find_most_similar
+from agent.verification.page_checks.similar_elements import READ_ONLY, assess_risk, find_most_similar
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.placeholders import SecretMissing
 from kb_schema.probes import ProbeAnswer
 from kb_schema.url_patterns import resolve
-from kb_schema.verification import ExecutedStep, FailureEvidence, FailureKind, PlanCheck, PlanStep
+from kb_schema.verification import (
+    ExecutedStep,
+    FailureEvidence,
+    FailureKind,
+    OutcomeDifference,
+    PlanCheck,
+    PlanStep,
+)
 
 _SERVER_FAILED = 500
 _ABOUT_ADDRESS = frozenset({"navigates_to", "stays_on_page", "url"})
@@ -200,7 +210,13 @@ async def _undone(
 ) -> FailedStep:
     shot = await site_page.shoot(_picture(step, heal_round))
     done = failure_evidence.build_executed_step(
-        site_page, step, began, heal_round, error=evidence.message, screenshot=shot
+        site_page,
+        step,
+        began,
+        heal_round,
+        error=evidence.message,
+        difference=evidence.difference,
+        screenshot=shot,
     )
     return FailedStep(evidence.failure, evidence.model_copy(update={"heal_rounds": heal_round}), done)
 
@@ -238,11 +254,14 @@ async def _build_outcome_failure(
             known["came_late_s"] = await _came_late(site_page, step, wrong)
             return await failure_evidence.collect_evidence(site_page, **known)
         known["received"] = await _received(site_page, step, wrong)
+        difference = await describe_difference(site_page, wrong.case, wrong.judged, wrong.number)
+        known |= {"difference": difference, "message": str(difference)}
         if check.selector is not None and not await _is_there(site_page, check):
             known["matched"] = (await resolve_selector(site_page.page, check.selector)).count
-            known.update(
-                await failure_evidence.describe_nearest_known(site_page, check.fingerprint, check.selector)
-            )
+            known.update(await _describe_nearest(site_page, step, check))
+        elif await find_other_words(site_page, step, check) is not None:
+            known["matched"] = 0
+            known.update(await _describe_nearest(site_page, step, check))
         known["came_late_s"] = await _came_late(site_page, step, wrong)
     except PageError as exc:
         known["message"] = f"{known['message']}; {exc}"
@@ -266,7 +285,23 @@ async def _build_late_failure(site_page: VerificationPage, step: PlanStep, late_
         received=None,
         pending=(),
         message=f"expected {said} within {site_page.policy.outcome_s:.0f} s: it came {late_s:.1f} s later",
+        difference=OutcomeDifference(
+            expected=f"{said} within {site_page.policy.outcome_s:.0f} s",
+            received=f"it came {late_s:.1f} s later",
+        ),
     )
+
+
+async def _describe_nearest(site_page: VerificationPage, step: PlanStep, check: PlanCheck) -> dict[str, Any]:
+    """Return the evidence fields of what is like the outcome's element; for one that a step acts on, under the
+    risk of that act.
+    """
+    acting = find_acting_step(site_page, step, check.fingerprint)
+    acted = None if acting is None else site_page.usable(acting)
+    risk, sought = READ_ONLY, check.selector
+    if acted is not None:
+        risk, sought = assess_risk(acted), acted.selector
+    return await failure_evidence.describe_nearest_known(site_page, check.fingerprint, sought, risk, acted)
 
 
 async def _is_there(site_page: VerificationPage, check: PlanCheck) -> bool:

@@ -7,6 +7,7 @@ value, a missing message or a failing server remains a failure.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -28,6 +29,7 @@ from agent.page.page_watchdog import page_deadline
 from agent.telemetry import span
 from agent.verification.page_checks import planned_actions
 from agent.verification.page_checks.failure_evidence import FailedStep, StepHealing
+from agent.verification.page_checks.named_elements import ABSENT, find_acting_step, find_other_words
 from agent.verification.page_checks.overlay_dismissal import dismiss_overlay
 from agent.verification.page_checks.similar_elements import assess_risk, collect_excluded_elements
 from agent.verification.page_checks.verification_page import VerificationPage
@@ -38,9 +40,6 @@ from kb_schema.verification import ExpectedOutcome, FailureKind, HealEvent, Plan
 
 _SCROLLS = 2
 """The round in which lists that render only what is in view are scrolled through."""
-_ABSENT = frozenset({"hidden", "count"})
-"""Outcomes about the absence of elements: nothing can be found again."""
-
 _THERE = frozenset({GatePoint.DISABLED, GatePoint.NOT_SCOPED, GatePoint.UNSTABLE, GatePoint.NOT_VISIBLE})
 """Points at which the gate refuses an element that is there."""
 
@@ -155,15 +154,17 @@ async def _checks_healed(turn: _HealingTurn, step: PlanStep) -> PlanStep | None:
     for check in step.checks:
         filled = site_page.usable(check)
         selector = filled.selector
-        lost = selector is not None and check.outcome.kind not in _ABSENT
-        if not lost or selector is None or (await resolve_selector(site_page.page, selector)).visible == 1:
+        if selector is None or check.outcome.kind in ABSENT or await _is_found(site_page, step, filled):
             checks.append(check)
             continue
         site_page.compared += int(turn.number == 1)
         own = check.outcome.element is None
-        again = await _found_again(
-            turn, selector, filled.fingerprint, site_page.usable(step) if own else None
-        )
+        acting = None if own else find_acting_step(site_page, step, check.fingerprint)
+        acted = None if acting is None else site_page.usable(acting)
+        sought = selector if acted is None or acted.selector is None else acted.selector
+        again = await _found_again(turn, sought, filled.fingerprint, site_page.usable(step) if own else None)
+        if again is None and acted is not None and filled.fingerprint is not None:
+            again = await _in_place_of_named(turn, sought, filled.fingerprint, acted)
         found += again is not None
         checks.append(
             check if again is None else check.model_copy(update=_get_keepable_fields(site_page, again))
@@ -172,6 +173,21 @@ async def _checks_healed(turn: _HealingTurn, step: PlanStep) -> PlanStep | None:
         turn.reason = turn.reason or "an outcome that does not hold is not healed"
         return None
     return step.model_copy(update={"checks": tuple(checks)})
+
+
+async def _is_found(site_page: VerificationPage, step: PlanStep, check: PlanCheck) -> bool:
+    if check.selector is None or (await resolve_selector(site_page.page, check.selector)).visible != 1:
+        return False
+    return await find_other_words(site_page, site_page.usable(step), check) is None
+
+
+async def _in_place_of_named(
+    turn: _HealingTurn, selector: Selector, known: Fingerprint, acting: PlanStep
+) -> _RecoveredElement | None:
+    """Search under other words for an element that a step acts on, as that step would."""
+    index = await scan_page(turn.site_page.page)
+    others = collect_excluded_elements(turn.site_page, index, known, selector)
+    return await _in_its_place(turn, others, known, acting)
 
 
 def _get_keepable_fields(site_page: VerificationPage, again: _RecoveredElement) -> dict[str, object]:
@@ -244,17 +260,17 @@ async def _found_again(
     if step is None:
         turn.reason = turn.reason or "nothing on the page is surely it"
         return None
-    return await _by_words(turn, meant, known, step) or await _in_its_place(turn, meant, known, step)
+    return await _by_words(turn, meant, known, step) or await _in_its_place(turn, meant.others, known, step)
 
 
 async def _in_its_place(
-    turn: _HealingTurn, meant: IntendedElement, known: Fingerprint, step: PlanStep
+    turn: _HealingTurn, others: Sequence[Fingerprint], known: Fingerprint, step: PlanStep
 ) -> _RecoveredElement | None:
     """Search for the element under other words; only for the act itself, and once the page has come to rest."""
     if turn.site_page.monitor.pending or turn.site_page.acted == step.step_idx:
         return None
     index = await scan_page(turn.site_page.page)
-    found = find_reworded(index, known, assess_risk(step), others=meant.others)
+    found = find_reworded(index, known, assess_risk(step), others=others)
     if not found:
         return None
     turn.did.append("asked for what stands in its place")

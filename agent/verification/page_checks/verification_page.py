@@ -31,7 +31,7 @@ from kb_schema.fingerprints import Fingerprint
 from kb_schema.placeholders import fill, fill_unique, find_secret_names
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import origin_of, relative_path
-from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, RequirementStep
+from kb_schema.verification import ConsoleLine, DismissedOverlay, NetworkRequest, PlanStep, RequirementStep
 
 M = TypeVar("M", bound=Model)
 VIEWPORT = (1280, 720)
@@ -112,6 +112,8 @@ class VerificationPage:
     step_idx: int = 0
     started: str | None = None
     """The address it was opened with."""
+    plan: tuple[PlanStep, ...] = ()
+    """The steps that are executed; empty while they are found."""
     acted: int | None = None
     """The step whose action is done: healing repeats only its outcomes."""
     compared: int = 0

@@ -66,6 +66,7 @@ def _case(suite: ET.Element, report: VerdictReport) -> None:
         "root_cause": report.rca.class_,
         "confidence": f"{report.rca.confidence:g}",
         "heal_rounds": str(report.summary.heal_rounds),
+        **({"test_proof": report.proof.status} if report.proof is not None else {}),
         **report.artifacts,
     }
     for name, value in told.items():

@@ -96,7 +96,7 @@ def _declined(case: StepFailureCase) -> Iterator[RuleFinding]:
     against = tuple(f"against it: {each}" for each in offered.against) if offered else ()
     accept = "write its name in the requirement"
     if offered is not None and offered.selector is not None:
-        accept = f"accept it: periplus verify FILES --accept {offered.req_id}:{facts.step_idx + 1}"
+        accept = f"accept it: periplus verify FILES --accept {offered.req_id}:{offered.step_idx + 1}"
     yield RuleFinding(
         "healing_declined",
         STRONG,

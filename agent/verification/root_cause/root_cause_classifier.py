@@ -86,6 +86,8 @@ def _render_evidence(
     same: Sequence[RuleFinding], other: RuleFinding | None, evidence: FailureEvidence
 ) -> tuple[str, ...]:
     sentences = list(dict.fromkeys(sentence for each in same for sentence in each.evidence))[:_MOST_SENTENCES]
+    if evidence.difference is not None:
+        sentences.insert(0, str(evidence.difference))
     if evidence.heal_rounds:
         rounds = "round" if evidence.heal_rounds == 1 else "rounds"
         sentences.append(f"{evidence.heal_rounds} {rounds} of healing did not help")

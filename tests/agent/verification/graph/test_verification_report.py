@@ -6,7 +6,13 @@ from datetime import UTC, datetime
 
 from agent.redaction import Secrets
 from agent.verification.graph import redact_report
-from kb_schema.verification import ExecutedStep, RootCause, VerdictReport, VerificationSummary
+from kb_schema.verification import (
+    ExecutedStep,
+    OutcomeDifference,
+    RootCause,
+    VerdictReport,
+    VerificationSummary,
+)
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -18,6 +24,7 @@ def test_a_secret_that_is_an_ordinary_word_is_taken_out_of_what_was_said_only():
     step = ExecutedStep(
         step_idx=0, element="Login", action="fill", value="test", status="success", timestamp=NOW,
         checks=("field_value:test",), screenshot="screenshots/test/1.jpg",
+        difference=OutcomeDifference(expected="test", received="it is off"),
     )  # fmt: skip
     report = VerdictReport(
         req_id="test", verdict="fail", timestamp=NOW, summary=VerificationSummary(), steps=(step,),
@@ -29,5 +36,6 @@ def test_a_secret_that_is_an_ordinary_word_is_taken_out_of_what_was_said_only():
     assert told.artifacts == report.artifacts
     assert told.steps[0].screenshot == step.screenshot
     assert (told.steps[0].value, told.steps[0].checks) == ("•••", ("field_value:•••",))
+    assert told.steps[0].difference == OutcomeDifference(expected="•••", received="it is off")
     assert (told.rca.message, told.rca.evidence, told.notes) == ("it says •••", ("•••",), ("•••",))
     assert VerdictReport.model_validate_json(told.model_dump_json(by_alias=True)) == told

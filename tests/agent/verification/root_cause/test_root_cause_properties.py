@@ -14,6 +14,7 @@ from kb_schema.verification import (
     FailureKind,
     NetworkRequest,
     OfferedElement,
+    OutcomeDifference,
     RootCauseClass,
 )
 from tests.agent.verification.root_cause.test_root_cause_classifier import ROWS
@@ -72,6 +73,7 @@ FACTS = {
     "message": TEXTS,
     "expected": TEXTS,
     "received": TEXTS,
+    "difference": st.builds(OutcomeDifference, subject=TEXTS, expected=TEXTS, received=TEXTS),
     "url": addresses(),
     "status": st.sampled_from([0, 200, 404, 422, 500, 503]),
     "console": few(LINES),
