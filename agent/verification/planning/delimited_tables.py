@@ -17,7 +17,7 @@ from agent.verification.planning.requirement_tables import (
     TableDrafts,
     read_table,
 )
-from agent.verification.planning.table_columns import column_named
+from agent.verification.planning.table_columns import column_named, is_case_header
 from kb_schema.verification import SourceLocation
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -52,7 +52,7 @@ def _delimiter(text: str) -> str:
     for delimiter in DELIMITERS:
         for cells in _parsed(head, delimiter):
             columns = {column_named(cell) for cell in cells}
-            if {"element", "action"} <= columns:
+            if {"element", "action"} <= columns or is_case_header(columns):
                 return delimiter
     return max(DELIMITERS, key=head.count)
 

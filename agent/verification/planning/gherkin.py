@@ -17,7 +17,10 @@ from agent.verification.planning.requirement_drafts import (
     LocatedText,
     RequirementDraft,
     StepDraft,
+    fill_example,
+    list_example_names,
     parse_heading,
+    quote_name,
     slug,
 )
 from agent.verification.planning.requirement_problems import RequirementProblem
@@ -229,7 +232,7 @@ class _FeatureReader:
         row: Mapping[str, str] | None,
         place: SourceLocation,
     ) -> RequirementDraft:
-        req_id, title = parse_heading(_filled(block.name, row))
+        req_id, title = parse_heading(fill_example(block.name, row))
         keys: dict[str, LocatedText] = {}
         for each in (self._feature, *backgrounds, block):
             inherited = (
@@ -264,14 +267,14 @@ class _FeatureReader:
 
     def _take(self, draft: RequirementDraft, line: _GherkinLine, row: Mapping[str, str] | None) -> None:
         """Add a step line to the draft: as a step, as an outcome, or as the page it begins on."""
-        text = _filled(line.text, row)
-        missing = re.findall(r"<([^<>\s][^<>]*)>", line.text) if row is not None else []
+        text = fill_example(line.text, row)
+        missing = list_example_names(line.text) if row is not None else []
         for name in (name for name in missing if name not in (row or {})):
             self._problem(
                 line.place, f"no column <{name}> in the examples", f"known are {', '.join(row or {})}"
             )
         if line.doc is not None:
-            text = f'{text.rstrip(":")} "{_escaped(_filled(line.doc, row))}"'
+            text = f'{text.rstrip(":")} "{_escaped(fill_example(line.doc, row))}"'
         try:
             meaning = step_phrases.parse_phrase(text)
         except step_phrases.PhraseNotUnderstood as exc:
@@ -316,7 +319,7 @@ class _FeatureReader:
             if len(cells) != 2:
                 self._problem(place, f"expected two cells, found {len(cells)}", "write | Field | value |")
                 continue
-            element, value = (_filled(cell, row) for cell in cells)
+            element, value = (fill_example(cell, row) for cell in cells)
             draft.steps.append(_step(place, "fill", element, region, value))
 
     def _problem(self, place: SourceLocation, message: str, fix: str) -> None:
@@ -328,7 +331,7 @@ def _step(
 ) -> StepDraft:
     return StepDraft(
         place=place,
-        element=LocatedText(_quoted(element), place) if element else None,
+        element=LocatedText(quote_name(element), place) if element else None,
         region=LocatedText(region, place) if region else None,
         action=LocatedText(action, place),
         value=LocatedText(value, place) if value is not None else None,
@@ -342,14 +345,6 @@ def _expect(draft: RequirementDraft, place: SourceLocation, outcomes: tuple[Expe
         draft.steps[-1] = draft.steps[-1].expecting(*outcomes)
     else:
         draft.steps.append(StepDraft(place=place, outcomes=outcomes))
-
-
-def _quoted(element: str) -> str:
-    return f'"{element}"' if element.count("@") > 1 else element
-
-
-def _filled(text: str, row: Mapping[str, str] | None) -> str:
-    return re.sub(r"<([^<>]+)>", lambda match: (row or {}).get(match[1], match[0]), text)
 
 
 def _escaped(text: str) -> str:

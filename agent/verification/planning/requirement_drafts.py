@@ -6,6 +6,7 @@ Readers know nothing of actions, outcomes and URLs; `requirement_composer` check
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -58,6 +59,21 @@ class RequirementDraft:
     checks_files: bool = True
     """Whether files to upload must exist. A server leaves that to its own rule: its answers do not depend on what
     exists on its disk."""
+
+
+def fill_example(text: str, row: Mapping[str, str] | None) -> str:
+    """Return a text with each `<name>` replaced by the cell of this name in a row of examples."""
+    return re.sub(r"<([^<>]+)>", lambda match: (row or {}).get(match[1], match[0]), text)
+
+
+def list_example_names(text: str) -> list[str]:
+    """Return the names that a text takes from a row of examples."""
+    return re.findall(r"<([^<>\s][^<>]*)>", text)
+
+
+def quote_name(element: str) -> str:
+    """Return the name of an element so that only its last `@` begins a region."""
+    return f'"{element}"' if element.count("@") > 1 else element
 
 
 def slug(text: str) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.verification.planning.case_sentences import read_case_row
+from agent.verification.planning.example_rows import EXAMPLES, ExampleRows
 from agent.verification.planning.requirement_composer import (
     ACTIONS,
     is_misspelt_action,
@@ -31,6 +33,7 @@ from agent.verification.planning.table_columns import (
     STEP_COLUMNS,
     column_meant,
     column_named,
+    is_case_header,
 )
 from kb_schema.action_types import canonical
 from kb_schema.excerpts import excerpt
@@ -116,6 +119,9 @@ class _TableReader:
         self._in_block = True
         self._above: dict[str, LocatedText] = {}
         self._draft: RequirementDraft | None = None
+        self._examples: ExampleRows | None = None
+        """The examples whose rows are read now."""
+        self._expanded: list[ExampleRows] = []
         self._unread: list[RequirementRow] = []
         """The rows above the header or the first step."""
 
@@ -126,8 +132,15 @@ class _TableReader:
         elif not row.filled:
             return
         elif self._is_header(row):
+            self._examples = None
             self._take_header(row)
+        elif self._begins_examples(row) and self._draft is not None:
+            self._examples = ExampleRows(self._draft, row.place)
+            self._expanded.append(self._examples)
+        elif self._examples is not None and (not self._examples.names or not self._begins_other(row)):
+            self._examples.read(row.place, row.cells)
         elif self._key_of(row):
+            self._examples = None
             self._take_key(row)
         elif self._columns is not None:
             self._take_step(row)
@@ -142,6 +155,9 @@ class _TableReader:
         """Return everything that was found."""
         if self._columns is None and not self._report_misspelt_header(self._unread):
             self._report_unread(above_header=self._notes)
+        for each in self._expanded:
+            at = next(n for n, draft in enumerate(self._found.drafts) if draft is each.draft)
+            self._found.drafts[at : at + 1] = each.expand(self._found.problems)
         return self._found
 
     # -- what a row is -----------------------------------------------------------------------------
@@ -150,8 +166,18 @@ class _TableReader:
         """Return whether a row of the pipe format is a step without an action: it only expects an outcome."""
         return self._colons and not row.text(1).strip() and bool(row.text(3).strip())
 
+    def _begins_examples(self, row: RequirementRow) -> bool:
+        filled = row.filled
+        return len(filled) == 1 and filled[0].text.strip().rstrip(":").casefold() == EXAMPLES
+
+    def _begins_other(self, row: RequirementRow) -> bool:
+        """Whether a row below examples is a key of the next requirement: its name, a colon or not, and one value."""
+        return len(row.filled) <= 2 and self._key_of(row) == "req_id" and bool(row.text(0))
+
     def _is_header(self, row: RequirementRow) -> bool:
         columns = [column_named(cell.text) for cell in row.cells]
+        if is_case_header(columns):
+            return True
         return ("element" in columns and "action" in columns) or (
             self._columns is None and "element" in columns and "expected" in columns
         )
@@ -237,7 +263,9 @@ class _TableReader:
                 "quote text that has |",
             )
         draft = self._draft_of(row, cells)
-        if any(column in cells for column in STEP_COLUMNS):
+        if "steps" in columns.values():
+            read_case_row(draft, cells, self._found.problems)
+        elif any(column in cells for column in STEP_COLUMNS):
             draft.steps.append(_step(row, cells))
 
     def _draft_of(self, row: RequirementRow, cells: Mapping[str, LocatedText]) -> RequirementDraft:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from kb_schema.documents import did_you_mean
 
 STEP_COLUMNS = ("element", "region", "action", "value", "expected")
+CASE_COLUMNS = ("preconditions", "steps")
+"""Of a table of test cases, whose steps are sentences."""
 REQUIREMENT_KEYS = ("req_id", "title", "url", "login", "tags")
 IGNORED = "ignored"
 
@@ -28,6 +31,8 @@ _ALIASES: dict[str, tuple[str, ...]] = {
         "assertions",
         "verify",
     ),
+    "preconditions": ("preconditions", "precondition", "prerequisites", "prerequisite", "given"),
+    "steps": ("steps", "teststeps", "stepstoreproduce", "stepstoexecute", "procedure", "actions"),
     "req_id": (
         "reqid",
         "requirement",
@@ -71,6 +76,15 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     ),
 }
 _BY_NAME = {name: column for column, names in _ALIASES.items() for name in names}
+
+
+def is_case_header(columns: Collection[str | None]) -> bool:
+    """Return whether these are the columns of a table of test cases: its steps are sentences."""
+    return (
+        "steps" in columns
+        and "element" not in columns
+        and not {"req_id", "title", "expected"}.isdisjoint(columns)
+    )
 
 
 def column_named(text: str) -> str | None:
