@@ -13,6 +13,10 @@ from tests.interface_changes.operators import list_operators
 
 CHANGE_RESULTS = ("green", "healed", "offered", "other", "blamed", "wrong")
 BUG_RESULTS = ("right", "other", "masked", "wrong")
+CONFIDENCES = ((0.95, 1.01), (0.9, 0.95), (0.8, 0.9), (0.6, 0.8), (0.0, 0.6))
+"""Bins of the calibration table: from, and below."""
+RIGHT = frozenset({"offered", "right"})
+"""Results of red runs whose class is right: the one of the bug, or of a change the meant element as first candidate."""
 
 
 def is_bug(measured: Measured) -> bool:
@@ -34,6 +38,22 @@ def print_tables(all_measured: Iterable[Measured], console: Console) -> None:
         if chosen:
             _print(console, title, chosen, results, lambda each: " + ".join(each.operators))
             _print(console, "site", chosen, results, lambda each: each.site)
+    _print_calibration(console, applied)
+
+
+def count_calibration(measured: Iterable[Measured]) -> dict[tuple[float, float], tuple[int, int]]:
+    """Return for each bin of confidences how many root causes were said, and how many of them were right."""
+    red = [each for each in measured if each.cause not in ("", "success")]
+    bins = {(low, high): [each for each in red if low <= each.confidence < high] for low, high in CONFIDENCES}
+    return {place: (len(said), sum(each.result in RIGHT for each in said)) for place, said in bins.items()}
+
+
+def _print_calibration(console: Console, measured: Sequence[Measured]) -> None:
+    table = Table("confidence", "said", "right", "share", box=None)
+    for (low, high), (said, right) in count_calibration(measured).items():
+        if said:
+            table.add_row(f"{low:.2f} to {min(high, 1.0):.2f}", str(said), str(right), f"{right / said:.0%}")
+    console.print(table)
 
 
 def _print(

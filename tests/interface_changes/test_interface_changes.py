@@ -8,7 +8,9 @@ import json
 import pytest
 
 from tests.interface_changes.__main__ import draw_pairs
+from tests.interface_changes.change_figures import count_calibration
 from tests.interface_changes.measurement import (
+    Measured,
     build_requirements,
     open_bench,
     read_record,
@@ -60,6 +62,25 @@ def test_a_result_is_read_as_it_was_kept():
     )
     assert read_record(json.loads(json.dumps(to_record(kept)))) == kept
     assert dataclasses.replace(kept, result="wrong") != kept
+
+
+def test_the_calibration_counts_what_was_said_and_what_of_it_was_right():
+    said = [
+        Measured("library", ("dead_save",), "right", "app_defect", 0.93),
+        Measured("library", ("rename_save",), "blamed", "app_defect", 0.93),
+        Measured("library", ("rename_act",), "offered", "healing_declined", 0.88),
+        Measured("library", ("option_removed",), "other", "selector_drift", 0.55),
+        Measured("library", ("wrap",), "green", "success", 1.0),
+        Measured("library", ("stale_list",), "masked", "success", 1.0),
+    ]
+    counted = count_calibration(said)
+    assert counted == {
+        (0.95, 1.01): (0, 0),
+        (0.9, 0.95): (2, 1),
+        (0.8, 0.9): (1, 1),
+        (0.6, 0.8): (0, 0),
+        (0.0, 0.6): (1, 0),
+    }
 
 
 async def test_a_drawn_site_has_no_wrong_act_and_no_masked_bug(browser):
