@@ -19,6 +19,9 @@ from kb_schema.run_records import Moment, PactsVerdict
 from kb_schema.secret_placement import TypedIntoField, find_misplaced_secrets
 from kb_schema.selectors import Selector
 
+LONGEST_TIMEOUT_S = 150.0
+"""Of an element or an outcome: a step is ended after 180 s."""
+
 # -- requirements: results of the planner (PACTS 4.1, 8.1) ----------------------------------------
 
 
@@ -71,6 +74,9 @@ class OutcomeDifference(Model):
         return f"{self.subject + ': ' if self.subject else ''}expected {self.expected}, {self.received}"
 
 
+_SPOKEN_ACTIONS = {"select_option": "select", "upload_file": "upload"}
+
+
 class RequirementStep(Model):
     """One step of a requirement."""
 
@@ -85,7 +91,14 @@ class RequirementStep(Model):
     value: Annotated[str | None, TypedIntoField()] = None
     """It may contain `{unique}` (different in every run) and, if the action types it, `{secret:NAME}`."""
     expected: tuple[ExpectedOutcome, ...] = ()
+    timeout_s: float | None = Field(default=None, gt=0, le=LONGEST_TIMEOUT_S)
+    """How long its element and each outcome may take; None: as long as the run says."""
     place: SourceLocation = Field(default_factory=SourceLocation)
+
+    @property
+    def spoken_action(self) -> str:
+        """Its action as PACTS and requirements name it: `select`, `upload`, and `type` for a fill key by key."""
+        return "type" if self.typed else _SPOKEN_ACTIONS.get(self.action, self.action)
 
     @property
     def types_value(self) -> bool:
@@ -409,9 +422,13 @@ class ExecutedStep(Model):
     element: str
     region: str | None = None
     action: str
+    """As requirements name it: `select`, `upload`, `type`."""
     value: str | None = None
     """Without secrets."""
+    locator: str | None = None
+    """The element in Playwright's Python, as it was proven on the page: `page.get_by_label("Email")`."""
     selector: str | None = None
+    """The first strategy of the selector, in words."""
     strategy: str = ""
     confidence: Probability = 0.0
     status: Literal["success", "failed", "skipped"]

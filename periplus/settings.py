@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from agent import retry_limits
 from agent.browser.launch import SandboxMode
 from kb_schema.documents import describe_invalid_value
+from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.errors import UserError
 from periplus.foreign_input import DEFAULT_BUDGET
 
@@ -37,6 +38,12 @@ class PeriplusSettings(BaseSettings):
     """Memory in MB that reading files may use, if a command has no `--max-import-memory`."""
     max_import_seconds: int = Field(default=DEFAULT_BUDGET.seconds, ge=1)
     """Processor time that reading files may use, if a command has no `--max-import-seconds`."""
+    playwright_timeout: int | None = Field(default=None, gt=0, le=int(LONGEST_TIMEOUT_S * 1_000))
+    """Milliseconds that an element and an expected outcome of `verify` may take (PACTS); unset: 5000."""
+    playwright_headless: bool = True
+    """Whether `verify` shows no browser, if it has neither `--headed` nor `--headless` (PACTS)."""
+    heal_timeout_ms: int = Field(default=60_000, gt=0)
+    """Milliseconds after which no further round heals a step of `verify` (PACTS)."""
     requirement_timeout: float = Field(default=1_800, gt=0)
     """Seconds after which `verify` ends a requirement, if it has no `--requirement-timeout`."""
     chromium: Path | None = None

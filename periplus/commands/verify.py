@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from kb_schema.url_patterns import is_web_address, origin_of
+from kb_schema.verification import LONGEST_TIMEOUT_S
 from periplus.commands.command_options import (
     BaseUrl,
     Headed,
@@ -90,11 +91,21 @@ def verify(
             metavar="DIR", help="The folder for reports, tests and screenshots.", show_default=False
         ),
     ] = None,
-    headed: Headed = False,
+    headed: Headed = None,
     max_heal_rounds: Annotated[
         int | None,
         typer.Option(
             min=0, max=10, help="Maximum number of healing rounds per step; 0: no healing.", show_default="3"
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            min=0.1,
+            max=LONGEST_TIMEOUT_S,
+            help="Seconds that an element and an expected outcome may take.",
+            show_default="5",
         ),
     ] = None,
     requirement_timeout: Annotated[
@@ -135,6 +146,12 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask", help="Ask at the terminal about each offered element, and verify again with it."
+        ),
+    ] = False,
     rediscover: Annotated[
         bool,
         typer.Option("--rediscover", help="Search every element again, even if an earlier run passed."),
@@ -217,7 +234,8 @@ def verify(
             seed=seed,
             login=login,
             workers=workers,
-            headed=headed,
+            headed=not load_settings().playwright_headless if headed is None else headed,
+            timeout=timeout,
             max_heal_rounds=max_heal_rounds,
             requirement_timeout=requirement_timeout,
             tests=tests,
@@ -236,6 +254,14 @@ def verify(
         read_requested_requirements,
     )
 
+    if ask:
+        from periplus.verification.offer_questions import check_terminal  # noqa: PLC0415 - as above
+
+        check_terminal()
+        if parse_workers(workers).kind != "contexts":
+            raise UserError(
+                "--ask verifies again in this process", fix="use --workers N, or --accept REQ:STEP"
+            )
     if batch.run_tests:
         check_pytest_available("--run-tests", tests=batch.tests)
     if batch.prove == "always" or batch.reset is not None:
@@ -245,7 +271,8 @@ def verify(
     check_runnable(batch, wanted)
     prepare_output_folder(Path(batch.out))
     keep_batch(batch, data_dir)
-    result = asyncio.run(VerificationRun(batch, wanted, console, parse_inputs(inputs or []), accepted).done())
+    run = VerificationRun(batch, wanted, console, parse_inputs(inputs or []), accepted, ask=ask)
+    result = asyncio.run(run.done())
     print_verification_result(batch, result, console, as_json=as_json)
     if result.stopped is not None:
         raise typer.Exit(ExitCode.INTERRUPTED)

@@ -188,8 +188,10 @@ class StepView(BaseModel):
     step_idx: int
     element: str | None = None
     action: str
-    selector: str | None = None
-    strategy: str | None = None
+    selector: str | None = Field(
+        default=None, description="The element in Playwright's Python, as it was proven on the page."
+    )
+    strategy: str | None = Field(default=None, description="What found it (PACTS 5).")
     confidence: float | None = None
     status: Literal["success", "skipped", "failed"]
     heal_round: int = 0
@@ -212,7 +214,7 @@ class StepList(BaseModel):
                             "step_idx": 0,
                             "element": "Username",
                             "action": "fill",
-                            "selector": "#user-name",
+                            "selector": 'page.get_by_placeholder("Username")',
                             "strategy": "placeholder",
                             "confidence": 0.88,
                             "status": "success",

@@ -150,7 +150,7 @@ def _step(run_id: str, req_id: str, step: ExecutedStep) -> StoredStep:
         step_idx=step.step_idx,
         element=step.element,
         action=step.action,
-        selector=step.selector,
+        selector=step.locator or step.selector,
         strategy=step.strategy or None,
         confidence=step.confidence,
         status=step.status,

@@ -40,7 +40,7 @@ class GeneratedTestProver:
     ) -> GeneratedTestProof:
         """Run the test at this path of the run's folder and return how it ended. Never raises for a red test."""
         if self._choice == "never":
-            return _not_proved("--no-prove")
+            return _not_proved("proving was not asked for")
         step = None if self._choice == "always" or self._reset else find_unrepeatable_step(plan)
         if step is not None:
             name = step.intent.element or step.intent.action

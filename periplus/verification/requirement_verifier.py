@@ -61,7 +61,7 @@ from periplus.log_setup import bind_run_id, requested_log_listeners
 from periplus.run_store_adapters import RunStoreLocatorCache
 from periplus.runs.task_runs import TAKEN_OVER, new_run_id
 from periplus.session_setup import start_browser
-from periplus.settings import load_settings
+from periplus.settings import PeriplusSettings, load_settings
 from periplus.verification.generated_test_proof import GeneratedTestProver
 from periplus.verification.login_tasks import LoginFailed
 from periplus.verification.shared_logins import SharedLogins
@@ -89,7 +89,6 @@ async def open_verifier(settings: VerifierSettings) -> AsyncIterator[Requirement
     environment = load_settings(mongodb_url=settings.mongodb_url)
     url = environment.mongodb_url.get_secret_value() if environment.mongodb_url else None
     data_dir = settings.data_dir or environment.data_dir
-    rounds = settings.max_heal_rounds
     start_audit_log(data_dir)
     async with AsyncExitStack() as stack:
         runs = await stack.enter_async_context(open_runs(data_dir, url))
@@ -102,8 +101,19 @@ async def open_verifier(settings: VerifierSettings) -> AsyncIterator[Requirement
             saver,
             browsers,
             PassedPlans(data_dir),
-            environment.max_heal_rounds if rounds is None else rounds,
+            choose_timeouts(settings, environment),
         )
+
+
+def choose_timeouts(settings: VerifierSettings, environment: PeriplusSettings) -> VerificationTimeouts:
+    """Return the bounds of the settings, else those of the environment."""
+    rounds, milliseconds = settings.max_heal_rounds, environment.playwright_timeout
+    policy = VerificationTimeouts(
+        max_heal_rounds=environment.max_heal_rounds if rounds is None else rounds,
+        heal_s=environment.heal_timeout_ms / 1_000,
+    )
+    own = settings.timeout_s
+    return policy.allowing(milliseconds / 1_000 if own is None and milliseconds is not None else own)
 
 
 class _RestartableBrowser:
@@ -144,11 +154,10 @@ class RequirementVerifier:
         saver: BaseCheckpointSaver[Any],
         browsers: _RestartableBrowser,
         plans: PassedPlans,
-        max_heal_rounds: int,
+        policy: VerificationTimeouts,
     ) -> None:
         self._settings, self.runs, self._saver, self._browsers = settings, runs, saver, browsers
-        self._plans, self._max_heal_rounds = plans, max_heal_rounds
-        self._policy = VerificationTimeouts(max_heal_rounds=max_heal_rounds)
+        self._plans, self._policy = plans, policy
         self._logins = SharedLogins(settings, self._browsers.get, self._policy, runs)
         self._suites: dict[Path, SuiteFolder] = {}
         self._prover = GeneratedTestProver(settings.prove, settings.reset)
@@ -299,7 +308,7 @@ class RequirementVerifier:
                 plans=self._plans,
                 write_test=suite.write_test if self._settings.tests else None,
                 prove_test=partial(self._prove_test, suite, folder, base_url, known),
-                max_heal_rounds=self._max_heal_rounds,
+                max_heal_rounds=self._policy.max_heal_rounds,
                 rediscover=self._settings.rediscover,
                 inferencer=self._settings.inferencer,
                 redact=redact,
@@ -374,7 +383,7 @@ class RequirementVerifier:
                     step_idx=step.step_idx,
                     element=step.element,
                     action=step.action,
-                    selector=step.selector,
+                    selector=step.locator or step.selector,
                     strategy=step.strategy or None,
                     confidence=step.confidence,
                     status=step.status,

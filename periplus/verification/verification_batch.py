@@ -54,6 +54,8 @@ class VerificationBatch(Model):
     """As given to `--workers`."""
     headed: bool | None = None
     max_heal_rounds: int | None = None
+    timeout: float | None = Field(default=None, gt=0)
+    """Seconds that an element and an outcome may take; None: `PERIPLUS_PLAYWRIGHT_TIMEOUT`."""
     requirement_timeout: float | None = Field(default=None, gt=0)
     """Seconds; None: `PERIPLUS_REQUIREMENT_TIMEOUT`."""
     tests: bool = True

@@ -49,6 +49,7 @@ class VerificationJobBatch(Model):
     values: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
     max_heal_rounds: int | None = None
+    timeout_s: float | None = None
     requirement_s: float | None = None
     tests: bool = True
     prove: ProofChoice = "never"
@@ -141,6 +142,7 @@ def _open_verifier(work: VerificationJobBatch) -> AbstractAsyncContextManager[Re
             values=work.values,
             secrets=work.secrets,
             max_heal_rounds=work.max_heal_rounds,
+            timeout_s=work.timeout_s,
             requirement_s=work.requirement_s,
             tests=work.tests,
             prove=work.prove,

@@ -36,6 +36,7 @@ from periplus.settings import load_settings
 from periplus.signals import on_signals
 from periplus.verification.generated_test_proof import check_reset
 from periplus.verification.login_checks import check_logins_known
+from periplus.verification.offer_questions import ask_offers
 from periplus.verification.pytest_proof import PytestProof, check_pytest_available, run_pytest_proof
 from periplus.verification.requirement_verifier import RequirementVerifier, open_verifier
 from periplus.verification.site_under_test import SiteUnderTest, open_site_under_test
@@ -182,8 +183,11 @@ class VerificationRun:
         console: Console,
         given: dict[str, str],
         accepted: Sequence[tuple[str, int]] = (),
+        *,
+        ask: bool = False,
     ) -> None:
-        """`accepted`: steps, from 1, whose offered element is used from now on."""
+        """`accepted`: steps, from 1, whose offered element is used from now on. `ask`: ask about further ones."""
+        self._ask = ask
         self._accepted = accepted
         self._batch, self._wanted, self._console, self._given = batch, wanted, console, given
         self._stop = StopRequest()
@@ -209,6 +213,7 @@ class VerificationRun:
                 values={**where.values, **self._given},
                 headed=batch.headed,
                 max_heal_rounds=batch.max_heal_rounds,
+                timeout_s=batch.timeout,
                 requirement_s=batch.requirement_timeout or load_settings().requirement_timeout,
                 tests=batch.tests,
                 prove=batch.prove,
@@ -228,6 +233,8 @@ class VerificationRun:
                 for each in done.values():
                     view.ended(each)
                 reports = await self._watched(verifiers, width, done, view)
+            if self._ask and own is not None and self._stop.reason is None:
+                reports = await self._ask_offers(reports, own, where)
             proof = None
             if batch.run_tests and self._stop.reason is None and reports and own is not None:
                 proof = await run_pytest_proof(
@@ -235,6 +242,22 @@ class VerificationRun:
                 )
         self._written(reports, where, proof)
         return VerificationRunResult(reports, len(self._wanted), proof, self._stop.reason)
+
+    async def _ask_offers(
+        self, reports: list[VerdictReport], own: RequirementVerifier, where: SiteUnderTest
+    ) -> list[VerdictReport]:
+        wanted = {each.req_id: each for each in self._wanted}
+
+        async def verify_again(report: VerdictReport) -> VerdictReport:
+            with VerificationView(self._console, [wanted[report.req_id]]) as view:
+                return await own.verify(wanted[report.req_id], tell=view, stop=self._stop)
+
+        def find_website(report: VerdictReport) -> str:
+            _, url = resolve_requirement_url(wanted[report.req_id], where.base_url)
+            return where.website_id or urlsplit(url).netloc
+
+        plans = PassedPlans(load_settings().data_dir)
+        return await ask_offers(reports, plans, find_website, verify_again, self._console)
 
     async def _accept_offers(self, where: SiteUnderTest) -> None:
         """Use the accepted elements. Raises `UserError` if one was not offered."""
@@ -284,6 +307,7 @@ class VerificationRun:
             values=cast("dict[str, JsonValue]", dict(settings.values)),
             secrets=find_secrets(settings.requirements),
             max_heal_rounds=settings.max_heal_rounds,
+            timeout_s=settings.timeout_s,
             requirement_s=settings.requirement_s,
             tests=settings.tests,
             prove=settings.prove,

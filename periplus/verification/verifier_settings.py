@@ -39,6 +39,8 @@ class VerifierSettings:
     headed: bool | None = False
     max_heal_rounds: int | None = None
     """None: `PERIPLUS_MAX_HEAL_ROUNDS`."""
+    timeout_s: float | None = None
+    """How long an element and an outcome may take, in seconds; None: `PERIPLUS_PLAYWRIGHT_TIMEOUT`, or 5."""
     requirement_s: float | None = None
     """After so many seconds a requirement is ended; None: the caller ends it."""
     tests: bool = True

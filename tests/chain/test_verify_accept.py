@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
@@ -61,6 +65,55 @@ def test_an_offered_element_is_declined_first_and_used_once_it_is_accepted(shown
 
     done, report = verify(tmp_path, shown.base)
     assert (report["verdict"], report["summary"]["heal_rounds"]) == ("pass", 0), "it is remembered"
+
+
+def verify_at_a_terminal(cwd, base, typed):
+    """Run `verify --ask` with a terminal at which this was typed."""
+    master, slave = pty.openpty()
+    try:
+        os.write(master, typed)
+        command = [sys.executable, "-m", "periplus", "verify", "add.txt", "--base-url", base, "--no-tests", "--out", "o",
+                   "--json", "--ask"]  # fmt: skip
+        environment = {**os.environ, "COLUMNS": "200", "PYTHONPATH": str(warm.ROOT)}
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=slave,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=150,
+        )
+    finally:
+        os.close(master)
+        os.close(slave)
+    return done, json.loads(done.stdout)["requirements"][0]
+
+
+@pytest.mark.timeout(300)
+def test_what_is_offered_is_asked_at_the_terminal(shown, tmp_path, monkeypatch):
+    monkeypatch.setenv("PERIPLUS_DATA_DIR", str(tmp_path / ".periplus"))
+    (tmp_path / "add.txt").write_text(build_requirements(SITES["library"])["add"])
+    shown.show(SITES["library"])
+    done, _ = verify(tmp_path, shown.base)
+    assert done.returncode == 0, done.stderr
+    shown.show(apply_operators("library", ("rename_save",)))
+    done, report = verify_at_a_terminal(tmp_path, shown.base, b"\n")
+    assert (done.returncode, report["rca"]["class"]) == (1, "healing_declined"), done.stderr
+    assert "against it: 'Check out' pays" in done.stderr
+    assert "Use it from now on? (y/N)" in done.stderr
+    done, report = verify_at_a_terminal(tmp_path, shown.base, b"y\n")
+    assert (done.returncode, report["verdict"]) == (0, "pass"), done.stderr
+    done, report = verify(tmp_path, shown.base)
+    assert (report["verdict"], report["summary"]["heal_rounds"]) == ("pass", 0), "it is remembered"
+
+
+def test_without_a_terminal_nothing_can_be_asked(shown, tmp_path):
+    (tmp_path / "add.txt").write_text(build_requirements(SITES["library"])["add"])
+    done, _ = verify(tmp_path, shown.base, "--ask")
+    assert done.returncode == 2
+    assert "--ask needs a terminal" in done.stderr
 
 
 @pytest.mark.parametrize(

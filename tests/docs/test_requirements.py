@@ -43,6 +43,24 @@ async def test_the_example_of_each_format_is_the_same_requirement(tmp_path, lang
     assert brief(found) == EXPECTED
 
 
+async def test_the_test_cases_and_the_examples_of_a_table_are_read(tmp_path):
+    cases, examples = re.findall(r"```table\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "a.csv").write_text(cases, encoding="utf-8")
+    (tmp_path / "b.csv").write_text(examples, encoding="utf-8")
+    first, ann, bob = await read_requirements([tmp_path])
+    assert [each.req_id for each in (first, ann, bob)] == ["TC-1", "greet_1", "greet_2"]
+    assert brief(first)[2:] == [
+        "/agents",
+        ("Create Agent", "click", None, []),
+        ("Name", "fill", "Ann", [("field_value", "Ann")]),
+        ("Save", "click", None, [("message", "Saved")]),
+    ]
+    assert brief(bob)[3:] == [
+        ("Name", "fill", "Bob", [("field_populated", None)]),
+        ("Greet", "click", None, [("shows", "Hello Bob")]),
+    ]
+
+
 async def test_the_sheet_that_is_shown_is_the_same_requirement(tmp_path):
     book = Workbook()
     for row in re.findall(r"^\| (\d) \| (.*) \|$", PAGE, re.MULTILINE):

@@ -35,6 +35,7 @@ from kb_schema.verification import PlanStep, VerificationPlan
 
 FILES = "files"
 """Folder of the files that tests upload."""
+LEAST_TIMEOUT_S = 10.0
 STORAGE_STATE = "PLAYWRIGHT_STORAGE_STATE"
 """Names a file with a session, for suites that cannot sign in themselves."""
 
@@ -194,6 +195,13 @@ class _SuiteFiles:
     def _signed_out(self, plan: VerificationPlan) -> bool:
         """Return whether a test begins as a new visitor while others begin signed in."""
         return (self.login is not None or self._borrowed() is not None) and plan.signed_in_by is None
+
+    @property
+    def assertion_timeout(self) -> str:
+        """How long an assertion waits, in milliseconds: as long as the slowest step may take, at least 10 s."""
+        everything = [*([self.login] if self.login else []), *self.plans]
+        own = (step.intent.timeout_s or 0.0 for plan in everything for step in plan.steps)
+        return f"{int(max(LEAST_TIMEOUT_S, *own, 0.0) * 1_000):_}"
 
     def _framed(self) -> bool:
         """Return whether an assertion looks into a frame."""

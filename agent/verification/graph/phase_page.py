@@ -31,6 +31,7 @@ from agent.verification.page_checks import (
     open_first_page,
     open_verification_page,
 )
+from kb_schema.locator_expressions import to_source
 from kb_schema.verification import (
     ExecutedStep,
     FailureEvidence,
@@ -158,7 +159,7 @@ class BrowserPhasePage:
             step_idx=missing.step_idx,
             element=intent.element,
             region=intent.region,
-            action=intent.action,
+            action=intent.spoken_action,
             status="failed",
             error=f"{missing.what}: {missing.reason}",
             difference=missing.difference,
@@ -197,7 +198,8 @@ def _build_executed_step(step: PlanStep) -> ExecutedStep:
         step_idx=step.step_idx,
         element=intent.element,
         region=intent.region,
-        action=intent.action,
+        action=intent.spoken_action,
+        locator=to_source(step.expression) if step.expression else None,
         strategy=step.strategy,
         confidence=step.confidence,
         status="success",

@@ -76,7 +76,7 @@ def redact_report(report: VerdictReport, redact: Callable[[Any], Any]) -> Verdic
         update={
             "rca": _redact_fields(root, redact, "message", "evidence", "recommendation"),
             "steps": tuple(
-                _redact_fields(each, redact, "value", "selector", "checks", "error", "difference")
+                _redact_fields(each, redact, "value", "locator", "selector", "checks", "error", "difference")
                 for each in report.steps
             ),
             "heal_events": tuple(

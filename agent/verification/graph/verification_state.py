@@ -202,7 +202,7 @@ def unseal_plan(plan: VerificationPlan, requirement: Requirement, base_url: str)
 
 
 def is_same_test(kept: Requirement, requirement: Requirement, plan: VerificationPlan | None) -> bool:
-    """Whether a saved requirement asks for the same as this one. Its file, line and title do not matter."""
+    """Whether a saved requirement asks for the same as this one. Its file, line, title and timeouts do not matter."""
     now = seal_requirement(requirement, plan)
     return (kept.url, kept.login) == (now.url, now.login) and [
         _without_place(each) for each in kept.steps
@@ -211,7 +211,10 @@ def is_same_test(kept: Requirement, requirement: Requirement, plan: Verification
 
 def _without_place(intent: RequirementStep) -> RequirementStep:
     return intent.model_copy(
-        update={"place": RequirementStep.model_fields["place"].get_default(call_default_factory=True)}
+        update={
+            "place": RequirementStep.model_fields["place"].get_default(call_default_factory=True),
+            "timeout_s": None,
+        }
     )
 
 

@@ -28,6 +28,7 @@ from agent.verification.page_checks import planned_actions, similar_elements
 from agent.verification.page_checks.verification_page import VerificationPage
 from kb_schema.action_types import canonical
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.locator_expressions import to_source
 from kb_schema.selectors import Selector
 from kb_schema.verification import (
     ExecutedStep,
@@ -99,12 +100,13 @@ def build_executed_step(
         step_idx=step.step_idx,
         element=site_page.redact(intent.element),
         region=intent.region,
-        action=intent.action,
+        action=intent.spoken_action,
         value="\u2022\u2022\u2022"
         if hidden
         else None
         if intent.value is None
         else site_page.redact(shown_value(intent)),
+        locator=site_page.redact(to_source(step.expression)) if step.expression else None,
         selector=None if step.selector is None else site_page.redact(summarize_selector(step.selector)),
         strategy=step.strategy,
         confidence=step.confidence,

@@ -106,7 +106,8 @@ class _PlanBuilder:
                 if number == 0:
                     await self._open()
                 async with page_deadline(site_page.page, site_page.policy.step_s, f"step {number + 1}"):
-                    self._steps.append(await self._step(number, intent))
+                    with site_page.within(intent):
+                        self._steps.append(await self._step(number, intent))
             except (_ElementMissing, PageError, SecretMissing) as exc:
                 missed = exc if isinstance(exc, _ElementMissing) else _ElementMissing("element", str(exc))
                 unmet = missed.unmet

@@ -85,6 +85,13 @@ async def execute_step(
 
     In a `heal_round`, an action that succeeded before is not repeated: only its outcomes are evaluated.
     """
+    with site_page.within(step.intent):
+        return await _execute_step(site_page, step, heal_round)
+
+
+async def _execute_step(
+    site_page: VerificationPage, step: PlanStep, heal_round: int
+) -> ExecutedStep | FailedStep:
     began = time.monotonic()
     with span("bench.execute", step_idx=step.step_idx, action=step.intent.action, heal_round=heal_round):
         filled = site_page.usable(step)

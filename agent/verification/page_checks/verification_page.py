@@ -6,9 +6,9 @@ Finding, acting, checking and healing are functions that take a `VerificationPag
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,6 +78,10 @@ class VerificationTimeouts:
     """Pause between two keys of PACTS's `type`, which sends real keys one by one."""
     most_nearest: int = 5
     """Most names that are suggested for an element that was not found."""
+
+    def allowing(self, seconds: float | None) -> VerificationTimeouts:
+        """Return the bounds with this time for an element and for an outcome; None: as they are."""
+        return self if seconds is None else replace(self, find_s=seconds, gate_s=seconds, outcome_s=seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +234,16 @@ class VerificationPage:
         return None if selector is None else self.healed.get((self.path, selector.model_dump_json()))
 
     # -- the page
+
+    @contextmanager
+    def within(self, intent: RequirementStep) -> Iterator[None]:
+        """Give the step its own time, if it has one."""
+        before = self.policy
+        self.policy = before.allowing(intent.timeout_s)
+        try:
+            yield
+        finally:
+            self.policy = before
 
     def begin(self, step_idx: int, expected: ExpectedSideEffects | None = None) -> None:
         """Begin a step: what happens from now on belongs to it."""

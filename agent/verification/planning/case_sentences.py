@@ -49,8 +49,11 @@ def read_case_row(
 class _Case:
     draft: RequirementDraft
     problems: list[RequirementProblem]
+    timeout: LocatedText | None = None
+    """Of the steps of the row."""
 
     def read(self, cells: Mapping[str, LocatedText]) -> None:
+        self.timeout = cells.get("timeout")
         if "preconditions" in cells:
             for sentence in _split(cells["preconditions"].text):
                 self._begin(sentence.text, cells["preconditions"].place)
@@ -93,6 +96,7 @@ class _Case:
                         region=LocatedText(region, place) if region else None,
                         action=LocatedText(action, place),
                         value=LocatedText(value, place) if value is not None else None,
+                        timeout=self.timeout,
                         exact=value is not None,
                     )
                 )
@@ -121,7 +125,7 @@ class _Case:
 
     def _add(self, outcomes: tuple[ExpectedOutcome, ...], place: SourceLocation, at: int) -> None:
         if at < 0:
-            self.draft.steps.append(StepDraft(place=place, outcomes=outcomes))
+            self.draft.steps.append(StepDraft(place=place, timeout=self.timeout, outcomes=outcomes))
         else:
             self.draft.steps[at] = self.draft.steps[at].expecting(*outcomes)
 

@@ -35,7 +35,14 @@ _BLOCK = re.compile(
 )
 _STEP = re.compile(r"\s*(?P<keyword>Given|When|Then|And|But|\*)\s+(?P<text>\S.*?)\s*")
 _KEY = re.compile(r"\s*(?P<key>[A-Za-z][A-Za-z ]{0,20}?)\s*:\s*(?P<value>\S.*?)\s*")
-_TAG_KEYS = {"req": "req_id", "id": "req_id", "req_id": "req_id", "login": "login", "url": "url"}
+_TAG_KEYS = {
+    "req": "req_id",
+    "id": "req_id",
+    "req_id": "req_id",
+    "login": "login",
+    "url": "url",
+    "timeout": "timeout",
+}
 
 
 @dataclass(slots=True)
@@ -179,7 +186,7 @@ class _FeatureReader:
                 f"{excerpt(bare)!r} is no step",
                 "begin it with Given, When, Then, And or But; # begins a comment",
             )
-        elif found and key in ("req_id", "url", "login", "title", "tags"):
+        elif found and key in ("req_id", "url", "login", "title", "tags", "timeout"):
             self._block.keys[key] = LocatedText(found["value"], place)
 
     # -- drafts ------------------------------------------------------------------------------------
@@ -236,7 +243,9 @@ class _FeatureReader:
         keys: dict[str, LocatedText] = {}
         for each in (self._feature, *backgrounds, block):
             inherited = (
-                each.keys if each is block else {k: v for k, v in each.keys.items() if k in ("url", "login")}
+                each.keys
+                if each is block
+                else {k: v for k, v in each.keys.items() if k in ("url", "login", "timeout")}
             )
             keys |= inherited
             for tag in each.tags:
@@ -259,6 +268,7 @@ class _FeatureReader:
             url=keys.get("url"),
             login=keys.get("login"),
             tags=tuple(tags),
+            timeout=keys.get("timeout"),
             folder=self._folder,
         )
         for line in lines:

@@ -28,6 +28,7 @@ REQUIREMENT_NAMES = {
     "url": "url",
     "login": "login",
     "tags": "tags",
+    "timeout": "timeout",
     "steps": "steps",
 }
 STEP_NAMES = {
@@ -41,6 +42,7 @@ STEP_NAMES = {
     "expected_outcome": "expected",
     "expected_outcomes": "expected",
     "outcomes": "expected",
+    "timeout": "timeout",
     "comment": "",
     "note": "",
 }
@@ -193,6 +195,7 @@ class _ObjectReader:
             region=said.get("region"),
             action=said.get("action"),
             value=given,
+            timeout=said.get("timeout"),
             exact=given is not None and (given.text != "" or _word(said.get("action")) in ("fill", "type")),
             expected=tuple(each for each in expected if each.text.strip()),
         )

@@ -19,6 +19,7 @@ from kb_schema.expected_outcomes import OUTCOMES, OutcomesUnreadable, element_an
 from kb_schema.placeholders import PlaceholderInvalid, find_secret_names, is_open, parts, secret_names
 from kb_schema.secret_placement import FIX as SECRET_FIX
 from kb_schema.verification import (
+    LONGEST_TIMEOUT_S,
     ExpectedOutcome,
     Requirement,
     RequirementStep,
@@ -199,6 +200,7 @@ class RequirementComposer:
         intent, element, region = self._element(step, action)
         value = self._value(draft, step, action)
         expected = self._expected(step, has_element=bool(element))
+        timeout_s = self._timeout(step.timeout or draft.timeout)
         if not action and not expected and len(self.problems) == before:
             self.problem(
                 step.place, "nothing to do and nothing to expect", "name an action, or an expected outcome"
@@ -213,8 +215,21 @@ class RequirementComposer:
             typed=typed,
             value=value,
             expected=expected,
+            timeout_s=timeout_s,
             place=step.place,
         )
+
+    def _timeout(self, said: LocatedText | None) -> float | None:
+        if said is None or not said.text.strip():
+            return None
+        text = re.sub(r"\s*s(ec(onds?)?)?$", "", said.text.strip().lower())
+        seconds = float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) else 0.0
+        if 0 < seconds <= LONGEST_TIMEOUT_S:
+            return seconds
+        fix = f"write the seconds that an element or outcome may take, such as 10; at most {LONGEST_TIMEOUT_S:g}"
+        if not any(each.place == said.place and "timeout" in each.message for each in self.problems):
+            self.problem(said.place, f"{excerpt(said.text.strip())!r} is no timeout", fix)
+        return None
 
     def _action(self, step: StepDraft) -> tuple[str, bool]:
         said = step.action

@@ -30,6 +30,8 @@ class StepDraft:
     region: LocatedText | None = None
     action: LocatedText | None = None
     value: LocatedText | None = None
+    timeout: LocatedText | None = None
+    """Seconds."""
     exact: bool = False
     """The value is final: an empty value is meant. Otherwise `""` means an empty value."""
     expected: tuple[LocatedText, ...] = ()
@@ -53,6 +55,8 @@ class RequirementDraft:
     url: LocatedText | None = None
     login: LocatedText | None = None
     tags: tuple[LocatedText, ...] = ()
+    timeout: LocatedText | None = None
+    """Seconds, for the steps that have none of their own."""
     steps: list[StepDraft] = field(default_factory=list)
     folder: Path | None = None
     """The folder that relative file paths start from; None: there is none."""

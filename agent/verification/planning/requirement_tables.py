@@ -214,7 +214,9 @@ class _TableReader:
     def _close_block(self) -> None:
         """Keys without any step below them apply to all requirements that follow."""
         if self._draft is None:
-            kept = {key: said for key, said in self._block.items() if key in ("url", "login", "tags")}
+            kept = {
+                key: said for key, said in self._block.items() if key in ("url", "login", "tags", "timeout")
+            }
             self._defaults |= kept
 
     def _take_key(self, row: RequirementRow) -> None:
@@ -298,6 +300,7 @@ class _TableReader:
             url=keys.get("url"),
             login=keys.get("login"),
             tags=(keys["tags"],) if "tags" in keys else (),
+            timeout=keys.get("timeout"),
             folder=self._folder,
         )
 
@@ -362,6 +365,7 @@ def _step(row: RequirementRow, cells: Mapping[str, LocatedText]) -> StepDraft:
         region=cells.get("region"),
         action=cells.get("action"),
         value=LocatedText(value.text.strip(), value.place) if value else None,
+        timeout=cells.get("timeout"),
         expected=(cells["expected"],) if "expected" in cells else (),
     )
 

@@ -10,7 +10,8 @@ from kb_schema.documents import did_you_mean
 STEP_COLUMNS = ("element", "region", "action", "value", "expected")
 CASE_COLUMNS = ("preconditions", "steps")
 """Of a table of test cases, whose steps are sentences."""
-REQUIREMENT_KEYS = ("req_id", "title", "url", "login", "tags")
+REQUIREMENT_KEYS = ("req_id", "title", "url", "login", "tags", "timeout")
+"""`timeout` as a column is that of the step."""
 IGNORED = "ignored"
 
 _ALIASES: dict[str, tuple[str, ...]] = {
@@ -52,6 +53,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "url": ("url", "starturl", "startsat", "startpage", "address", "baseurl"),
     "login": ("login", "signin", "logintask", "signedinby"),
     "tags": ("tags", "tag", "labels"),
+    "timeout": ("timeout", "timeouts", "timeoutseconds", "maxwait"),
     IGNORED: (
         "step",
         "stepno",

@@ -159,7 +159,8 @@ def _came_late(case: StepFailureCase) -> Iterator[RuleFinding]:
         SEEN + 0.02,
         f"{what} came, but late",
         (f"{what} came {late} after it was given up",),
-        f"Give {case.step} {late} more, or find out what makes {what} come so late.",
+        f"Give {case.step} {late} more (in a requirement: `Timeout` of the step, `--timeout`, or PERIPLUS_PLAYWRIGHT_TIMEOUT), or "
+        f"find out what makes {what} come so late.",
     )
 
 

@@ -8,6 +8,7 @@ from agent.verification.page_checks import FailedStep, build_plan, execute_step,
 from agent.verification.page_checks.outcome_differences import list_worded_kinds
 from agent.verification.root_cause import classify
 from kb_schema.expected_outcomes import OUTCOMES
+from kb_schema.verification import FailureEvidence
 from tests.agent.verification.page_checks.conftest import HASTY, requirement
 
 PAGE = """<main><h1>Order</h1><form aria-label=Order onsubmit="return false">
@@ -102,6 +103,29 @@ async def test_the_value_of_a_password_is_not_said(site, open_site_page):
         == "Pass: expected the value that was entered, the field holds another value"
     )
     assert "hunter22" not in done.evidence.model_dump_json()
+
+
+async def test_a_step_with_a_timeout_of_its_own_waits_as_long(site, open_site_page):
+    late = "<button onclick=\"setTimeout(() => said.textContent = 'Done', location.hash ? 2500 : 0)\">Go</button><p id=said></p>"
+    site.page("/", late)
+    async with open_site_page() as site_page:
+        plan = await build_plan(site_page, requirement("Go | click | | shows:Done"))
+        timed = plan.steps[0].intent.model_copy(update={"timeout_s": 20.0})
+        site_page.policy = HASTY
+        for intent, green in ((plan.steps[0].intent, False), (timed, True)):
+            await open_first_page(site_page, f"/?{green}#slow")
+            done = await execute_step(site_page, plan.steps[0].model_copy(update={"intent": intent}))
+            assert isinstance(done, FailedStep) is not green, done
+            assert site_page.policy == HASTY, "the next step has the run's time again"
+
+
+async def test_what_came_late_names_the_setting(site, open_site_page):
+    cause = classify(
+        FailureEvidence(what="outcome", element="Go", action="click", step_idx=3, came_late_s=2.0)
+    )
+    assert cause.class_ == "timing_instability"
+    assert "Give step 4 (click “Go”) 2.0 s more" in cause.recommendation
+    assert "PERIPLUS_PLAYWRIGHT_TIMEOUT" in cause.recommendation
 
 
 def test_every_kind_of_outcome_has_its_words():

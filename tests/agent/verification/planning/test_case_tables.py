@@ -137,6 +137,34 @@ def test_nothing_is_guessed(sentence):
         parse_sentence(sentence)
 
 
+TIMED = {
+    "a.csv": "Req ID,URL,Element,Action,Value,Expected,Timeout\na,/,Go,click,,shows:x,\n,,Stop,click,,shows:y,7.5\n",
+    "b.txt": "# b\nURL: /\nTimeout: 20 s\n\nGo | click | | shows:x\n",
+    "c.json": '{"req_id": "c", "url": "/", "timeout": 9, "steps": [{"element": "Go", "action": "click", "timeout": 3}, "Go | click"]}',
+    "d.feature": '@timeout:12\nFeature: D\n  Scenario: d: D\n    Given I am on "/"\n    When I click "Go"\n',
+    "e.csv": 'ID,Title,URL,Steps,Timeout\ne,E,/,"Click Go\nClick Stop",4\n',
+}
+
+
+async def test_a_timeout_is_for_a_step_or_for_all_steps(tmp_path):
+    for name, text in TIMED.items():
+        (tmp_path / name).write_text(text)
+    found = await read_requirements([tmp_path])
+    assert {each.req_id: [step.timeout_s for step in each.steps] for each in found} == {
+        "a": [None, 7.5], "b": [20.0], "c": [3.0, 9.0], "d": [12.0], "e": [4.0, 4.0],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ["soon", "0", "-1", "151", "1e9"])
+async def test_a_timeout_that_is_no_time_is_named_once(tmp_path, said):
+    (tmp_path / "b.txt").write_text(TIMED["b.txt"].replace("20 s", said) + "Stop | click\n")
+    with pytest.raises(RequirementsInvalid) as refused:
+        await read_requirements([tmp_path / "b.txt"])
+    (problem,) = refused.value.problems
+    assert (problem.message, problem.place.line) == (f"'{said}' is no timeout", 3)
+    assert "at most 150" in problem.fix
+
+
 TABLE = [
     ["Req ID", "Title", "URL", "Element@Region", "Action", "Value", "Expected Outcome"],
     ["sign_in", "As <user>", "/login", "Email", "fill", "<mail>", "field_value:<mail>"],
