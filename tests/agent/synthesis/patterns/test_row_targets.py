@@ -51,6 +51,25 @@ def test_a_number_that_is_not_in_the_address_belongs_to_the_name():
     assert list(found.words.values()) == ["12. Headset hums", "4. Calendar shows last week"]
 
 
+BILLS = (
+    ("2026-11-12", "Chlo\u00e9", "Olive oil", "12.30"),
+    ("2026-11-13", "Ann", "Train tickets", "88.00"),
+    ("2026-11-28", "Bob", "Lamp", "17.50"),
+    ("2026-11-28", "Ann", "Pizza", "42.00"),
+    ("2026-11-14", "Bob", "Museum", "24.00"),
+)
+
+
+def test_a_row_is_named_in_one_column_of_names_and_not_by_a_date_that_is_unique_by_chance():
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{said}</td>' for said in bill)}<td><button id=b{at}>delete</button></td></tr>"
+        for at, bill in enumerate(BILLS)
+    )
+    html = f"<!doctype html><title>T</title><table>{rows}</table>"
+    found = _template(html, css("#b0"), css("#b1"), css("#b2"))  # Chloé and both dates lead to one row, too
+    assert list(found.words.values()) == ["Olive oil", "Train tickets", "Lamp"]
+
+
 def test_an_action_without_words_is_told_by_its_icon():
     cards = "".join(
         f"<div class=card><p class=title>{name}</p><a><i class='fas fa-fw fa-eye'></i></a><a><i class='fas fa-fw fa-pen'></i></a></div>"
