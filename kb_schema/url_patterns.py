@@ -102,13 +102,13 @@ _GLUED = re.compile(r"\A([A-Za-z][A-Za-z_-]*[A-Za-z][_-]?)(\d+)\Z")
 
 
 def split_glued_id(part: str) -> tuple[str, str] | None:
-    """Return the word and the number of a part that consists of these two; None for others.
+    """Return the word and the number of a part that consists of these two; None for others, such as codes.
 
-    >>> [split_glued_id(part) for part in ("issue40", "ticket-204", "17", "v2")]
-    [('issue', '40'), ('ticket-', '204'), None, None]
+    >>> [split_glued_id(part) for part in ("issue40", "ticket-204", "17", "v2", "QZQ348")]
+    [('issue', '40'), ('ticket-', '204'), None, None, None]
     """
     found = _GLUED.match(part)
-    return None if found is None else (found[1], found[2])
+    return None if found is None or (found[1].isalpha() and found[1].isupper()) else (found[1], found[2])
 
 
 def open_segment(part: str) -> str:

@@ -23,10 +23,14 @@ LEAST_COMMON = 2
 _HEADS = (("heading", "h1"), ("title", ""), ("heading", "h2"), ("heading", "h3"), ("heading", "h4"))
 """Where a page states what it is, in this order."""
 _PARTING = re.compile(r"\s*[:|\u2013\u2014\u00b7-]\s+|\s+[|\u2013\u2014\u00b7-]\s*")
-_PIECES = re.compile(r"\s+[|\u2013\u2014\u00b7-]\s+")
+_PIECES = re.compile(r"\s+(?:[|\u2013\u2014\u00b7-]|::)\s+")
 """What separates the name of a page from its site's."""
 _OF_ONE = re.compile(r"(.*?\w)(?::\s.*|\s+[#\u2116]?\d[\w.,/-]*)")
 """A heading that names one of many things: `Order #10002`, `Notification: Your parcel`."""
+_COUNTED = re.compile(
+    r"(?![45]\d\d\s)(?:\d[\d.,]*\s+)?(?P<rest>[^\W\d].*?\w\W?)(?:\s+\(\d[\d.,]*(?:\s[^)]*)?\))?"
+)
+"""A name with a number of things before or behind it."""
 SHARED = 0.8
 """The share of addresses from which a common prefix distinguishes none of them."""
 
@@ -47,6 +51,7 @@ def titles_of(
         _menu_entry(own, others, entries) or site.title(own, others)
         for own, others in zip(grouped, (_others(group, seen) for group in groups), strict=True)
     ]
+    names = [without_counts(name) for name in names]
     alike: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(names):
         alike[to_id_words(name)].append(number)
@@ -149,6 +154,19 @@ class _SiteTexts:
             return name
         short = at[len(self._root) :] if at[: len(self._root)] == self._root else at
         return by_address(short or at, listed=at[:-1] in self._places) or name
+
+
+def without_counts(name: str) -> str:
+    """Return a name without how many things there were: on another day it is another number.
+
+    >>> [without_counts(name) for name in ("13 pending mails", "Custom Query (4 matches)", "404 Not Found", "Step 2")]
+    ['Pending mails', 'Custom Query', '404 Not Found', 'Step 2']
+    """
+    found = _COUNTED.fullmatch(name)
+    if found is None:
+        return name
+    rest = found["rest"]
+    return rest[:1].upper() + rest[1:]
 
 
 def _kind_of(text: str) -> str:

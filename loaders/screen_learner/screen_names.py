@@ -10,7 +10,7 @@ from loaders.screen_learner.url_patterns import segments
 from web_pages.indicator_candidates import PageProfileIndex
 
 FIRST = "h1"
-_BETWEEN = re.compile(r"\s+[|\u2013\u2014\u00b7-]\s+")
+_BETWEEN = re.compile(r"\s+(?:[|\u2013\u2014\u00b7-]|::?)\s+")
 """What separates the name of a page from that of its site in titles."""
 
 

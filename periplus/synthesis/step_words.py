@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.synthesis.graph.action_graph import ActionGraph, ActionNode, ConditionNode, GraphNode, LoopNode
 from agent.synthesis.synthesis_prompts import render_target
-from kb_schema.selectors import NameStrategy, Selector
+from kb_schema.selectors import NameStrategy, Selector, TemplateStrategy
 from mcp_server.document_text.condition_text import describe_condition
 
 LONGEST = 90
@@ -78,7 +78,7 @@ def _describe(node: ActionNode, agent: str, secrets: set[str]) -> str:
 
 
 def _name(node: ActionNode) -> str:
-    """Return what people call the element, else its first selector."""
+    """Return what people call the element, and the inputs that tell it, else its first selector."""
     known = node.fingerprint
     words = next(iter(() if known is None else known.words), None)
     role = "" if known is None or known.role is None else f"{known.role} "
@@ -88,7 +88,15 @@ def _name(node: ActionNode) -> str:
         role = f"{named[0].role} " if named and named[0].role else ""
     if words is None and known is not None:
         words = known.attributes.get("name") or known.attributes.get("id")
-    return render_target(node.target) if words is None else f"{role}{words!r}"
+    strategies = node.target.strategies if isinstance(node.target, Selector) else ()
+    told_by = dict.fromkeys(
+        name for each in strategies if isinstance(each, TemplateStrategy) for name in each.parameters
+    )
+    of = f" of {' and '.join(f'{{{name}}}' for name in told_by)}" if told_by else ""
+    if words is None and told_by:
+        kind = None if known is None else known.role or known.tag
+        return f"{kind or 'the element'}{of}"
+    return render_target(node.target) if words is None else f"{role}{words!r}{of}"
 
 
 def _short(text: str) -> str:
