@@ -41,7 +41,7 @@ def _without_idle_clicks(traces: list[ExecutionTrace]) -> list[ExecutionTrace]:
     idle = [
         [
             step
-            for step, then in zip(trace.steps, (*trace.steps[1:], None), strict=True)
+            for step, then in zip(trace.steps, (*trace.steps, None)[1:], strict=True)
             if _is_idle_click(step, then)
         ]
         for trace in traces

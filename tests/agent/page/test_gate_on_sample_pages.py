@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -237,11 +238,11 @@ async def test_an_element_replaced_just_before_the_press_is_judged_and_pressed_a
     await show(page, f"{LISTENING}<button id=go>Go</button>")
     click, clicks = page.mouse.click, []
 
-    async def replaced_first(x: float, y: float) -> None:
+    async def replaced_first(x: float, y: float, **more: Any) -> None:
         if not clicks:
             await page.evaluate("go.outerHTML = '<button id=go class=new>Go</button>'")
         clicks.append((x, y))
-        await click(x, y)
+        await click(x, y, **more)
 
     monkeypatch.setattr(page.mouse, "click", replaced_first)
     done = await perform_action(page, "click", selector=css("#go"))

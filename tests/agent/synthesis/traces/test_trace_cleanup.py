@@ -66,3 +66,7 @@ def test_a_click_beside_controls_counts_that_every_trace_has_or_that_did_somethi
     assert _left_in_traces((sent, save), (save,)) == [["Ann", "Save"], ["Save"]]
     changed = _pressed("Ann", "td", page="<p>another</p>")
     assert _left_in_traces((changed, save), (save,)) == [["Ann", "Save"], ["Save"]]
+
+
+def test_a_trace_without_steps_stays_as_it_is():
+    assert clean_up_traces([ExecutionTrace(trace_id="t")])[0].steps == ()
