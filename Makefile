@@ -12,7 +12,7 @@ PACKAGES := periplus agent mcp_server loaders kb_store web_pages kb_schema seeds
 STYLED := $(wildcard $(PACKAGES) tests benchmarks scripts)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo changes widgets setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance docs constraints clean
+.PHONY: help setup setup-base setup-mongod setup-django setup-miniwob setup-plain setup-zoo setup-zoo-sample setup-changes setup-widgets zoo maps changes widgets setup-livekit setup-conformance demo test nightly fuzz audit sbom durations lint format bench conformance docs constraints clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -76,6 +76,14 @@ zoo: setup-zoo ## measure all jobs of the zoo: applications that are not ours (h
 
 zoo-%: setup-zoo
 	@$(BIN)/python -m tests.zoo part $*
+
+# Goes on where it was interrupted; `make maps-roundup` maps one application.
+maps: setup-zoo ## map applications that are not ours and compare the maps with their own routes (two hours)
+	@$(BIN)/python -m tests.zoo map
+
+maps-%: setup-base
+	@bash scripts/setup.sh zoo $$(ls tests/zoo/registry/installs | grep '^$*-' | tail -1 | sed 's/\.[a-z]*$$//')
+	@$(BIN)/python -m tests.zoo map $*
 
 # Goes on where it was interrupted; out/interface-changes has the results.
 changes: setup-changes ## measure verifying after interface changes and application bugs on eight small sites (an hour or more)

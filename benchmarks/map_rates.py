@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import io
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +22,19 @@ from playwright.async_api import Browser
 from rich.console import Console
 from rich.table import Table
 
-from kb_schema.explorations import MapLimits
 from loaders import read_knowledge_folder
-from loaders.exploration_import.explored_pages import ExploredSite
-from periplus.exploration.map_folder import MapFolder
-from periplus.exploration.map_run import MapRunPlan, map_website
-from periplus.exploration.map_view import MapView
-from periplus.exploration.sign_in_methods import sign_in_with_form
 from periplus.session_setup import start_browser
 from tests.support.foreign_sites import ADMIN_PASSWORD, ADMIN_USER, django_site, spadeworks_site
 from tests.support.live_spadeworks import ACCOUNT, SEED
-from tests.support.mapping_rates import NOT_BY_LOOKING, DjangoTruth, Rates, identified, pairwise
+from tests.support.mapping_rates import (
+    NOT_BY_LOOKING,
+    DjangoTruth,
+    MappedSite,
+    Rates,
+    identified,
+    map_site,
+    pairwise,
+)
 
 SEED_GOAL, DJANGO_GOAL = 0.98, 0.97
 
@@ -61,59 +61,33 @@ class Result:
 async def seed_site(browser: Browser, folder: Path, seconds: float) -> Result:
     """Against identification by the knowledge base written by hand."""
     with spadeworks_site() as base:
-        result = await _mapped(browser, f"{base}/", folder, ACCOUNT, seconds)
+        result = await map_site(browser, f"{base}/", folder, ACCOUNT, seconds)
         by_hand, _ = read_knowledge_folder(SEED / "kb")
         truth = identified(by_hand, {p: result.seen.snapshot(p) for p in result.labels}, base)
-    return result.told("seed site", truth, set(by_hand.screens) - set(NOT_BY_LOOKING), SEED_GOAL)
+    return _told(result, "seed site", truth, set(by_hand.screens) - set(NOT_BY_LOOKING), SEED_GOAL)
 
 
 async def django(browser: Browser, folder: Path, seconds: float) -> Result:
     """Against the list that was written down before."""
     account = {"username": ADMIN_USER, "password": ADMIN_PASSWORD}
     with django_site("4.2") as base:
-        result = await _mapped(browser, f"{base}/admin/", folder, account, seconds, ("Delete",))
+        result = await map_site(browser, f"{base}/admin/", folder, account, seconds, allowed=("Delete",))
     listed = DjangoTruth()
     truth = listed.screens(result.seen.pages())
-    return result.told("Django 4.2", truth, set(listed.patterns) - listed.only_when_allowed, DJANGO_GOAL)
+    return _told(result, "Django 4.2", truth, set(listed.patterns) - listed.only_when_allowed, DJANGO_GOAL)
 
 
-@dataclass(frozen=True)
-class _Map:
-    seen: ExploredSite
-    labels: Mapping[str, str]
-    own: Mapping[str, str]
-    seconds: float
-
-    def told(self, site: str, truth: Mapping[str, str], reachable: Iterable[str], goal: float) -> Result:
-        wanted, got = set(reachable), set(truth.values())
-        right = sum(self.own.get(page) == screen for page, screen in self.labels.items())
-        wrong = [f"not found: {screen}" for screen in sorted(wanted - got)]
-        wrong += [
-            f"no screen for {page} ({truth[page]})" for page in sorted(truth.keys() - self.labels.keys())
-        ]
-        return Result(
-            site, pairwise(self.labels, truth), goal, len(wanted & got), len(wanted),
-            right / len(self.labels), self.seconds, tuple(wrong),
-        )  # fmt: skip
-
-
-async def _mapped(
-    browser: Browser,
-    url: str,
-    path: Path,
-    account: Mapping[str, str],
-    seconds: float,
-    allowed: tuple[str, ...] = (),
-) -> _Map:
-    began = time.monotonic()
-    folder = MapFolder(path)
-    plan = MapRunPlan("site", url, folder, MapLimits(per_second=100.0, seconds=seconds), allowed=allowed)
-    view = MapView(Console(file=io.StringIO()), "a map")
-    chart, _ = await map_website(browser, plan, lambda each: sign_in_with_form(each, url, account), view)
-    seen = ExploredSite(folder.exploration, folder.signed_out)
-    labels = {page: screen for screen, pages in chart.screens.items() for page in pages}
-    own = identified(chart.knowledge, {p: seen.snapshot(p) for p in labels}, seen.exploration.base_url)
-    return _Map(seen, labels, own, time.monotonic() - began)
+def _told(
+    found: MappedSite, site: str, truth: Mapping[str, str], reachable: Iterable[str], goal: float
+) -> Result:
+    wanted, got = set(reachable), set(truth.values())
+    right = sum(found.own.get(page) == screen for page, screen in found.labels.items())
+    wrong = [f"not found: {screen}" for screen in sorted(wanted - got)]
+    wrong += [f"no screen for {page} ({truth[page]})" for page in sorted(truth.keys() - found.labels.keys())]
+    return Result(
+        site, pairwise(found.labels, truth), goal, len(wanted & got), len(wanted),
+        right / len(found.labels), found.seconds, tuple(wrong),
+    )  # fmt: skip
 
 
 SITES = {"seed": seed_site, "django": django}

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import Field, JsonValue
@@ -126,6 +128,15 @@ def element_id_of(metadata: Mapping[str, Any] | None) -> str | None:
     fields = metadata or {}
     found = fields.get(ELEMENT_ID, fields.get(_ELEMENT_ID_BEFORE))
     return found if isinstance(found, str) else None
+
+
+def name_traces(traces: Iterable[ExecutionTrace]) -> dict[str, str]:
+    """Return what people call each trace, by its id: the name of its session folder, where that is its alone."""
+    folders = {
+        trace.trace_id: PurePath(trace.session_dir).name if trace.session_dir else "" for trace in traces
+    }
+    counts = Counter(folders.values())
+    return {each: name if name and counts[name] == 1 else each for each, name in folders.items()}
 
 
 def chain_pages(steps: tuple[TraceStep, ...]) -> tuple[TraceStep, ...]:

@@ -93,8 +93,9 @@ class EffectReading(Protocol):
 class Resumption(Protocol):
     """Returns to the page where a step can begin (`run_resumption.RunResumption`)."""
 
-    told_happened: bool
-    """Whether a person said that a step had happened: what its page showed then is not seen again."""
+    @property
+    def told_happened(self) -> bool:
+        """Whether a person said that the last press had happened: what its page showed then is not seen again."""
 
     async def go_back(self, run: TaskRun, index: int, reason: str) -> int:
         """From a step that did not happen to the step to go on from. Raises `StepFailed`."""

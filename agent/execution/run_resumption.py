@@ -33,8 +33,13 @@ class RunResumption:
     def __init__(self, engine: TaskExecution, decided: ReadBackStatus | None = None) -> None:
         self._engine = engine
         self._decided = decided
-        self.told_happened = False
-        """Whether a person said that a step had happened: what its page showed then is not seen again."""
+        self._told_at: int | None = None
+        """Presses of the run when a person said that a step had happened."""
+
+    @property
+    def told_happened(self) -> bool:
+        """Whether a person said that the last press had happened: what its page showed then is not seen again."""
+        return self._told_at == self._engine.session.presses.count
 
     async def enter(self, run: TaskRun) -> int:
         """Return the index of the step to begin with; the page is where that step begins."""
@@ -88,7 +93,8 @@ class RunResumption:
     def take_decision(self) -> ReadBackStatus | None:
         """Return a person's decision about an uncertain effect; once."""
         decided, self._decided = self._decided, None
-        self.told_happened = self.told_happened or decided is ReadBackStatus.HAPPENED
+        if decided is ReadBackStatus.HAPPENED:
+            self._told_at = self._engine.session.presses.count
         return decided
 
     async def go_back(self, run: TaskRun, index: int, reason: str) -> int:

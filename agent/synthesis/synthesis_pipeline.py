@@ -35,7 +35,7 @@ from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePages
 from agent.synthesis.utterances.utterance_mentions import MentionAnalysis, analyze_mentions, drop_unused_slots
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments, build_workflow_documents
-from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.execution_traces import ExecutionTrace, name_traces
 
 TOLD_TRACES = 3
 """Unusable traces of which an error tells the reason."""
@@ -155,8 +155,11 @@ class MetaAgentPipeline:
         result = replace(result, evaluation_results=tuple(judged))
         good = [trace for trace, each in zip(traces, judged, strict=True) if each.passed]
         if len(good) < max(1, self._config.min_success_traces):
+            names = name_traces(traces)
             told = [
-                f"{each.trace_id}: {each.metadata['error']}" for each in judged if "error" in each.metadata
+                f"{names[each.trace_id]}: {each.metadata['error']}"
+                for each in judged
+                if "error" in each.metadata
             ]
             raise InsufficientSuccessTracesError(
                 max(1, self._config.min_success_traces),

@@ -19,7 +19,7 @@ from agent.synthesis.pipeline_config import SynthesisStrategy
 from agent.synthesis.synthesis_pipeline import PipelineResult, add_workflow_documents
 from agent.synthesis.traces.trace_evaluation import ASKED
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
-from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.execution_traces import ExecutionTrace, name_traces
 from periplus.commands.command_options import (
     BaseUrl,
     Headed,
@@ -44,7 +44,6 @@ from periplus.synthesis.workflow_synthesis import (
     SynthesisSite,
     induce_workflow,
     list_origins,
-    name_traces,
     publish_workflow,
     read_traces,
     validate_workflow,

@@ -31,7 +31,7 @@ from agent.synthesis.synthesis_pipeline import MetaAgentPipeline, PipelineResult
 from agent.synthesis.workflows.workflow_documents import WorkflowDocuments
 from kb_schema import KnowledgeError
 from kb_schema.base import Document
-from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.execution_traces import ExecutionTrace, name_traces
 from kb_schema.proposals import WorkflowChange
 from kb_schema.run_records import RunResult
 from kb_schema.screens import Screen
@@ -137,13 +137,6 @@ class SynthesisJudgement:
 BY_RULES = SynthesisJudgement()
 
 
-def name_traces(traces: Iterable[ExecutionTrace]) -> dict[str, str]:
-    """Return what people call each trace, by its id: the name of its session folder, where that is its alone."""
-    folders = {trace.trace_id: Path(trace.session_dir).name if trace.session_dir else "" for trace in traces}
-    counts = Counter(folders.values())
-    return {each: name if name and counts[name] == 1 else each for each, name in folders.items()}
-
-
 async def induce_workflow(
     traces: Sequence[ExecutionTrace], name: str, task: str, judgement: SynthesisJudgement = BY_RULES
 ) -> PipelineResult:
@@ -176,10 +169,7 @@ async def induce_workflow(
     try:
         result = await pipeline.synthesize_graph(traces, task)
     except MetaAgentError as exc:
-        said = str(exc)
-        for trace_id, each in names.items():
-            said = said.replace(trace_id, each)
-        raise UserError(said, fix=exc.hint or "check the traces") from exc
+        raise UserError(str(exc), fix=exc.hint or "check the traces") from exc
     if result.failed_stage is not None:
         if isinstance(result.cause, MetaAgentError):
             raise UserError(str(result.error), fix=result.cause.hint or "check the traces")

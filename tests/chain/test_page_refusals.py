@@ -108,15 +108,16 @@ async def test_a_form_shown_again_with_a_marked_field_quotes_its_message(browser
     assert _paths(site) == ["/add"]
 
 
-async def test_a_form_shown_again_below_an_error_ends_the_run_in_doubt(browser, tmp_path):
+@pytest.mark.parametrize("told", ["Edit error: title must be unique", "Max 100"])
+async def test_a_form_shown_again_below_an_error_ends_the_run_in_doubt(browser, tmp_path, told):
     def answer(asked: Asked) -> Answered:
-        banner = "<p class=error-message>Edit error: title must be unique</p>" if asked.path == "/add" else ""
+        banner = f"<p class=error-message>{told}</p>" if asked.path == "/add" else ""
         return Answered(_form(around=banner))
 
     result, site = await _run(browser, tmp_path, answer)
     assert result.status is RunStatus.NEEDS_PERSON
     assert result.error is not None
-    assert result.error.startswith("the application refused step 's3' (Edit error: title must be unique)")
+    assert result.error.startswith(f"the application refused step 's3' ({told})")
     assert _paths(site) == ["/add"]
 
 

@@ -181,6 +181,19 @@ async def test_a_refused_write_in_the_middle_is_asked_about_and_the_question_can
     accepted = SynthesisJudgement(accepted_traces=frozenset({left_out.trace_id}))
     answered = await induce_workflow(read_traces([tmp_path / "traces"]), "Title", "", accepted)
     assert all(each.passed for each in answered.evaluation_results)
+    (folder,) = {
+        Path(each.session_dir or "").name for each in answered.traces if each.trace_id == left_out.trace_id
+    }
+    by_folder = SynthesisJudgement(accepted_traces=frozenset({folder}))
+    answered = await induce_workflow(read_traces([tmp_path / "traces"]), "Title", "", by_folder)
+    assert all(each.passed for each in answered.evaluation_results)
+    with pytest.raises(UserError, match="there is no trace 'another' to accept"):
+        await induce_workflow(
+            read_traces([tmp_path / "traces"]),
+            "Title",
+            "",
+            SynthesisJudgement(accepted_traces=frozenset({"another"})),
+        )
 
 
 async def test_what_every_demonstration_has_refused_is_no_question(browser, tmp_path):

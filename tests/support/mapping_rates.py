@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+from playwright.async_api import Browser
+from rich.console import Console
 
 from kb_schema import KnowledgeBase
-from kb_schema.explorations import ExplorationPage
+from kb_schema.explorations import ExplorationPage, MapLimits
 from kb_schema.page_snapshots import PageSnapshot
+from loaders.exploration_import.explored_pages import ExploredSite
 from mcp_server.identification.screen_identification import identify
 from mcp_server.knowledge.compiled_view import compile_view
+from periplus.exploration.map_folder import MapFolder
+from periplus.exploration.map_run import MapRunPlan, map_website
+from periplus.exploration.map_view import MapView
+from periplus.exploration.sign_in_methods import sign_in_with_form
 from web_pages.stored_pages import answer_probes
 
 DJANGO = Path(__file__).parents[1] / "data" / "mapping" / "django.yaml"
@@ -73,6 +83,37 @@ def identified(knowledge: KnowledgeBase, pages: Mapping[str, PageSnapshot], base
         for page_id, page in pages.items()
     }
     return {page_id: screen for page_id, screen in found.items() if screen is not None}
+
+
+@dataclass(frozen=True)
+class MappedSite:
+    """A map of a running site."""
+
+    seen: ExploredSite
+    knowledge: KnowledgeBase
+    labels: Mapping[str, str]
+    """By page id: the screen in which the map put it."""
+    own: Mapping[str, str]
+    """By page id: the screen for which the map itself takes it."""
+    seconds: float
+
+
+async def map_site(
+    browser: Browser, url: str, path: Path, account: Mapping[str, str], seconds: float, **more: Any
+) -> MappedSite:
+    """Map a site from an address, signed in with its form if there is an account, into a folder.
+
+    `seconds`: for exploring. `more`: further fields of `MapRunPlan`.
+    """
+    began = time.monotonic()
+    folder = MapFolder(path)
+    plan = MapRunPlan("site", url, folder, MapLimits(per_second=100.0, seconds=seconds), **more)
+    sign_in = (lambda each: sign_in_with_form(each, url, account)) if account else None
+    explored, _ = await map_website(browser, plan, sign_in, MapView(Console(file=io.StringIO()), "a map"))
+    seen = ExploredSite(folder.exploration, folder.signed_out)
+    labels = {page: screen for screen, pages in explored.screens.items() for page in pages}
+    own = identified(explored.knowledge, {p: seen.snapshot(p) for p in labels}, seen.exploration.base_url)
+    return MappedSite(seen, explored.knowledge, labels, own, time.monotonic() - began)
 
 
 class DjangoTruth:

@@ -28,7 +28,6 @@ from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 from rich.console import Console
 
-from kb_schema.explorations import MapLimits
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.map_measurement import format_map, measure_map, read_map_truths
@@ -136,19 +135,22 @@ def _settings_of(application: Application, wanted: Sequence[Setting]) -> list[Se
     return [each for each in wanted if each not in lacks]
 
 
-async def _map(names: Sequence[str], seconds: float, folder: Path | None, console: Console) -> None:
-    """Map applications; keep the figures in out/zoo/maps.jsonl. `folder`: to keep the maps in."""
-    truths = read_map_truths()
+async def _map(
+    names: Sequence[str], seconds: float, folder: Path | None, console: Console, *, again: bool
+) -> None:
+    """Map the applications that are not mapped yet; keep figures in out/zoo/maps.jsonl, and maps in `folder`."""
+    truths, file = read_map_truths(), OUT / "maps.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() and not again else ()
+    known = {json.loads(line)["application"] for line in lines}
     with tempfile.TemporaryDirectory(prefix="periplus-zoo-map-", ignore_cleanup_errors=True) as made:
         async with start_browser(headed=False) as browser:
-            for name in names or truths:
-                limits = MapLimits(per_second=100.0, seconds=seconds)
+            for name in (each for each in names or truths if each not in known):
                 at = (folder or Path(made)) / name
-                found = await measure_map(browser, APPLICATIONS[name], truths[name], at, limits)
+                found = await measure_map(browser, APPLICATIONS[name], truths[name], at, seconds)
                 OUT.mkdir(parents=True, exist_ok=True)
-                with (OUT / "maps.jsonl").open("a", encoding="utf-8") as lines:
+                with file.open("a", encoding="utf-8") as figures:
                     kept = asdict(found) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
-                    lines.write(json.dumps(kept, ensure_ascii=False) + "\n")
+                    figures.write(json.dumps(kept, ensure_ascii=False) + "\n")
                 console.print(format_map(found), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -229,7 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "--keep", type=Path, metavar="DIR", help="keep sessions and results of runs here"
             )
     sub = commands.add_parser("map")
-    sub.add_argument("applications", nargs="*")
+    sub.add_argument("applications", nargs="*", help=f"of: {', '.join(read_map_truths())} (default: all)")
+    sub.add_argument("--again", action="store_true", help="also applications that are mapped already")
     sub.add_argument("--seconds", type=float, default=900.0, help="for exploring each (default: 900)")
     sub.add_argument("--keep", type=Path, metavar="DIR", help="keep the maps here")
     sub = commands.add_parser("report")
@@ -253,7 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
     elif options.command == "map":
-        asyncio.run(_map(options.applications, options.seconds, options.keep, console))
+        if unknown := set(options.applications) - read_map_truths().keys():
+            parser.error(f"map_screens.yaml has no {', '.join(sorted(unknown))}")
+        asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
     elif options.command == "measure":
         _measure_settings(parser, options, console)
     else:

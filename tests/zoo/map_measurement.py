@@ -6,27 +6,17 @@ gets; the application's state must be the same afterwards.
 
 from __future__ import annotations
 
-import io
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
 from playwright.async_api import Browser
-from rich.console import Console
 
-from kb_schema.explorations import MapLimits
 from kb_schema.url_patterns import origin_of
-from loaders.exploration_import.explored_pages import ExploredSite
-from periplus.exploration.map_folder import MapFolder
-from periplus.exploration.map_run import MapRunPlan, map_website
-from periplus.exploration.map_view import MapView
-from periplus.exploration.sign_in_methods import sign_in_with_form
-from tests.support.mapping_rates import identified, pairwise
+from tests.support.mapping_rates import MappedSite, map_site, pairwise
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.zoo_jobs import Application
 from tests.zoo.zoo_measurement import find_differences
@@ -90,55 +80,42 @@ class MapFigures:
 
 
 async def measure_map(
-    browser: Browser, application: Application, truth: MapTruth, folder: Path, limits: MapLimits
+    browser: Browser, application: Application, truth: MapTruth, folder: Path, seconds: float
 ) -> MapFigures:
-    """Start the application, map it, and compare."""
+    """Start the application, map it, and compare. `seconds`: for exploring."""
     folder.mkdir(parents=True, exist_ok=True)
     async with application.start(folder) as running:
         before = await running.state()
-        url = f"{running.base_url}{truth.start}"
         password = running.secrets.get("password", running.secrets.get("", PASSWORD))
         account = {name: value.format(password=password) for name, value in truth.account.items()}
-        began = time.monotonic()
-        made = MapFolder(folder / "map")
-        plan = MapRunPlan(application.name, url, made, limits, robots=False)
-        sign_in = (lambda each: sign_in_with_form(each, url, account)) if account else None
-        view = MapView(Console(file=io.StringIO()), "a map")
-        explored, _ = await map_website(browser, plan, sign_in, view)
-        seconds = time.monotonic() - began
-        after = await running.state()
-        base = running.base_url
-    labels = {page: screen for screen, pages in explored.screens.items() for page in pages}
-    return _compare(application.name, truth, made, explored.knowledge, labels, base, seconds, (before, after))
+        url = f"{running.base_url}{truth.start}"
+        made = await map_site(browser, url, folder / "map", account, seconds, robots=False)
+        changed = find_differences(before, await running.state())
+    return compare_map(application.name, truth, made, [str(each) for each in changed[:5]])
 
 
-def _compare(
-    name: str, truth: MapTruth, made: MapFolder, knowledge: Any, labels: Mapping[str, str], base: str,
-    seconds: float, states: tuple[Any, Any],
-) -> MapFigures:  # fmt: skip
-    seen = ExploredSite(made.exploration, made.signed_out)
-    pages = [page for page in seen.pages() if (page.status or 200) < _BAD]
-    wanted = {
-        page.page_id: truth.screen_of(page.url) for page in pages if origin_of(page.url) == origin_of(base)
-    }
-    rates = pairwise(labels, wanted)
-    own = identified(knowledge, {page: seen.snapshot(page) for page in labels}, base)
+def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]) -> MapFigures:
+    """Compare a map with the application's own routes. `changed`: what differs in its state."""
+    base = origin_of(made.seen.exploration.base_url)
+    pages = [page for page in made.seen.pages() if (page.status or 200) < _BAD]
+    wanted = {page.page_id: truth.screen_of(page.url) for page in pages if origin_of(page.url) == base}
+    rates = pairwise(made.labels, wanted)
+    reached = {wanted[page] for page in made.labels if page in wanted}
     links = {
         truth.screen_of(offer.href)
         for page in pages
         for offer in page.offers
-        if offer.href and origin_of(offer.href) == origin_of(base) and offer.danger is None
+        if offer.href and origin_of(offer.href) == base and offer.danger is None
     }
     names: dict[str, set[str]] = {}
-    for page, screen in labels.items():
-        names.setdefault(knowledge.screens[screen].name, set()).add(wanted.get(page, "(error)"))
+    for page, screen in made.labels.items():
+        names.setdefault(made.knowledge.screens[screen].name, set()).add(wanted.get(page, "(error)"))
     return MapFigures(
-        name, len(wanted), rates.precision, rates.recall, rates.f1, len(set(labels.values())),
-        len(set(truth.screens) & {wanted[page] for page in labels if page in wanted}),
-        sum(own.get(page) == screen for page, screen in labels.items()),
-        len(wanted.keys() - labels.keys()), [str(each) for each in find_differences(*states)[:5]], round(seconds, 1),
-        sorted(set(truth.screens) - {wanted[page] for page in labels if page in wanted}),
-        sorted(links - set(wanted.values())),
+        name, len(wanted), rates.precision, rates.recall, rates.f1, len(set(made.labels.values())),
+        len(set(truth.screens) & reached),
+        sum(made.own.get(page) == screen for page, screen in made.labels.items()),
+        len(wanted.keys() - made.labels.keys()), changed, round(made.seconds, 1),
+        sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())),
         {screen: sorted(each) for screen, each in sorted(names.items())},
     )  # fmt: skip
 

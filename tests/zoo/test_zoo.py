@@ -12,6 +12,7 @@ from tests.support.foreign_sites import TOOLS
 from tests.support.needs import lacking
 from tests.support.rotation import SEED, dice
 from tests.zoo.applications import APPLICATIONS
+from tests.zoo.map_measurement import read_map_truths
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
 from tests.zoo.zoo_figures import COLUMNS, list_rows, write_markdown
@@ -154,3 +155,18 @@ def test_a_success_that_the_benchmark_denies_is_a_false_one():
     assert judge_state({}, {"a": 1}, {"a": 1}, **seen, verified=True) == "right"
     assert judge_state({}, {"a": 1}, {"a": 1}, **seen, verified=False) == "false_success"
     assert judge_state({}, {"a": 1}, {}, **(seen | {"success": False}), verified=False) == "refused"
+
+
+def test_an_address_is_read_as_the_screen_that_was_written_down_before_an_application_was_mapped():
+    truths = read_map_truths()
+    assert set(truths) <= set(APPLICATIONS)
+    assert all(len(set(truth.screens)) == len(truth.screens) for truth in truths.values())
+    read = {
+        ("roundup", "/issue12?@sort=id"): "/issue#",
+        ("roundup", "/issue?%40columns=id&%40template=index&%40sort=activity"): "/issue",
+        ("trac", "/ticket/7?action=view"): "/ticket/#",
+        ("wagtail", "/admin/pages/12/edit/"): "/admin/pages/#/edit",
+        ("pretalx", "/orga/event/compass/submissions/QZQ348/"): "/orga/event/#/submissions/#",
+    }
+    for (name, path), screen in read.items():
+        assert truths[name].screen_of(f"http://a.test{path}") == screen

@@ -7,7 +7,7 @@ const ERROR_WORD = /^(err|errors?|error(list|note|message|messages|msg|text|box|
 const WARNING_WORD = /^(warn|warning|warnings|caution)$/;
 const SUCCESS_WORD = /^(success|successful|succeeded|positive|ok)$/;
 const BADGE_WORD = /^(badge|pill|chip|tag)$/; // states of data, such as `Cancelled`, which are red like errors
-const AMOUNT = /\p{L}{0,3}[\s\p{Sc}]*[-+\u2212(]?[\s\p{Sc}]*\d[\d.,'\u00a0\u202f ]*[\p{Sc}%)]*\s*\p{Lu}{0,3}(?!\p{L})/gu; // with its currency
+const CURRENCIES = new Set(Intl.supportedValuesOf("currency"));
 const KIND_ATTRIBUTES = ["class", "id", "data-type", "data-status", "data-variant", "data-kind", "data-level", "data-severity"];
 const ERRORLIKE = ["err", "danger", "destructive", "negative", "invalid", "fail"]
   .flatMap((word) => KIND_ATTRIBUTES.map((name) => `[${name}*="${word}" i]`))
@@ -175,7 +175,10 @@ function messageText(el, look) {
 const isNoMessage = (el) => NOT_MESSAGES.has(tagOf(el)) || INTERACTIVE_ROLES.has(attr(el, "role"));
 
 /** Has words: an amount, such as a balance of `-4.20 EUR`, is data, and may be red. */
-const saysSomething = (text) => /\p{L}/u.test(text.replace(AMOUNT, ""));
+function saysSomething(text) {
+  const words = text.split(/[^\p{L}]+/u).filter(Boolean);
+  return words.length > 0 && !(/\d/.test(text) && words.every((word) => CURRENCIES.has(word)));
+}
 
 /** Whether a row of a table, or one beside it, has a field: the table lays out a form. */
 const isFormRow = (row) => [row, row.previousElementSibling, row.nextElementSibling].some((each) => each && each.querySelector(FORM_FIELDS) !== null);

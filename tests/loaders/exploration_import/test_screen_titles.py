@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pytest
 
@@ -20,13 +21,17 @@ def look(path: str, heading: str = "", title: str = "", more: str = "") -> Obser
     return ObservedPage(build_page_profile(page), path, path)
 
 
-def named(groups: Sequence[Sequence[ObservedPage]], rows: Sequence[str] = ()) -> list[str]:
+def named(
+    groups: Sequence[Sequence[ObservedPage]],
+    rows: Sequence[str] = (),
+    entries: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
     """What groups of pages are called, beside two that have nothing to do with them."""
     every = [*groups, [look("/", "Home")], [look("/help", "Help")]]
     seen = [page for group in every for page in group]
     starts = [sum(map(len, every[:at])) for at in range(len(every))]
     numbered = [list(range(start, start + len(group))) for start, group in zip(starts, every, strict=True)]
-    return titles_of(numbered, seen, set(rows))[: len(groups)]
+    return titles_of(numbered, seen, set(rows), entries)[: len(groups)]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +45,13 @@ def named(groups: Sequence[Sequence[ObservedPage]], rows: Sequence[str] = ()) ->
         ([look("/news/the-shed", "The shed"), look("/news/the-soil", "The soil")], "News detail"),
         ([look("/boats/1/edit", title="Editing: Ada - Quay", more="<h2>Name*</h2>")], "Editing"),
         ([look("/boats/add", title="New: Boat - Quay", more="<h2>Boat</h2>")], "New: Boat"),
+        ([look("/issue4", title="Issue 4: No paper - Quay"), look("/issue40", title="Issue 40: Ink - Quay")], "Issue"),
+        ([look("/user1", title="User 1: admin - Quay")], "User"),
+        ([look("/mail/out", "13 pending mails")], "Pending mails"),
+        ([look("/query", "Custom query (4 matches)")], "Custom query"),
     ],
-    ids=["numbers", "colons", "titles", "things", "names of things", "names that begin alike", "no heading", "new"],
+    ids=["numbers", "colons", "titles", "things", "names of things", "names that begin alike", "no heading", "new",
+         "numbers and names", "one number", "a count before", "a count behind"],
 )  # fmt: skip
 def test_a_screen_is_called_what_its_pages_say_they_are_and_not_by_one_thing(
     pages: list[ObservedPage], name: str
@@ -80,3 +90,14 @@ def test_where_every_page_has_the_heading_of_the_site_the_next_one_says_what_it_
         [page("/boat/list", "Boats")],
     ]
     assert named(groups) == ["Edit crew", "Edit boat", "Boat log", "Boats"]
+
+
+def test_a_screen_without_a_heading_or_title_of_its_own_is_called_as_in_the_menu() -> None:
+    wiki = [
+        look("/wiki", title="Quay", more="<h3>Other formats</h3>"),
+        look("/wiki/a", title="Quay", more="<h3>Other formats</h3>"),
+    ]
+    entries = {"Guide": "/wiki/a", "Wiki": "/wiki", "Ways": "/tours"}
+    tours = [look("/tours", "Our tours", title="Quay")]
+    assert named([wiki, tours], entries=entries) == ["Wiki", "Our tours"]
+    assert named([wiki, tours]) == ["Other formats", "Our tours"]

@@ -18,7 +18,7 @@ from kb_schema.websites import Website
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.signature_learner import LearnedScreens, learn_signatures
-from loaders.screen_learner.url_patterns import AddressSlots, fits, patterns_for
+from loaders.screen_learner.url_patterns import AddressSlots, fits, pattern_of, patterns_for
 from mcp_server.identification.screen_identification import identify
 from mcp_server.knowledge.compiled_view import compile_view
 from web_pages.page_profiles import build_page_profile
@@ -311,3 +311,47 @@ def test_patterns_leave_open_what_varies_and_no_more(own, rivals, fitting, other
 def test_a_name_in_an_address_that_was_seen_once_is_understood_by_the_addresses_of_other_screens():
     slots = AddressSlots([["/boats/vasa", "/boats/argo"], ["/boats/vasa/log"]])
     assert patterns_for(["/boats/vasa/log"], [], slots) == ("^/boats/[^/?#]+/log/?(?:[?#].*)?$",)
+
+
+def _articles() -> list[ObservedPage]:
+    """Pages of a wiki, of which hardly two are built alike, and two pages with fields of their own below the same path."""
+    contents = (
+        "<p>Tools are kept dry.</p>",
+        "<table><tr><th>Month</th><th>Sow</th></tr><tr><td>May</td><td>Beans</td></tr></table>" * 2,
+        "<ol><li><b>Dig</b></li><li><i>Rake</i></li></ol><blockquote><q>Slowly.</q></blockquote>",
+        "<dl><dt>Loam</dt><dd>Good</dd></dl><pre><code>ph = 7</code></pre><figure><img></figure>",
+    )
+    names = ("Tools", "Calendar", "Digging", "Soil")
+    pages = [
+        look(f"/wiki/{name}", f"<h1>{name}</h1><button>Edit</button><article>{content}</article>", name)
+        for name, content in zip(names, contents, strict=True)
+    ]
+    return [*pages, look("/wiki/Import", f"<h1>Import</h1>{form(('File', 'Prefix'))}", "Import")]
+
+
+def test_many_links_below_one_path_lead_to_articles_however_these_are_built():
+    pages = [
+        *_articles(),
+        look("/log", "<h1>Log</h1>", "Log"),
+        look("/me", f"<h1>Me</h1>{form(('Name',))}", "Me"),
+    ]
+    linked = [f"/wiki/Page{chr(65 + at)}" for at in range(12)]
+    assert cluster_pages(pages, linked) == [[0, 1, 2, 3], [4], [5], [6]]
+    assert len(cluster_pages(pages, linked[:3])) > 4
+
+
+def test_a_word_and_a_number_in_an_address_are_one_of_many_and_the_word_tells_the_kind():
+    def issue(number: int, *more: str) -> ObservedPage:
+        body = f"<h1>Issue {number}</h1>{form(('Title', 'State'))}{''.join(more)}"
+        return look(f"/issue{number}", body, f"Issue {number}")
+
+    files = (
+        "<h2>Files</h2><table><tr><th>Name</th><th>Size</th></tr><tr><td><a><b>log</b></a></td></tr></table>"
+    )
+    votes = "<aside><ul><li><button>Vote</button></li></ul></aside><label>Comment <textarea name=comment></textarea></label>"
+    pages = [issue(4), issue(40, files), issue(7, votes)]
+    user = "<h2>Groups</h2><button>Send mail</button>"
+    pages += [look(f"/user{number}", f"<h1>User {number}</h1>{user}", f"User {number}") for number in (1, 12)]
+    assert cluster_pages(pages) == [[0, 1, 2], [3, 4]]
+    assert pattern_of(["/issue40", "/issue4"]) == "^/issue[0-9]+/?(?:[?#].*)?$"
+    assert pattern_of(["/owners/4.html", "/owners/12.html"]) == "^/owners/[0-9]+\\.html/?(?:[?#].*)?$"
