@@ -24,7 +24,7 @@ from agent.synthesis.patterns.extracted_patterns import (
     PatternRefusal,
     TargetParameter,
 )
-from agent.synthesis.patterns.row_columns import add_column_template
+from agent.synthesis.patterns.row_columns import add_column_template, name_by_column
 from agent.synthesis.patterns.row_templates import find_row_template
 from agent.synthesis.patterns.target_agreement import AgreedTarget, find_agreed_target, find_words_target
 from agent.synthesis.patterns.target_templates import (
@@ -319,11 +319,8 @@ class PositionClassifier:
         if found is None:
             return None
         seen = {cell.row: each for cell in cells if (each := self._pages.find_target(cell.step)) is not None}
-        by_column = add_column_template(
-            found, seen, {row: {PARAMETER: said} for row, said in found.words.items()}
-        )
         # The same text in another column is no name: "Letters" may be the kind of another book.
-        return replace(found, template=by_column.others[0]) if by_column.others else None
+        return name_by_column(found, seen, {row: {PARAMETER: said} for row, said in found.words.items()})
 
     def _parameters(self, position: AlignedPosition, cells: Sequence[AlignedCell]) -> ParameterizableInfo:
         """Return which arguments vary, and their sources."""

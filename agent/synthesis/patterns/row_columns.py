@@ -1,4 +1,4 @@
-"""Templates that name a row by the first text of one of its columns, whatever element has it.
+"""Templates that name a row by the first text of one of its columns, whatever element has it, by place or by heading.
 
 A release may write a row's name in a link where it was in a `span`. Neither a text of another column nor a further text
 of this one, such as a line below the name, is taken for the name.
@@ -13,6 +13,7 @@ from dataclasses import replace
 from agent.synthesis.alignment.aligned_traces import RowKey
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.trace_pages import TracePage
+from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 
@@ -22,7 +23,49 @@ _NAMED = re.compile(
 )
 """The condition of a template that an element of the row has the name as its whole text."""
 _TEXTS = ".//text()[normalize-space()]"
+_BELOW = (
+    "*[ancestor::table[1]//th[normalize-space()={heading}]]"
+    "[position()=count(ancestor::table[1]//th[normalize-space()={heading}][1]/preceding-sibling::*)+1]"
+)
+"""The cells of a table's row below a heading."""
 CELLS = frozenset({"td", "th"})
+
+
+def name_by_column(
+    found: TargetTemplate,
+    seen: Mapping[RowKey, tuple[TracePage, Element]],
+    values: Mapping[RowKey, Mapping[str, str]],
+) -> TargetTemplate | None:
+    """Return the template by the place of the column, then by its heading; None if none leads to every trace's target.
+
+    `values`: the parameters of the template in each trace.
+    """
+    named = _NAMED.search(found.template)
+    if named is None or not seen:
+        return None
+    rows = found.template[: named.start()]
+    columns = {
+        _find_column(page, element, rows, values[row][PARAMETER]) for row, (page, element) in seen.items()
+    }
+    column = columns.pop() if len(columns) == 1 else None
+    if column is None:
+        return None
+    headings = {_find_heading(page, element, rows, column) for page, element in seen.values()}
+    heading = headings.pop() if len(headings) == 1 else ""
+    places = [f"*[{column}]", *([_BELOW.format(heading=xpath_literal(heading))] if heading else [])]
+    templates = [
+        f"{rows}[{place}[normalize-space(({_TEXTS})[1])='{{{{{PARAMETER}}}}}']]{found.template[named.end() :]}"
+        for place in places
+    ]
+    fitting = [
+        template
+        for template in templates
+        if all(
+            page.stored.resolve_template(template, values[row]) == (element,)
+            for row, (page, element) in seen.items()
+        )
+    ]
+    return replace(found, template=fitting[0], others=tuple(fitting[1:])) if fitting else None
 
 
 def add_column_template(
@@ -30,33 +73,30 @@ def add_column_template(
     seen: Mapping[RowKey, tuple[TracePage, Element]],
     values: Mapping[RowKey, Mapping[str, str]],
 ) -> TargetTemplate:
-    """Return the template with another one, by column, if that leads to the target of every trace, too.
+    """Return the template by column; of parts that are no rows of a table, in addition to the one that was found.
 
-    `values`: the parameters of the template in each trace.
+    In a table, a text of another column names no row: who paid a bill is not what it is for. Cards have no columns,
+    and another release may order their parts in another way.
     """
-    named = _NAMED.search(found.template)
-    if named is None or not seen:
-        return found
-    rows = found.template[: named.start()]
-    columns = {
-        _find_column(page, element, rows, values[row][PARAMETER]) for row, (page, element) in seen.items()
-    }
-    column = columns.pop() if len(columns) == 1 else None
-    if column is None:
-        return found
-    told = f"[*[{column}][normalize-space(({_TEXTS})[1])='{{{{{PARAMETER}}}}}']]"
-    template = f"{rows}{told}{found.template[named.end() :]}"
-    fits = all(
-        page.stored.resolve_template(template, values[row]) == (element,)
-        for row, (page, element) in seen.items()
-    )
-    return replace(found, others=(template,)) if fits else found
+    by_column = name_by_column(found, seen, values)
+    if by_column is None or found.template.startswith("//tr"):
+        return by_column or found
+    return replace(found, others=(by_column.template,))
+
+
+def _find_row(page: TracePage, element: Element, rows: str) -> Element | None:
+    known = set(page.stored.resolve_template(rows, {}))
+    return next((each for each in (element, *element.ancestors()) if each in known), None)
+
+
+def _find_heading(page: TracePage, element: Element, rows: str, column: int) -> str:
+    row = _find_row(page, element, rows)
+    return "" if row is None else find_column_heading(row, list(row.elements())[column - 1])
 
 
 def _find_column(page: TracePage, element: Element, rows: str, name: str) -> int | None:
     """Return the position, from 1, of the only part of the target's row whose first text is the name."""
-    known = set(page.stored.resolve_template(rows, {}))
-    row = next((each for each in (element, *element.ancestors()) if each in known), None)
+    row = _find_row(page, element, rows)
     if row is None:
         return None
     holding = [

@@ -37,7 +37,7 @@ def test_a_row_is_also_found_where_another_element_has_its_name():
     seen = {row: (shown, _found(shown, BY_SPAN, name)[0]) for row, name in words.items()}
     values = {row: {PARAMETER: name} for row, name in words.items()}
     found = add_column_template(TargetTemplate(BY_SPAN, words), seen, values)
-    (other,) = found.others
+    other = found.template
     later = _page("<a href=#>{}</a>")
     assert _found(later, BY_SPAN, "Plant market") == ()
     (button,) = _found(later, other, "Plant market")
@@ -47,4 +47,38 @@ def test_a_row_is_also_found_where_another_element_has_its_name():
     below = _page("<a href=#>{}</a><small>Letters</small>")
     assert _found(below, other, "Letters") == (), "a line below the name is no name"
     assert len(_found(below, other, "Reading")) == 1
-    assert [len(each.parameters) for each in found.selector("title").strategies] == [1, 1]
+    assert [len(each.parameters) for each in found.selector("title").strategies] == [1]
+
+
+def _bills(*columns: str) -> TracePage:
+    told = {"When?": "2026-11-{}", "Who?": "{}", "What?": "{}"}
+    bills = (("12", "Ann", "Lamp"), ("13", "Bob", "Oil"), ("14", "Ann", "Rake"))
+    head = "".join(f"<th>{each}</th>" for each in (*columns, "Actions"))
+    rows = "".join(
+        "<tr>"
+        + "".join(f"<td><span>{told[each].format(bill[[*told].index(each)])}</span></td>" for each in columns)
+        + "<td><button class=more>x</button></td></tr>"
+        for bill in bills
+    )
+    page = TracePages().get(
+        f"<!doctype html><title>T</title><table><tr>{head}</tr>{rows}</table>", "http://t/"
+    )
+    assert page is not None
+    return page
+
+
+def test_a_row_of_a_table_is_named_in_its_column_only_and_the_column_is_found_by_its_heading_too():
+    shown = _bills("When?", "Who?", "What?")
+    words = {("a", ()): "Lamp", ("b", ()): "Oil"}
+    seen = {row: (shown, _found(shown, BY_SPAN, name)[0]) for row, name in words.items()}
+    found = add_column_template(
+        TargetTemplate(BY_SPAN, words), seen, {row: {PARAMETER: name} for row, name in words.items()}
+    )
+    by_place, by_heading = found.template, *found.others
+    assert [len(_found(shown, each, "Bob")) for each in (BY_SPAN, by_place, by_heading)] == [1, 0, 0]
+    assert [len(_found(shown, each, "Rake")) for each in (by_place, by_heading)] == [1, 1]
+    moved = _bills("What?", "When?", "Who?")
+    assert [len(_found(moved, each, "Rake")) for each in (by_place, by_heading)] == [0, 1]
+    assert _found(_bills("When?", "Who?"), by_heading, "2026-11-12") == (), (
+        "without the heading there is no such column"
+    )
