@@ -31,6 +31,23 @@ _BELOW = (
 CELLS = frozenset({"td", "th"})
 
 
+def drop_name(template: str) -> str:
+    """Return the XPath of a template without its conditions on a parameter: of every row instead of one."""
+    kept, depth, begin, quote = [], 0, 0, ""
+    for at, sign in enumerate(template):
+        if quote or sign in "'\"":
+            quote = "" if sign == quote else quote or sign
+        elif sign == "[":
+            depth, begin = depth + 1, begin if depth else at
+        elif sign == "]":
+            depth -= 1
+            condition = template[begin : at + 1]
+            kept += [condition] if not depth and "{{" not in condition else []
+            continue
+        kept += [sign] if not depth else []
+    return "".join(kept)
+
+
 def name_by_column(
     found: TargetTemplate,
     seen: Mapping[RowKey, tuple[TracePage, Element]],

@@ -9,7 +9,6 @@ hold before any round, and they include the loop's end condition, such as an emp
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
@@ -33,6 +32,7 @@ from agent.synthesis.patterns.end_texts import (
 )
 from agent.synthesis.patterns.end_writes import find_write_conditions
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
+from agent.synthesis.patterns.row_columns import drop_name
 from agent.synthesis.patterns.trace_ends import (
     TraceEnd,
     collect_trace_ends,
@@ -51,8 +51,6 @@ from web_pages.visibility import visible
 ENOUGH = 2
 """With this many criteria, no weaker ones are added."""
 MOST_TEXTS = 2
-_NAMED = re.compile(r"\[[^\[\]]*'\{\{[^\[\]]*\}\}'\]")
-"""The predicate of a row template that names the row."""
 _ROWS = ("tr", "li", "article", "[role=row]")
 
 
@@ -215,7 +213,7 @@ def _left_overs(
         strategy = info.target.selector.strategies[0] if info.target is not None else None
         if not isinstance(strategy, TemplateStrategy) or len(strategy.parameters) != 1:
             continue
-        value = re.sub(_NAMED, "", strategy.template)
+        value = drop_name(strategy.template)
         if value == strategy.template or "{{" in value:
             continue
         element = Selector(strategies=(ValueStrategy(type="xpath", value=value),))

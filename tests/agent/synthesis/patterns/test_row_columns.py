@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agent.synthesis.patterns.row_columns import add_column_template
+import pytest
+
+from agent.synthesis.patterns.row_columns import add_column_template, drop_name
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from web_pages.element_tree import Element
@@ -82,3 +84,21 @@ def test_a_row_of_a_table_is_named_in_its_column_only_and_the_column_is_found_by
     assert _found(_bills("When?", "Who?"), by_heading, "2026-11-12") == (), (
         "without the heading there is no such column"
     )
+
+
+@pytest.mark.parametrize(
+    ("template", "every_row"),
+    [
+        (
+            "(//tr[*[1][normalize-space((.//text()[normalize-space()])[1])='{{item}}']]//button[normalize-space()='Stop'])[1]",
+            "(//tr//button[normalize-space()='Stop'])[1]",
+        ),
+        (
+            "//li[.//p[normalize-space()='{{item}}']]//a[normalize-space()='a]b']",
+            "//li//a[normalize-space()='a]b']",
+        ),
+        ("//tr[td]//button", "//tr[td]//button"),
+    ],
+)
+def test_without_its_name_a_template_is_of_every_row(template: str, every_row: str):
+    assert drop_name(template) == every_row
