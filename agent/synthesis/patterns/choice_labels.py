@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, RowKey
-from agent.synthesis.patterns.row_columns import find_column_heading
-from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.list_rows import find_list_row
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.execution_traces import TraceStep
 from kb_schema.selectors import Selector
 from web_pages.accessible_names import is_control, label_text, name_of
 from web_pages.element_tree import Element
+from web_pages.field_words import find_column_heading, find_field_words
 from web_pages.page_texts import squeeze, text_of
 
 LONGEST_LABEL = 80

@@ -15,6 +15,7 @@ from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.trace_pages import TracePage
 from kb_schema.templates import xpath_literal
 from web_pages.element_tree import Element
+from web_pages.field_words import find_column_heading
 from web_pages.page_texts import squeeze, text_of
 
 _NAMED = re.compile(
@@ -28,7 +29,6 @@ _BELOW = (
     "[position()=count(ancestor::table[1]//th[normalize-space()={heading}][1]/preceding-sibling::*)+1]"
 )
 """The cells of a table's row below a heading."""
-CELLS = frozenset({"td", "th"})
 
 
 def drop_name(template: str) -> str:
@@ -122,19 +122,3 @@ def _find_column(page: TracePage, element: Element, rows: str, name: str) -> int
         if squeeze(text_of(part, everything=True)).startswith(name)
     ]
     return holding[0] if len(holding) == 1 else None
-
-
-def find_column_heading(row: Element, cell: Element) -> str:
-    """Return the heading of the column that a cell of a table's row is in; empty if it has none."""
-    table = next((each for each in row.ancestors() if each.tag == "table"), None)
-    cells = [each for each in row.elements() if each.tag in CELLS]
-    if table is None or row.tag != "tr" or cell not in cells:
-        return ""
-    head = next((each for each in table.descendants() if each.tag == "tr"), row)
-    heads = [each for each in head.elements() if each.tag in CELLS]
-    named = sum(each.tag == "th" for each in heads) * 2 > len(heads)
-    return (
-        squeeze(text_of(heads[cells.index(cell)]))
-        if named and len(heads) == len(cells) and head is not row
-        else ""
-    )

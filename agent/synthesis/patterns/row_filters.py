@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.synthesis.alignment.aligned_traces import RowKey
-from agent.synthesis.patterns.row_columns import CELLS, find_column_heading
 from kb_schema.selectors import css
 from kb_schema.templates import list_telling_words
 from web_pages.accessible_names import is_control
 from web_pages.css_queries import SelectorError
 from web_pages.element_tree import Element
+from web_pages.field_words import CELLS, find_column_heading
 from web_pages.form_fields import enabled, is_toggle, value_of
 from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.generated_names import looks_generated

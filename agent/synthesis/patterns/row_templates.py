@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, RowKey
-from agent.synthesis.patterns.row_columns import CELLS
 from agent.synthesis.patterns.target_templates import PARAMETER, TargetTemplate
 from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.templates import list_telling_words, xpath_literal
 from web_pages.element_tree import Element
+from web_pages.field_words import CELLS
 from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.selectors.stable_attributes import (
     find_text_flaw,

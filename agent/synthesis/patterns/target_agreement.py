@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell
 from agent.synthesis.patterns.aligned_rows import merge_strategies
-from agent.synthesis.traces.field_words import FIELD_WORDS, is_place, list_field_word_strategies
+from agent.synthesis.traces.field_words import FIELD_WORDS, is_place
 from agent.synthesis.traces.target_conversion import order_strategies
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from kb_schema.selectors import Selector, SessionStrategy, Strategy, ValueStrategy
 from kb_schema.templates import xpath_literal
 from web_pages.accessible_names import is_interactive
 from web_pages.element_tree import Element
+from web_pages.field_words import list_field_word_strategies
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.stable_attributes import find_text_flaw
 from web_pages.visibility import visible

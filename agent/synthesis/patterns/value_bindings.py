@@ -19,7 +19,6 @@ from agent.synthesis.patterns.choice_labels import describe_choice, find_choice_
 from agent.synthesis.patterns.extracted_patterns import PageReading, ValueBinding
 from agent.synthesis.patterns.opened_names import find_opened_names
 from agent.synthesis.traces.element_fingerprints import merge_step_fingerprints
-from agent.synthesis.traces.field_words import find_field_words
 from agent.synthesis.traces.trace_pages import TracePage, TracePages
 from agent.synthesis.utterances.value_forms import build_identifier
 from kb_schema.selectors import Selector, Strategy, ValueStrategy, css
@@ -28,6 +27,7 @@ from kb_schema.text_similarity import words_likeness
 from kb_schema.transforms import ungroup_number
 from web_pages.accessible_names import label_text, name_of
 from web_pages.element_tree import Element
+from web_pages.field_words import find_field_words
 from web_pages.form_fields import is_search_field
 from web_pages.page_texts import own_texts, squeeze, text_of
 from web_pages.visibility import visible
