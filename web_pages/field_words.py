@@ -6,6 +6,7 @@ whose fields all have a text beside them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kb_schema.selectors import ValueStrategy
@@ -22,6 +23,7 @@ CELLS = frozenset({"td", "th"})
 
 _TAGS = frozenset({"input", "select", "textarea"})
 _SILENT = frozenset({"script", "style", "option", "button", "template", "textarea"})
+_NUMBER = re.compile(r"\d+")
 _FIELD = "self::input[not(@type='hidden')] or self::select or self::textarea"
 
 
@@ -30,33 +32,53 @@ def is_field(element: Element) -> bool:
     return element.tag in _TAGS and not (element.tag == "input" and element.input_type == "hidden")
 
 
-def find_field_words(element: Element) -> str | None:
-    """Return the words beside a field; None if there are none, or if they could belong to another field."""
+def find_field_words(element: Element, *, headings: bool = False) -> str | None:
+    """Return the words beside a field; None if there are none, or if they could belong to another field.
+
+    `headings`: also those of its row or column in a table, which may be the same for other fields.
+    """
     given = squeeze(label_text(element))
     if given:
         return given[:LONGEST_WORDS]
-    texts = _texts_around(element)
-    return texts[0] if texts else _text_beside(element)
+    return (
+        next(iter(_texts_around(element)), None)
+        or _text_beside(element)
+        or (find_cell_words(element) if headings else None)
+        or next(iter(_texts_around(element, links=True)), None)
+    )
 
 
 def list_field_word_strategies(element: Element) -> Iterator[ValueStrategy]:
     """Yield selectors that find a field by the words beside it, the most certain first."""
-    texts = _texts_around(element)
+    beside = None if is_toggle(element) else _text_beside(element)
+    texts = _texts_around(element) or ([] if beside else _texts_around(element, links=True))
     for words in texts[:2]:
         around = f"[.//text()[normalize-space()={xpath_literal(words)}][not(ancestor::option)]]"
         alone = f"[count(.//*[{_FIELD}])=1]"
         yield ValueStrategy(type="xpath-text", value=f"//*{around}{alone}//*[{_FIELD}]")
-    before = None if texts or is_toggle(element) else _text_beside(element)
-    if before is not None:
-        told = f"preceding::text()[normalize-space()][1][normalize-space()={xpath_literal(before)}]"
+    if beside is not None and not texts:
+        told = f"preceding::text()[normalize-space()][1][normalize-space()={xpath_literal(beside)}]"
         yield ValueStrategy(type="xpath-text", value=f"//*[{_FIELD}][{told}]")
 
 
-def find_field_column(element: Element) -> str:
-    """Return the heading of the column that a field is in; empty if it has none. Other rows have the same."""
+def find_cell_words(element: Element) -> str:
+    """Return the heading of the row that a field is in, else that of its column; empty if there is none.
+
+    If another row has a field of the same name, apart from numbers, the rows are data, and only the column counts.
+    """
     cell = element.closest(*CELLS)
     row = None if cell is None else cell.parent
-    return "" if cell is None or row is None else find_column_heading(row, cell)[:LONGEST_WORDS]
+    if cell is None or row is None:
+        return ""
+    first = next(iter(row.elements()))
+    sent = _NUMBER.sub("#", element.get("name") or "")
+    alike = [
+        each
+        for each in element.root.elements
+        if is_field(each) and _NUMBER.sub("#", each.get("name") or "") == sent
+    ]
+    heading = squeeze(text_of(first)) if first.tag == "th" and first is not cell and len(alike) == 1 else ""
+    return (heading or find_column_heading(row, cell))[:LONGEST_WORDS]
 
 
 def find_column_heading(row: Element, cell: Element) -> str:
@@ -75,7 +97,7 @@ def find_column_heading(row: Element, cell: Element) -> str:
     )
 
 
-def _texts_around(element: Element) -> list[str]:
+def _texts_around(element: Element, *, links: bool = False) -> list[str]:
     """Return the texts in the smallest part of the page with a text and no other field."""
     node = element
     for _ in range(MOST_LEVELS):
@@ -84,7 +106,7 @@ def _texts_around(element: Element) -> list[str]:
         node = node.parent
         if sum(map(is_field, node.descendants())) != 1:
             return []
-        texts = list(dict.fromkeys(_texts(node)))
+        texts = list(dict.fromkeys(_texts(node, links=links)))
         if texts:
             return texts
     return []
@@ -106,7 +128,7 @@ def _widest_part(element: Element) -> Element:
     node = element
     for _ in range(MOST_LEVELS):
         parent = node.parent
-        if parent is None or parent.tag in ("form", "body") or next(_texts(parent), None) is not None:
+        if parent is None or parent.tag in ("form", "body") or any(_texts(parent)):
             break
         if sum(map(is_field, parent.descendants())) != 1:
             break
@@ -128,8 +150,9 @@ def _find_own_texts(children: list[Element | str]) -> dict[int, str]:
     return texts if len(texts) == len(found) == len(set(texts.values())) else {}
 
 
-def _texts(node: Element) -> Iterator[str]:
-    if node.tag in _SILENT:
+def _texts(node: Element, *, links: bool = False) -> Iterator[str]:
+    """Yield the short texts with letters. `links`: also those of links, such as `(help)`."""
+    if node.tag in _SILENT or (node.tag == "a" and node.get("href") is not None and not links):
         return
     for child in node.children:
         if isinstance(child, str):
@@ -137,4 +160,4 @@ def _texts(node: Element) -> Iterator[str]:
             if said and len(said) <= LONGEST_WORDS and any(map(str.isalpha, said)):
                 yield said
         else:
-            yield from _texts(child)
+            yield from _texts(child, links=links)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb_schema.exploration_folder import ExplorationFolder
-from kb_schema.explorations import AttemptedTransition, ExplorationPage
+from kb_schema.explorations import AttemptedTransition, ExplorationPage, Offer
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.url_patterns import relative_path
 from loaders.screen_learner.observed_pages import ObservedPage
+from web_pages.field_words import find_field_words, is_field
 from web_pages.page_limits import PageRefused
 from web_pages.page_profiles import build_page_profile
 from web_pages.stored_pages import StoredPage
@@ -69,9 +71,34 @@ def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[st
     looks, remarks = [], []
     for page in seen.pages():
         try:
-            drawn = build_page_profile(StoredPage(seen.snapshot(page.page_id)))
+            stored = StoredPage(seen.snapshot(page.page_id))
+            drawn = build_page_profile(stored)
         except PageRefused as exc:
             remarks.append(f"page {page.page_id} is left out: {exc}")
             continue
-        looks.append(ExploredPage(page, ObservedPage(drawn, relative_path(page.url, base), run=page.page_id)))
+        labelled = page.model_copy(update={"offers": _label_fields(page.offers, stored)})
+        looks.append(
+            ExploredPage(labelled, ObservedPage(drawn, relative_path(page.url, base), run=page.page_id))
+        )
     return looks, remarks
+
+
+def _label_fields(offers: Sequence[Offer], stored: StoredPage) -> tuple[Offer, ...]:
+    """Return the offers with the words beside each field, if nothing else says what it is."""
+    return tuple(
+        offer
+        if offer.label or not (label := _find_label(offer, stored))
+        else offer.model_copy(update={"label": label})
+        for offer in offers
+    )
+
+
+def _find_label(offer: Offer, stored: StoredPage) -> str:
+    if offer.action_type == "click" or offer.selector is None:
+        return ""
+    element = stored.resolve(offer.selector).element
+    if element is None or not is_field(element):
+        return ""
+    sent = " ".join(re.findall(r"[^\W_]+", element.get("name") or ""))
+    words = find_field_words(element, headings=True) or ("" if offer.name else sent)
+    return words.rstrip(" :*")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -187,10 +188,18 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
     }
 
 
+def _find_field_name(offer: Offer) -> str:
+    """Return the name under which a field is sent, without numbers: those of a form in a table differ."""
+    if offer.action_type == "click" or offer.fingerprint is None:
+        return ""
+    return re.sub(r"\d+", "#", offer.fingerprint.attributes.get("name", ""))
+
+
 def _row_key(offer: Offer, addresses: ScreenAddresses) -> ControlKey:
     role = offer.role or offer.tag
     if offer.href is None:
-        return ("rows", offer.action_type, role, offer.kind, strip_row_words(offer).casefold(), "name")
+        called = (strip_row_words(offer).casefold(), _find_field_name(offer))
+        return ("rows", offer.action_type, role, offer.kind, *called, "name")
     path = addresses.path(offer.href)
     parts = place(path)
     if is_open(parts):

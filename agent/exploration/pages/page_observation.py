@@ -36,6 +36,7 @@ from kb_schema.fingerprints import Fingerprint
 from kb_schema.screens import FieldValidation, Option
 from kb_schema.selectors import Selector
 from kb_schema.url_patterns import origin_of
+from web_pages.html_tags import FIELD_TAGS
 from web_pages.page_limits import PageRefused
 
 MOST_READ = 800
@@ -258,10 +259,13 @@ class _RowOffers:
         return first if found is None else found
 
     def _called(self, element: IndexedElement, row: int) -> str:
-        """Return its destination, or its name without the texts of its row."""
+        """Return its destination, the name under which a field is sent, or its name without the texts of its row."""
         href = self._look.said.get(element.at, NO_REPORTED_ELEMENT).href
         if href and not href.startswith("#"):
             return build_place(href)
+        sent = element.attributes.get("name", "")
+        if sent and element.tag in FIELD_TAGS:
+            return mask_numbers(sent)
         name = element.name or element.text
         region = self._look.index.regions[row]
         for words in sorted((*region.texts, element.near.row), key=len, reverse=True):
