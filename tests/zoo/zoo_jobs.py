@@ -124,10 +124,10 @@ class NoNoise(random.Random):
 def fill_sentence(pattern: str, given: Given) -> str:
     """Return a sentence pattern `... '{name}' ...` with the values.
 
-    >>> fill_sentence("Close the issue '{title}'.", {"title": "A"})
-    "Close the issue 'A'."
+    >>> fill_sentence("Close the issue '{title}' as '{new title}'.", {"title": "A", "new title": "B"})
+    "Close the issue 'A' as 'B'."
     """
-    return re.sub(r"\{(\w+)\}", lambda found: given[found[1]], pattern)
+    return re.sub(r"\{(\w[\w ]*)\}", lambda found: given[found[1]], pattern)
 
 
 def read_sentence(pattern: str, sentence: str) -> dict[str, str] | None:
