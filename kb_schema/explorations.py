@@ -88,6 +88,8 @@ class Offer(Model):
     href: UrlText | None = None
     form: ShortText | None = None
     """`METHOD action` of its form."""
+    form_number: int | None = None
+    """Which form of the page that is; None: none, or not known."""
     required: bool = False
     options: tuple[Option, ...] = ()
     validation: FieldValidation | None = None

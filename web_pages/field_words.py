@@ -35,11 +35,14 @@ def is_field(element: Element) -> bool:
 def find_field_words(element: Element, *, headings: bool = False) -> str | None:
     """Return the words beside a field; None if there are none, or if they could belong to another field.
 
-    `headings`: also those of its row or column in a table, which may be the same for other fields.
+    `headings`: also those of its row or column in a table, which may be the same for other fields; what is beside a
+    field that each row of data has is data.
     """
     given = squeeze(label_text(element))
     if given:
         return given[:LONGEST_WORDS]
+    if headings and _is_in_data_row(element):
+        return find_cell_words(element) or None
     return (
         next(iter(_texts_around(element)), None)
         or _text_beside(element)
@@ -62,23 +65,24 @@ def list_field_word_strategies(element: Element) -> Iterator[ValueStrategy]:
 
 
 def find_cell_words(element: Element) -> str:
-    """Return the heading of the row that a field is in, else that of its column; empty if there is none.
-
-    If another row has a field of the same name, apart from numbers, the rows are data, and only the column counts.
-    """
+    """Return the heading of the row that a field is in, else that of its column; empty if there is none."""
     cell = element.closest(*CELLS)
     row = None if cell is None else cell.parent
     if cell is None or row is None:
         return ""
     first = next(iter(row.elements()))
+    of_row = first.tag == "th" and first is not cell and not _is_in_data_row(element)
+    return ((squeeze(text_of(first)) if of_row else "") or find_column_heading(row, cell))[:LONGEST_WORDS]
+
+
+def _is_in_data_row(element: Element) -> bool:
+    """Whether other rows have the same field: one of the same name, apart from numbers."""
+    row = element.closest("tr", "li")
     sent = _NUMBER.sub("#", element.get("name") or "")
-    alike = [
-        each
-        for each in element.root.elements
-        if is_field(each) and _NUMBER.sub("#", each.get("name") or "") == sent
-    ]
-    heading = squeeze(text_of(first)) if first.tag == "th" and first is not cell and len(alike) == 1 else ""
-    return (heading or find_column_heading(row, cell))[:LONGEST_WORDS]
+    if row is None or not sent or element.input_type == "radio":
+        return False
+    alike = (each for each in element.root.elements if is_field(each) and each.closest("tr", "li") is not row)
+    return any(_NUMBER.sub("#", each.get("name") or "") == sent for each in alike)
 
 
 def find_column_heading(row: Element, cell: Element) -> str:

@@ -99,6 +99,6 @@ def _find_label(offer: Offer, stored: StoredPage) -> str:
     element = stored.resolve(offer.selector).element
     if element is None or not is_field(element):
         return ""
-    sent = " ".join(re.findall(r"[^\W_]+", element.get("name") or ""))
+    sent = " ".join(re.findall(r"[^\W\d_]+", element.get("name") or ""))
     words = find_field_words(element, headings=True) or ("" if offer.name else sent)
     return words.rstrip(" :*")

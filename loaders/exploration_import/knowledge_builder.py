@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from kb_schema.websites import Website
 from loaders.exploration_import.control_elements import element_of
 from loaders.exploration_import.explored_pages import OUTSIDE, ExploredPage, ExploredSite, read_explored_pages
 from loaders.exploration_import.explored_screens import ExploredScreen, build_screens
+from loaders.exploration_import.form_tasks import SIGN_IN, draft_tasks
 from loaders.exploration_import.observed_overlays import overlays_of
 from loaders.exploration_import.observed_transitions import ObservedTransitions, PlacedControl
 from loaders.exploration_import.recovery_edges import recoveries_of
@@ -90,14 +91,18 @@ class _KnowledgeBuilder:
     def _documents(self, screens: Sequence[ExploredScreen], name: str | None) -> list[Document]:
         addresses = ScreenAddresses(screens, self._exploration.base_url)
         controls = {
-            screen.screen_id: controls_of(screen.looks, addresses, self._used()) for screen in screens
+            screen.screen_id: list(self._separate(controls_of(screen.looks, addresses, self._used())))
+            for screen in screens
         }
         layouts = layouts_of(controls)
         shared, by_layout = self._shared(layouts)
         own, placed = self._own(screens, controls, layouts, shared)
         has_sign_in_conditions = authenticated_when(self._looks)
         groups: GroupsWithMembers = groups_of(screens, controls, layouts)
+        tasks = draft_tasks(placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions))
         website = self._website(name, by_layout, has_sign_in_conditions, screens)
+        if any(task.task_id == SIGN_IN for task in tasks):
+            website = website.model_copy(update={"login_task_id": SIGN_IN})
         moves = ObservedTransitions(
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
@@ -108,7 +113,18 @@ class _KnowledgeBuilder:
             *memberships_of(groups),
             *moves.of(self._passages),
             *recoveries_of(groups, screens, self._passages),
+            *tasks,
         ]
+
+    def _separate(self, controls: Sequence[ScreenControl]) -> Iterator[ScreenControl]:
+        """Yield the controls; of fields in rows that no text tells apart, each: one element never stands for two."""
+        for control in controls:
+            field = control.in_rows and control.offer.action_type != "click"
+            rows = self._rows.of(control) if field else None
+            if field and (rows is None or rows.row is None):
+                yield from control.separate()
+            else:
+                yield control
 
     def _used(self) -> frozenset[tuple[str, str]]:
         """Return the offers that led somewhere, by page."""

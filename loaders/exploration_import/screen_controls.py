@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb_schema.explorations import Offer
@@ -51,8 +51,8 @@ class ScreenControl:
     key: ControlKey
     seen: tuple[tuple[ExploredPage, Offer], ...]
     """Where it was seen. For a row control: every row of every page."""
-    pages: int
-    """The number of the screen's pages."""
+    pages: Mapping[bool, int]
+    """The number of the screen's pages: signed in or not."""
     in_rows: bool = False
     """Whether it is in every row of a list, so that the row must be given."""
 
@@ -63,8 +63,9 @@ class ScreenControl:
 
     @property
     def lasting(self) -> bool:
-        """Whether most pages of its screen have it."""
-        return len({look.page_id for look, _ in self.seen}) >= MOST * self.pages
+        """Whether most pages of its screen have it, of those seen signed in or of those seen signed out."""
+        having = Counter({look.page_id: look.page.signed_in for look, _ in self.seen}.values())
+        return any(having[signed_in] >= MOST * pages for signed_in, pages in self.pages.items())
 
     @property
     def region(self) -> str:
@@ -84,6 +85,13 @@ class ScreenControl:
     def of_data(self) -> bool:
         """Whether its label differs in each row."""
         return self.in_rows and len({strip_row_words(offer) for _, offer in self.seen}) > 1
+
+    def separate(self) -> Iterator[ScreenControl]:
+        """Yield each of its elements on one page as a control of its own: no text of a row tells one from another."""
+        page_id = self.seen[0][0].page_id
+        for look, offer in self.seen:
+            if look.page_id == page_id:
+                yield ScreenControl((*self.key, offer.offer_id), ((look, offer),), {look.page.signed_in: 1})
 
     @property
     def selector(self) -> Selector | None:
@@ -123,7 +131,8 @@ def controls_of(
             key = _key(offer)
             times[key] += 1
             found[key if times[key] == 1 else (*key, str(times[key]))].append((look, offer))
-    controls = [ScreenControl(key, tuple(seen), len(looks), key in rows) for key, seen in found.items()]
+    pages = Counter(look.page.signed_in for look in looks)
+    controls = [ScreenControl(key, tuple(seen), pages, key in rows) for key, seen in found.items()]
     return [
         control
         for control in controls

@@ -92,4 +92,4 @@ def _is_form(controls: Sequence[ScreenControl], of_frame: Collection[ControlKey]
         c for c in controls if c.offer.action_type in _FIELDS and not c.in_rows and c.key not in of_frame
     ]
     sent = [c for c in fields if (c.offer.form or "").upper().startswith("POST")]
-    return len(sent) > 0 and any(len(c.seen) >= MOST * c.pages for c in sent)
+    return len(sent) > 0 and any(len(c.seen) >= MOST * sum(c.pages.values()) for c in sent)

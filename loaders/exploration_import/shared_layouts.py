@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,7 +74,7 @@ def _frame(region: str) -> str:
 def _together(same: Sequence[ScreenControl]) -> ScreenControl:
     first = same[0]
     seen = tuple(each for control in same for each in control.seen)
-    return ScreenControl(first.key, seen, sum(control.pages for control in same))
+    return ScreenControl(first.key, seen, sum((Counter(control.pages) for control in same), Counter()))
 
 
 def _id_of(region: str) -> str:

@@ -20,8 +20,16 @@ def authenticated_when(looks: Sequence[ExploredPage]) -> tuple[Condition, ...]:
     if not inside or not outside:
         return ()
     book = PageProfileIndex([look.observed.profile for look in usual])
+    public = {usual[at].observed.path for at in outside}
+    asking = [at for at in inside if usual[at].observed.path not in public]
+    # A public page may show nothing of who is signed in.
+    found = _separate(book, inside, outside) or (_separate(book, asking, outside) if asking else None)
+    return () if found is None else (found,)
+
+
+def _separate(book: PageProfileIndex, inside: Sequence[int], outside: Sequence[int]) -> Condition | None:
     # Popups and frames lack what every page has: one feature of nearly all is better than one for each of them.
     best = next((each for each in book.rank(inside, outside, limit=1) if not each.elsewhere), None)
     if best is None or best.holds < NEARLY_ALL * best.of:
         best = book.separator(inside, outside)
-    return () if best is None else (best.condition,)
+    return None if best is None else best.condition

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from playwright.async_api import Browser
 
+from agent.exploration.pages.page_addresses import build_place
 from agent.exploration.shared_exploration import ExplorationWorkers
 from agent.exploration.website_exploration import (
     ExplorationMismatch,
@@ -144,8 +145,11 @@ def _advise_on_start(error: StartNotOpened) -> str:
 
 
 async def _explore_signed_out(browser: Browser, plan: MapRunPlan, view: MapView, stop: asyncio.Event) -> None:
-    """Explore without sign-in into a separate folder."""
-    more = {"allowed": (), "starts": (plan.url,), "hints": ()}
+    """Explore without sign-in into a separate folder; every address seen signed in is opened once."""
+    seen = [page.url for page in plan.folder.exploration.pages() if page.openable is not False]
+    by_place = {build_place(url): url for url in reversed(seen)}
+    hints = tuple(dict.fromkeys([*by_place.values(), *seen]))
+    more = {"allowed": (), "starts": (plan.url,), "hints": hints}
     wanted = plan.exploration("", OUTSIDE).model_copy(update=more)
     try:
         await explore(browser, wanted, plan.folder.path / SIGNED_OUT, tell=view, stop=stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import AttemptedTransition, Exploration, ExplorationPage, Offer
+from kb_schema.fingerprints import Fingerprint
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.screens import Option
 from web_pages.accessible_names import is_interactive, label_text, name_of, role_of
@@ -86,17 +87,26 @@ def _offers(page: StoredPage) -> list[Offer]:
     return [_offer(number, each, selectors) for number, each in enumerate(elements)]
 
 
+def _list_attributes(element: Element) -> Iterator[tuple[str, str]]:
+    for name in ("id", "name", "type"):
+        value = element.get(name)
+        if value:
+            yield name, value
+
+
 def _offer(number: int, element: Element, selectors: PageSelectors) -> Offer:
     href = element.get("href")
     form = next((each for each in element.ancestors() if each.tag == "form"), None)
     roles = [role for each in element.ancestors() if (role := role_of(each)) in _LANDMARKS]
     options = [each for each in element.root.elements if each.tag == "option" and element in each.ancestors()]
-    kind = element.get("type") or "" if element.tag == "input" else ""
+    kind = element.get("type") or "" if element.tag in ("input", "button") else ""
     fields = {
         "select": "select_option",
         "textarea": "fill",
-        "input": "check" if kind == "checkbox" else "fill",
+        "input": "check" if kind in ("checkbox", "radio") else "fill",
     }
+    forms = [each for each in element.root.elements if each.tag == "form"]
+    button = element.tag == "button"
     return Offer(
         offer_id=f"o{number}",
         action_type=fields.get(element.tag, "click"),
@@ -110,6 +120,11 @@ def _offer(number: int, element: Element, selectors: PageSelectors) -> Offer:
         in_row=any(is_row(each) for each in element.ancestors()),
         href=None if href is None else (href if "://" in href else BASE + href),
         form=None if form is None else f"{(form.get('method') or 'get').upper()} {form.get('action') or ''}",
+        form_number=None if form is None else forms.index(form),
+        danger="submits" if button and form is not None and form.get("method") == "post" else None,
+        fingerprint=Fingerprint(
+            role=role_of(element), tag=element.tag, attributes=dict(_list_attributes(element))
+        ),
         required=element.get("required") is not None,
         options=tuple(Option(value=each.get("value") or "") for each in options),
     )

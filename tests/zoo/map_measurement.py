@@ -7,6 +7,7 @@ gets; the application's state must be the same afterwards.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from playwright.async_api import Browser
 
 from kb_schema.url_patterns import origin_of
 from tests.support.mapping_rates import MappedSite, map_site, pairwise
+from tests.zoo.map_uses import FieldFigures, GoalFigures, measure_fields, measure_goals
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.zoo_jobs import Application
 from tests.zoo.zoo_measurement import find_differences
@@ -75,6 +77,9 @@ class MapFigures:
     missing: list[str] = field(default_factory=list)
     never_tried: list[str] = field(default_factory=list)
     """Screens to which links lead, none of which was opened."""
+    fields: FieldFigures = field(default_factory=FieldFigures)
+    goals: list[GoalFigures] = field(default_factory=list)
+    """Screens that were to be reached in fresh browsers, signed out."""
     names: dict[str, list[str]] = field(default_factory=dict)
     """Name of each screen of the map -> the screens that its pages are."""
 
@@ -91,7 +96,10 @@ async def measure_map(
         url = f"{running.base_url}{truth.start}"
         made = await map_site(browser, url, folder / "map", account, seconds, robots=False)
         changed = find_differences(before, await running.state())
-    return compare_map(application.name, truth, made, [str(each) for each in changed[:5]])
+        goals = await measure_goals(browser, made, truth, running.base_url, account, folder / "store")
+    figures = compare_map(application.name, truth, made, [str(each) for each in changed[:5]])
+    figures.goals = goals
+    return figures
 
 
 def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]) -> MapFigures:
@@ -115,7 +123,7 @@ def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]
         len(set(truth.screens) & reached),
         sum(made.own.get(page) == screen for page, screen in made.labels.items()),
         len(wanted.keys() - made.labels.keys()), changed, round(made.seconds, 1),
-        sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())),
+        sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())), measure_fields(made), [],
         {screen: sorted(each) for screen, each in sorted(names.items())},
     )  # fmt: skip
 
@@ -133,6 +141,15 @@ def format_map(figures: MapFigures) -> str:
         head,
         f"    not found: {', '.join(figures.missing) or '-'}",
         f"    never opened: {', '.join(figures.never_tried) or '-'}",
+    ]
+    told = f"{figures.fields.known} of {figures.fields.fields}"
+    lines.append(f"    fields of the largest forms: {told} {', '.join(figures.fields.unknown[:8])}")
+    counts = Counter(each.arrival for each in figures.goals)
+    lines.append(f"    goals: {counts['arrived']} of {len(figures.goals)} reached, {counts['wrong']} falsely")
+    lines += [
+        f"        {each.screen}: {each.arrival} after {each.seconds} s: {each.told}"
+        for each in figures.goals
+        if each.arrival != "arrived"
     ]
     lines += [f"    {name}: {', '.join(screens)}" for name, screens in figures.names.items()]
     return "\n".join(lines)

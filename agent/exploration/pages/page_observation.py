@@ -343,6 +343,7 @@ def _offer(
         if said.href and len(said.href) < LONGEST_ADDRESS
         else None,
         form=said.sent_by,
+        form_number=said.form.number if said.form is not None and said.form.number >= 0 else None,
         required=element.required,
         options=tuple(
             Option(value=clean_text(v, 500), label=clean_text(label, 500)) for v, label in said.options

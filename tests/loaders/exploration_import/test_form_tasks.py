@@ -1,0 +1,92 @@
+"""Tasks that are drafted from the forms of an exploration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kb_schema.tasks import Task
+from loaders.exploration_import import build_knowledge
+from loaders.exploration_import.knowledge_builder import ExploredKnowledge
+from tests.support.explored import drawing
+
+NAV = "<nav><a href='/'>Issues</a><a href='/out'>Sign out</a></nav>"
+SEARCH = (
+    "<form action='/found'><input name='q' aria-label='Words'><button type='submit'>Search</button></form>"
+)
+NEW = (
+    f"{NAV}<main><h1>New issue</h1><form method='post' action='/new'><table>"
+    "<tr><th>Title:</th><td><input name='title'> <a href='/help'>(help)</a></td></tr>"
+    "<tr><th>Priority</th><td><select name='priority'><option value='1'>low</option><option value='2'>high</option>"
+    "</select></td><th>Nosy</th><td><input name='nosy'></td></tr></table>"
+    "<input type='radio' name='kind' id='k1' value='a'><label for='k1'>Bug</label>"
+    "<input type='radio' name='kind' id='k2' value='b'><label for='k2'>Wish</label>"
+    "<input type='checkbox' name='mail' id='m'><label for='m'>Tell me</label>"
+    "<button type='submit'>Preview</button><button type='submit'>Submit new entry</button></form></main>"
+)
+LOGIN = (
+    "<main><h1>Welcome</h1><form method='post' action='/in'>Login <input name='user'> Password "
+    "<input type='password' name='pass'><button type='submit'>Log in</button></form></main>"
+)
+
+
+def _rows(*rows: tuple[int, str]) -> str:
+    shown = "".join(f"<tr><th>{name}</th><td><input name='done-{number}'></td></tr>" for number, name in rows)
+    return f"{NAV}<main><h1>Issues</h1>{SEARCH}<table>{shown}</table></main>"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> ExploredKnowledge:
+    seen = drawing(tmp_path)
+    seen.page("list", "/", _rows((1, "Ink"), (2, "Paper"), (3, "Pens")), start=True)
+    seen.page("new", "/new", NEW)
+    seen.page("login", "/login", LOGIN, signed_in=False)
+    return build_knowledge(seen.folder)
+
+
+def _task(made: ExploredKnowledge, task_id: str) -> Task:
+    return made.knowledge.tasks[task_id]
+
+
+def test_every_field_of_a_form_in_a_table_is_an_element_with_its_words(made: ExploredKnowledge):
+    labels = {each.metadata["label"]: each for each in made.knowledge.elements("new_issue").values()}
+    assert {"Title", "Priority", "Nosy", "Bug", "Wish", "Tell me"} <= labels.keys()
+    assert all(labels[each].type != "dynamic_list_item" for each in ("Title", "Priority", "Nosy"))
+    assert [option.value for option in labels["Priority"].affordances[0].options] == ["1", "2"]
+
+
+def test_the_same_field_of_each_row_is_one_element(made: ExploredKnowledge):
+    rows = [each for each in made.knowledge.elements("issues").values() if each.type == "dynamic_list_item"]
+    assert [each.affordances[0].action_type for each in rows] == ["fill"]
+
+
+def test_the_form_that_asks_for_a_password_is_the_task_that_signs_in(made: ExploredKnowledge):
+    task = _task(made, "sign_in")
+    assert made.knowledge.website.login_task_id == "sign_in"
+    assert [(each.name, each.secret, each.required) for each in task.io_spec.inputs] == [
+        ("login", False, True),
+        ("password", True, True),
+    ]
+    assert [each.type for each in task.success_criteria] == ["authenticated"]
+
+
+def test_a_form_that_makes_something_is_a_task_that_is_not_verified(made: ExploredKnowledge):
+    task = _task(made, "create_issue")
+    assert task.name == "Create issue"
+    assert {each.name: each.required for each in task.io_spec.inputs} == {
+        "title": True, "priority": False, "nosy": False, "kind": False, "tell_me": False,
+    }  # fmt: skip
+    assert task.success_criteria == ()
+    assert "draft" in task.metadata
+    sends = task.ordered_steps[-1]
+    assert (
+        made.knowledge.elements("new_issue")[str(sends.action.target)].metadata["label"] == "Submit new entry"
+    )
+    assert [each.type for each in task.ordered_steps[0].preconditions] == ["authenticated"]
+
+
+def test_a_search_is_proven_by_the_address_that_it_opens(made: ExploredKnowledge):
+    task = _task(made, "search_issues")
+    assert [each.name for each in task.io_spec.inputs] == ["words"]
+    assert [each.type for each in task.success_criteria] == ["url_matches"]
