@@ -20,8 +20,10 @@ from loaders.screen_learner.url_patterns import is_open, pattern_of, place
 
 LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
-OK = 200
-"""The HTTP status."""
+OK, BAD = 200, 400
+"""The HTTP status of a page, and the least one of an error."""
+REFUSALS = {401: "Access denied", 403: "Access denied", 404: "Not found", 410: "Not found"}
+"""The name of the screen of all pages with a status."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,20 +51,25 @@ class ExploredScreen:
     @property
     def failed(self) -> bool:
         """Whether it is an error page."""
-        return all((look.page.status or 200) >= 400 for look in self.looks)
+        return all(map(_is_refused, self.looks))
 
     @property
     def url(self) -> str | None:
-        """The address that opens it, if that does not contain the id of one of many things."""
-        if self.failed or len({_bare(look) for look in self.looks}) != 1:
+        """The address that opens it, if that does not contain the id of one of many things.
+
+        Of several addresses only that of a start page is one for all.
+        """
+        several = len({_bare(look) for look in self.looks}) > 1
+        own = [look for look in self.looks if look.page.start] if several else self.looks
+        if self.failed or not own:
             return None
         by_url: dict[str, list[ExploredPage]] = defaultdict(list)
-        for look in self.looks:
+        for look in own:
             by_url[look.page.url.partition("#")[0] if "#/" not in look.page.url else look.page.url].append(
                 look
             )
         opening = [url for url, looks in by_url.items() if _opens(looks)]
-        if not opening or any(is_open(place(look.observed.path)) for look in self.looks):
+        if not opening or any(is_open(place(look.observed.path)) for look in own):
             return None
         return min(opening, key=lambda url: (len(url), url))
 
@@ -70,8 +77,12 @@ class ExploredScreen:
 def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], list[str]]:
     """Return the screens in the order in which they were found, and remarks on poorly identified ones."""
     seen = [look.observed for look in looks]
-    groups = cluster_pages(seen, _linked_paths(looks))
+    refused = _group_refused(looks)
+    usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
+    clusters = cluster_pages([seen[at] for at in usual], _linked_paths(looks))
+    groups = [[usual[at] for at in group] for group in clusters]
     titles = titles_of(groups, seen, _row_names(looks), _menu_entries(looks))
+    groups, titles = [*groups, *refused.values()], [*titles, *refused]
     labelled = list(seen)
     names: dict[str, str] = {}
     for group, title in zip(groups, titles, strict=True):
@@ -101,6 +112,19 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
             remarks.append(f"{screen.name} is identified by its address only: {reason}")
             found.append(replace(screen, patterns=(pattern,), evidence="its address"))
     return found, remarks
+
+
+def _is_refused(look: ExploredPage) -> bool:
+    return (look.page.status or OK) >= BAD
+
+
+def _group_refused(looks: Sequence[ExploredPage]) -> dict[str, list[int]]:
+    """Return the pages that the site answered with an error, by name of the kind: they may be at any address."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for at, look in enumerate(looks):
+        if _is_refused(look):
+            found[REFUSALS.get(look.page.status or BAD, "Error")].append(at)
+    return found
 
 
 def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:
