@@ -96,7 +96,7 @@ def _list_goals(made: MappedSite, truth: MapTruth) -> dict[str, str]:
     sizes = Counter(made.labels.values())
     for screen_id, _ in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
         own = [pages[page] for page, screen in made.labels.items() if screen == screen_id and page in pages]
-        if any((page.status or 200) >= 400 or not page.signed_in for page in own):
+        if not any((page.status or 200) < 400 and page.signed_in for page in own):
             continue
         address = Counter(truth.screen_of(page.url) for page in own).most_common(1)[0][0]
         if address in truth.screens and address not in found.values():

@@ -57,6 +57,17 @@ def looks_generated(name: str) -> bool:
     )
 
 
+def is_made_up_id(text: str) -> bool:
+    """Return whether a text is the id that a program gave a thing: nobody calls the thing so.
+
+    Numbers are no such id: invoices are called by theirs.
+
+    >>> [is_made_up_id(n) for n in ("gq2ttvnm9h1bdgx", "INV-20240", "Lemon balm", "A01")]
+    [True, False, False, False]
+    """
+    return not re.search(r"\s", text) and looks_generated(_LONG_NUMBER.sub("", text))
+
+
 def _behind_a_name(name: str) -> bool:
     """Return whether it is a hash after the name of a library or a module."""
     library, module = _HASHING.match(name), _MODULE.match(name)

@@ -17,6 +17,7 @@ from web_pages.accessible_names import is_control, role_of
 from web_pages.element_tree import Element
 from web_pages.form_fields import value_of
 from web_pages.page_texts import own_texts, squeeze, text_of
+from web_pages.selectors.generated_names import is_made_up_id
 
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _PRESSED = frozenset({"a", "button"})
@@ -30,7 +31,7 @@ def find_opened_names(
     """Return, for each step, the text of the pressed row by which people call it.
 
     It is a heading of the opened page that the page before had not; else the value of the first field that has a text of
-    the row which no other row has. None if some step pressed a control in its row or no row, if the words where it was
+    the row which no other row has; no id that a program gave. None if some step pressed a control in its row or no row, if the words where it was
     pressed are the name, and if all names are equal.
     """
     seen: dict[RowKey, _OpenedRow] = {}
@@ -69,7 +70,7 @@ def _look(aligned: AlignedTraceSet, pages: TracePages, cell: AlignedCell) -> _Op
     around = [each for each in (element, *element.ancestors()) if row in each.ancestors()]
     if any(is_control(each) or each.tag in _PRESSED for each in around):
         return None
-    texts = frozenset(_texts(row))
+    texts = frozenset(each for each in _texts(row) if not is_made_up_id(each))
     return _OpenedRow(
         pressed=squeeze(text_of(element, everything=True)),
         headings=texts & (set(_headings(opened)) - set(_headings(page))),

@@ -18,6 +18,7 @@ from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import fill_selector, rename_selector_parameter, xpath_literal
 from web_pages.element_tree import Element
 from web_pages.page_texts import own_texts, squeeze, text_of
+from web_pages.selectors.generated_names import is_made_up_id
 from web_pages.selectors.row_selectors import build_row_selector
 from web_pages.selectors.stable_attributes import find_text_flaw
 
@@ -201,8 +202,8 @@ def _list_naming_cells(template: str, seen: _TemplateTarget) -> dict[int, str]:
 
 
 def _is_name(said: str) -> bool:
-    """Whether a text may name a row: it has letters, and is no date, time or amount."""
-    return find_text_flaw(said) is None and any(character.isalpha() for character in said)
+    """Whether a text may name a row: it has letters, is no date, time or amount, and no id that a program gave."""
+    return find_text_flaw(said) is None and any(map(str.isalpha, said)) and not is_made_up_id(said)
 
 
 def _without_numbers(

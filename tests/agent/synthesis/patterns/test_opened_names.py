@@ -27,11 +27,12 @@ def _list(cell: str = "{0}") -> str:
     return LIST.format(rows)
 
 
-def _names(opened: str, *, books=(0, 1), list_page: str | None = None, inside: str = ""):
+def _names(opened: str | list[str], *, books=(0, 1), list_page: str | None = None, inside: str = ""):
     """The names of the rows of these books, whose first cells were pressed."""
     page = _list() if list_page is None else list_page
     traces, cells = {}, []
     for number in books:
+        shown = opened if isinstance(opened, str) else opened[number]
         where = {"type": "css", "value": f"tr:nth-of-type({number + 1}) td.code{inside}"}
         steps = [
             TraceStep(
@@ -43,7 +44,7 @@ def _names(opened: str, *, books=(0, 1), list_page: str | None = None, inside: s
             TraceStep(
                 action_type="click",
                 source_url=f"https://library.example/books/{number}",
-                html_before=f"<body>{opened.format(*BOOKS[number])}</body>",
+                html_before=f"<body>{shown.format(*BOOKS[number])}</body>",
             ),
         ]
         traces[f"t{number}"] = ExecutionTrace(trace_id=f"t{number}", steps=steps)
@@ -73,6 +74,21 @@ def _names(opened: str, *, books=(0, 1), list_page: str | None = None, inside: s
 )
 def test_the_opened_page_tells_the_name(opened, names):
     assert _names(opened) == names
+
+
+def test_an_id_that_a_program_gave_is_no_name():
+    ids = ("gq2ttvnm9h1bdgx", "r3k0z8fj2k1m5wq", "x7w2vq9kzt4hpl1")
+    listed = LIST.format(
+        "".join(
+            f"<tr><td class=code>{book[0]}</td><td>{given}</td><td>{book[1]}</td></tr>"
+            for book, given in zip(BOOKS, ids, strict=True)
+        )
+    )
+    opened = [
+        f"<form><input name=id type=text data-pp-value='{given}'><input name=title data-pp-value='{{1}}'></form>"
+        for given in ids[:2]
+    ]
+    assert _names(opened, list_page=listed) == ["The Long Ship", "Salt"]
 
 
 def test_a_control_in_the_row_is_what_was_meant():
