@@ -16,7 +16,7 @@ from kb_schema.action_types import canonical
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.tasks import Task
 from kb_schema.url_patterns import path_of
-from loaders.exploration_import.observed_transitions import ROW, PlacedControl
+from loaders.exploration_import.observed_transitions import PlacedControl, name_row_input
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.exploration_import.screen_titles import without_counts
@@ -245,12 +245,12 @@ class _Draft:
         if screen.url is None:
             inputs.append(
                 {
-                    "name": f"{form.screen_id}_{ROW}",
+                    "name": name_row_input(form.screen_id),
                     "description": f"Some text of the row that leads to {screen.name}",
                     "source": "user_input",
                 }
             )
-            self._taken.add(f"{form.screen_id}_{ROW}")
+            self._taken.add(name_row_input(form.screen_id))
         needed = self._needed()
         for fields in _group_options(form.fields):
             spec = self._input(fields, required=any(each.element.element_id in needed for each in fields))
@@ -335,7 +335,7 @@ class _Draft:
             "name": name,
             "type": kind if len(fields) == 1 else "string",
             "required": required,
-            "description": _describe(label, _list_options(fields)),
+            "description": _describe(label.rstrip(" :*"), _list_options(fields)),
             "source": "global_context|user_input" if self._task_id == SIGN_IN else "user_input",
             "secret": _action(first) == "fill"
             and (first.control.offer.kind == "password" or is_secret_name(label)),

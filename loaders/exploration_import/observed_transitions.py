@@ -20,10 +20,17 @@ ARRIVED = frozenset({"arrived", "popup"})
 FAILED = frozenset({"refused", "error", "vanished", "timeout", "stayed"})
 UNTRIED = 0.8
 """The reliability of an untried link with the address of a known screen."""
+UNSEEN = 0.5
+"""The same, if that address itself was not seen: only others that differ in ids."""
 MOST_UNTRIED = 40
 """The most untried links of one screen."""
 ROW = "row"
 """The parameter of row selectors."""
+
+
+def name_row_input(screen_id: str) -> str:
+    """Return the name of the value that says which row leads to a screen."""
+    return f"{'' if screen_id[0].isalpha() else 'n_'}{screen_id}_{ROW}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +77,7 @@ class ObservedTransitions:
             for (each, to_screen), tally in tried.items()
             if tally.arrived and to_screen != each.screen.screen_id
         ]
+        slowest = max((each.duration.avg_duration_ms or 0.0 for each in found), default=0.0)
         known = {each for each, _ in tried}
         more: Counter[str] = Counter()
         for each in self._placed:
@@ -78,7 +86,7 @@ class ObservedTransitions:
             if to_screen is None or to_screen == own or more[own] == MOST_UNTRIED:
                 continue
             more[own] += 1
-            found.append(self._untried(each, to_screen))
+            found.append(self._untried(each, to_screen, slowest))
         return found
 
     def _tried(
@@ -128,12 +136,18 @@ class ObservedTransitions:
             },
         )
 
-    def _untried(self, each: PlacedControl, to_screen: str) -> Transition:
+    def _untried(self, each: PlacedControl, to_screen: str, slowest: float) -> Transition:
+        """Return the transition of a link that was not tried: what was tried is preferred to it.
+
+        `slowest`: the mean duration of the slowest one that was tried, in milliseconds.
+        """
+        seen = any(self._addresses.was_seen(o.href) for _, o in each.control.seen if o.href is not None)
         return self._edge(
             each,
             to_screen,
             (),
-            reliability_score=UNTRIED,
+            reliability_score=UNTRIED if seen else UNSEEN,
+            cost={"estimated_ms": slowest} if slowest else {},
             description="From the link's address; not tried from here",
         )
 
@@ -146,7 +160,7 @@ class ObservedTransitions:
         new_tab: str | None = None,
         **more: Any,
     ) -> Transition:
-        row = f"{to_screen}_{ROW}" if each.element.selector.required_context else None
+        row = name_row_input(to_screen) if each.element.selector.required_context else None
         call = {
             "action_type": each.element.affordances[0].action_type,
             "element_id": each.element.element_id,

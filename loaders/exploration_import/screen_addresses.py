@@ -35,6 +35,10 @@ class ScreenAddresses:
         parts = place(path)
         return self._places.get(parts) if is_open(parts) else None
 
+    def was_seen(self, href: str) -> bool:
+        """Return whether a page at this very address was seen."""
+        return self.path(href) in self._exact
+
     def path(self, href: str) -> str:
         """Return an address below the base URL, without a fragment that is not a route."""
         return _plain(relative_path(href, self._base))

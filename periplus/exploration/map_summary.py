@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kb_schema import KnowledgeBase
 from kb_schema.explorations import Exploration, ExplorationPage, Offer
 from loaders.diffs.diff_summary import format_count
 from loaders.exploration_import import ExploredKnowledge
@@ -63,6 +64,7 @@ def print_map_summary(console: Console, chart: ExploredKnowledge, folder: MapFol
         f"{format_count(len(knowledge.screens), 'screen')} of"
         f" {format_count(sum(map(len, chart.screens.values())), 'page')},"
         f" {format_count(len(knowledge.transitions), 'transition')},"
+        f" {format_count(len(knowledge.tasks), 'drafted task')},"
         f" {format_count(len(knowledge.groups), 'screen group')},"
         f" {format_count(len(knowledge.recoveries), 'recovery edge')}; {ENDED[exploration.ended_by]}",
     )
@@ -75,7 +77,7 @@ def print_map_summary(console: Console, chart: ExploredKnowledge, folder: MapFol
         )
     _say(console, f"knowledge    {folder.knowledge}")
     _say(console, f"exploration  {folder.exploration.path}")
-    for line in _next(exploration, folder, loaded=loaded):
+    for line in (*_next(exploration, folder, loaded=loaded), *_list_goals(knowledge)):
         _say(console, f"  {line}", "green")
 
 
@@ -109,6 +111,17 @@ def _next(exploration: Exploration, folder: MapFolder, *, loaded: bool) -> list[
     if not loaded:
         lines.append(f"periplus kb load {quote(str(folder.knowledge))}")
     return [*lines, "periplus serve"]
+
+
+def _list_goals(knowledge: KnowledgeBase) -> list[str]:
+    """Return a command that goes to a screen, with the inputs of the task that signs in."""
+    goals = [each for each in knowledge.screens.values() if each.url is not None]
+    if not goals:
+        return []
+    login = knowledge.tasks.get(knowledge.website.login_task_id or "")
+    inputs = [] if login is None else [each.name for each in login.io_spec.inputs if each.required]
+    given = "".join(f" --input {name}=VALUE" for name in inputs)
+    return [f"periplus run --goal {goals[-1].screen_id}{given}"]
 
 
 def _signing_in(by: str) -> str:

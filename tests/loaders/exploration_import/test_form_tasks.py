@@ -90,3 +90,18 @@ def test_a_search_is_proven_by_the_address_that_it_opens(made: ExploredKnowledge
     task = _task(made, "search_issues")
     assert [each.name for each in task.io_spec.inputs] == ["words"]
     assert [each.type for each in task.success_criteria] == ["url_matches"]
+
+
+def test_a_screen_whose_name_begins_with_a_number_is_reached_by_its_row(tmp_path: Path):
+    seen = drawing(tmp_path)
+    form = "<form method='post' action='{0}'><input name=title><button type=submit>Save</button></form>"
+    rows = "".join(f"<li><a href='/t/{number}'>Ticket {number}</a></li>" for number in (1, 2, 3))
+    seen.page("list", "/", f"<main><h1>All</h1><ul>{rows}</ul></main>", start=True)
+    for number in (1, 2):
+        page = f"<main><h1>3D prints</h1>{form.format(f'/t/{number}')}</main>"
+        seen.page(f"t{number}", f"/t/{number}", page)
+    made = build_knowledge(seen.folder)
+    (task,) = made.knowledge.tasks.values()
+    asked = [each.name for each in task.io_spec.inputs]
+    edges = [each for each in made.knowledge.transitions.values() if each.conditions.required]
+    assert asked[0] in {condition.name for each in edges for condition in each.conditions.required}
