@@ -11,6 +11,7 @@ from kb_schema.action_documents import Action
 from kb_schema.base import Document
 from kb_schema.documents import MODELS
 from kb_schema.error_handling import ErrorRecovery
+from kb_schema.former_ids import list_former_ids
 from kb_schema.graph_documents import (
     ActionTrigger,
     GlobalRecovery,
@@ -130,6 +131,18 @@ class KnowledgeBase:
         }
         found.update({element.element_id: element for element in screen.ui_elements})
         return found
+
+    def current_id(self, kind: str, local_id: str) -> str:
+        """Return the id that a document has now; a former id is replaced, an unknown one returned as given."""
+        return local_id if local_id in self._all(kind) else self._renamed.get((kind, local_id), local_id)
+
+    @cached_property
+    def _renamed(self) -> dict[tuple[str, str], str]:
+        return {
+            (document.kind, former): document.local_id
+            for document in self.documents()
+            for former in list_former_ids(document.metadata)
+        }
 
     def groups_of(self, screen_id: str) -> tuple[str, ...]:
         """Return the ids of the groups a screen belongs to."""

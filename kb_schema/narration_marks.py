@@ -6,6 +6,7 @@ Pure text. The narrator decides when a word is heard; the presenter decides whic
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kb_schema.action_calls import ActionCall
@@ -44,6 +45,15 @@ class MarkedNarration:
         """
         before = (at for at in range(min(index, len(self.words)), 0, -1))
         return next((at for at in before if _SENTENCE_END.search(self.words[at - 1])), 0)
+
+
+def rename_marks(text: str, new_name: Callable[[str], str]) -> str:
+    """Return narration with the name of each mark replaced.
+
+    >>> rename_marks("Press [[at:save]] save.", str.upper)
+    'Press [[at:SAVE]] save.'
+    """
+    return _MARK.sub(lambda found: f"[[at:{new_name(found[1])}]]", text)
 
 
 def read_marks(text: str) -> MarkedNarration:

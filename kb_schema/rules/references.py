@@ -12,6 +12,7 @@ from functools import cache
 from pydantic import BaseModel
 
 from kb_schema.action_calls import ActionCall
+from kb_schema.action_documents import ActionReversal
 from kb_schema.base import Document
 from kb_schema.conditions import (
     AllRequiredFieldsFilled,
@@ -36,6 +37,7 @@ from kb_schema.iterators import ItemAction
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.nested_models import json_names, walk
 from kb_schema.presentation_flows import Segment
+from kb_schema.read_backs import ReadBack
 from kb_schema.rules.reference_checks import CHECKS, ReferenceCheck
 from kb_schema.rules.reference_names import ANY_ACTION, ANY_WORK, ReferenceNames
 from kb_schema.screens import Affordance, Screen, StateSignature
@@ -53,6 +55,7 @@ REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     FormValid: {"screen_id": "screen"},
     AllRequiredFieldsFilled: {"fields": "element"},
     ActionCall: {"action_type": ANY_ACTION, "target_screen": "screen", "task_id": "task"},
+    ActionReversal: {"action_id": "action"},
     Affordance: {"action_type": ANY_ACTION},
     ErrorRule: {"recovery": "recovery", "fallback": "recovery"},
     RecoveryStep: {"recovery": "recovery"},
@@ -62,6 +65,7 @@ REFERENCES: Mapping[type[BaseModel], Mapping[str, str]] = {
     TaskReversal: {"task_id": "task"},
     InputSpec: {"from_task": "task", "screen_id": "screen"},
     InputMapping: {"task_id": "task", "screen_id": "screen"},
+    ReadBack: {"screen_id": "screen", "task_id": "task"},
     Website: {"login_task_id": "task"},
     Screen: {"layouts": "layout", "available_actions": ANY_ACTION},
     StateSignature: {"screen_id": "screen"},
@@ -84,7 +88,7 @@ def check(knowledge: KnowledgeBase) -> Iterator[Problem]:
         where = f"{document.kind}:{document.local_id}"
         for path, node in walk(document):
             model = type(node)
-            problems = list(_missing_names(names, node, path)) if _references_of(model) else []
+            problems = list(_missing_names(names, node, path)) if references_of(model) else []
             for checked in _checks_of(model):
                 problems += checked(names, document, node, path)
             for problem in problems:
@@ -98,7 +102,7 @@ def list_references(document: Document) -> list[tuple[str, str]]:
     """
     found: dict[tuple[str, str], None] = {}
     for _, node in walk(document):
-        for field, _, kind in _references_of(type(node)):
+        for field, _, kind in references_of(type(node)):
             value = getattr(node, field)
             for name in value if isinstance(value, tuple) else (value,):
                 if name is not None and "{" not in name:
@@ -107,7 +111,7 @@ def list_references(document: Document) -> list[tuple[str, str]]:
 
 
 @cache
-def _references_of(model: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
+def references_of(model: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
     """Return (field, its name in JSON, kind) for each reference of a model and its bases."""
     in_json = dict(json_names(model))
     return tuple(
@@ -124,7 +128,7 @@ def _checks_of(model: type[BaseModel]) -> tuple[ReferenceCheck, ...]:
 
 
 def _missing_names(names: ReferenceNames, node: BaseModel, path: str) -> Iterator[Problem]:
-    for field, json_name, kind in _references_of(type(node)):
+    for field, json_name, kind in references_of(type(node)):
         value = getattr(node, field)
         if isinstance(value, tuple):
             for index, name in enumerate(value):

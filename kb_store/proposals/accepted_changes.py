@@ -15,6 +15,7 @@ from typing import Any
 
 from kb_schema import KnowledgeBase, Problem, SourcedDocument, assemble
 from kb_schema.base import Document
+from kb_schema.former_ids import list_former_ids
 from kb_schema.proposals import (
     KnowledgeChange,
     Proposal,
@@ -105,8 +106,7 @@ def get_current_value(knowledge: KnowledgeBase, change: KnowledgeChange) -> Any:
         case StepTargetChange():
             return _get_step_target(_find_step(knowledge, change), change).to_json()
         case SignatureChange():
-            _screen(knowledge, change)
-            signature = knowledge.signatures.get(change.screen_id)
+            signature = knowledge.signatures.get(_screen(knowledge, change).screen_id)
             return None if signature is None else _plain(signature).to_json()
         case ScreenChange():
             return _get_screen_value(knowledge, change.screen.screen_id)
@@ -119,7 +119,12 @@ def get_current_value(knowledge: KnowledgeBase, change: KnowledgeChange) -> Any:
 
 
 def contains_change(knowledge: KnowledgeBase, change: KnowledgeChange) -> bool:
-    """Return whether the knowledge already has the change."""
+    """Return whether the knowledge already has the change.
+
+    A screen, transition or workflow that was renamed or merged since counts as contained under its new id.
+    """
+    if _is_renamed(knowledge, change):
+        return True
     try:
         current = get_current_value(knowledge, change)
     except ChangeTargetMissing:
@@ -134,6 +139,20 @@ def contains_change(knowledge: KnowledgeBase, change: KnowledgeChange) -> bool:
                 and _set_website_id(kept, None) == _set_website_id(each, None)
                 for each in change.documents
             )
+
+
+def _is_renamed(knowledge: KnowledgeBase, change: KnowledgeChange) -> bool:
+    """Return whether what the change adds has, or is about, a former id."""
+    match change:
+        case ScreenChange():
+            names = [("screen", change.screen.screen_id)]
+        case TransitionChange():
+            names = [("screen", change.transition.from_screen), ("screen", change.transition.to_screen)]
+        case WorkflowChange():
+            names = [(each.kind, each.local_id) for each in change.documents]
+        case _:
+            return False
+    return any(knowledge.current_id(kind, name) != name for kind, name in names)
 
 
 def apply_change(
@@ -200,13 +219,13 @@ def _with_transition(knowledge: KnowledgeBase, change: TransitionChange) -> Docu
 
 
 def _with_selector(knowledge: KnowledgeBase, change: SelectorChange) -> Screen | Website:
-    _element(knowledge, change)
+    meant = _element(knowledge, change).element_id
     screen = _screen(knowledge, change)
-    if any(element.element_id == change.element_id for element in screen.ui_elements):
-        return screen.model_copy(update={"ui_elements": _replaced(screen.ui_elements, change)})
+    if any(element.element_id == meant for element in screen.ui_elements):
+        return screen.model_copy(update={"ui_elements": _replaced(screen.ui_elements, meant, change)})
     website = knowledge.website
     layouts = {
-        name: _replaced(elements, change) if name in screen.layouts else elements
+        name: _replaced(elements, meant, change) if name in screen.layouts else elements
         for name, elements in website.layouts.items()
     }
     return website.model_copy(update={"layouts": layouts})
@@ -218,13 +237,13 @@ def _with_step_target(knowledge: KnowledgeBase, change: StepTargetChange) -> Tas
     known = change.fingerprint or step.action.fingerprint
     action = step.action.model_copy(update={"target": change.selector, "fingerprint": known})
     changed = step.model_copy(update={"action": action})
-    task = knowledge.tasks[change.task_id]
+    task = knowledge.tasks[knowledge.current_id("task", change.task_id)]
     steps = tuple(changed if each.step_id == change.step_id else each for each in task.steps)
     return task.model_copy(update={"steps": steps})
 
 
 def _find_step(knowledge: KnowledgeBase, change: StepTargetChange) -> TaskStep:
-    task = knowledge.tasks.get(change.task_id)
+    task = knowledge.tasks.get(knowledge.current_id("task", change.task_id))
     for step in () if task is None else task.steps:
         if step.step_id == change.step_id:
             return step
@@ -238,10 +257,12 @@ def _get_step_target(step: TaskStep, change: StepTargetChange) -> Selector:
     return step.action.target
 
 
-def _replaced(elements: Sequence[UIElement], change: SelectorChange) -> tuple[UIElement, ...]:
+def _replaced(
+    elements: Sequence[UIElement], element_id: str, change: SelectorChange
+) -> tuple[UIElement, ...]:
     return tuple(
         element.model_copy(update={"selector": change.selector})
-        if element.element_id == change.element_id
+        if element.element_id == element_id
         else element
         for element in elements
     )
@@ -249,7 +270,7 @@ def _replaced(elements: Sequence[UIElement], change: SelectorChange) -> tuple[UI
 
 def _with_signature(knowledge: KnowledgeBase, change: SignatureChange) -> Screen | StateSignature:
     screen = _screen(knowledge, change)
-    current = knowledge.signatures.get(change.screen_id)
+    current = knowledge.signatures.get(screen.screen_id)
     if isinstance(current, StateSignature):
         return current.model_copy(update=dict(change.signature))
     return screen.model_copy(update={"state_signature": change.signature})
@@ -261,17 +282,18 @@ def _plain(signature: Signature) -> Signature:
 
 
 def _screen(knowledge: KnowledgeBase, change: SelectorChange | SignatureChange) -> Screen:
-    screen = knowledge.screens.get(change.screen_id)
+    screen = knowledge.screens.get(knowledge.current_id("screen", change.screen_id))
     if screen is None:
         raise ChangeTargetMissing(change.about)
     return screen
 
 
 def _element(knowledge: KnowledgeBase, change: SelectorChange) -> UIElement:
-    element = knowledge.elements(change.screen_id).get(change.element_id)
-    if element is None:
-        raise ChangeTargetMissing(change.about)
-    return element
+    here = knowledge.elements(knowledge.current_id("screen", change.screen_id))
+    for element in here.values():
+        if change.element_id in (element.element_id, *list_former_ids(element.metadata)):
+            return element
+    raise ChangeTargetMissing(change.about)
 
 
 # -- the stored knowledge ----------------------------------------------------------------------------

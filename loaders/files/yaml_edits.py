@@ -116,7 +116,7 @@ def _edit_items(
 ) -> bool:
     """Edit single items; return False if the list must be rewritten."""
     name = next((each for each in NAMES if _are_named_by(each, before) and _are_named_by(each, after)), None)
-    if name is None:
+    if name is None or keep_their_places(name, before, after):
         if len(before) != len(after):
             return False
         for item, old, new in zip(node.value, before, after, strict=True):
@@ -138,6 +138,18 @@ def _edit_items(
         end = _line_end(text, _end(text, node))
         edits.append(_TextEdit(end, end, "\n" + _indented(added, node.start_mark.column)))
     return True
+
+
+def keep_their_places(name: str, before: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Return whether the items of a list are the same ones in the same order, some with a new name.
+
+    >>> keep_their_places("id", [{"id": "a"}, {"id": "b"}], [{"id": "a"}, {"id": "c"}])
+    True
+    """
+    olds, news = [each[name] for each in before], [each[name] for each in after]
+    return len(olds) == len(news) and all(
+        old == new or (old not in news and new not in olds) for old, new in zip(olds, news, strict=True)
+    )
 
 
 def _are_named_by(name: str, items: Sequence[Any]) -> bool:

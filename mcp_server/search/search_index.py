@@ -23,6 +23,7 @@ from kb_schema.base import Document
 from kb_schema.conditions import DomContains, TitleContains
 from kb_schema.documents import EDGE_KINDS
 from kb_schema.error_handling import ErrorRecovery
+from kb_schema.former_ids import list_former_ids
 from kb_schema.graph_documents import GlobalRecovery, Transition
 from kb_schema.knowledge_base import KnowledgeBase
 from kb_schema.nested_models import walk
@@ -192,7 +193,8 @@ def _distinct(text: str) -> frozenset[str]:
 
 def _entry(document: Document) -> _SearchEntry:
     name = str(getattr(document, "name", "") or document.local_id)
-    texts = [document.local_id, *(text for _, node in walk(document) for text in _texts(node))]
+    former = list_former_ids(document.metadata)
+    texts = [document.local_id, *former, *(text for _, node in walk(document) for text in _texts(node))]
     return _SearchEntry(document, name, tuple(dict.fromkeys(text for text in texts if text)))
 
 
@@ -203,6 +205,7 @@ def _texts(node: BaseModel) -> Iterator[str]:
             yield value
     if isinstance(node, UIElement):
         yield node.label
+        yield from list_former_ids(node.metadata)
     if isinstance(node, Transition | GlobalRecovery):
         yield from node.use_cases
     if isinstance(node, DomContains | TitleContains):

@@ -33,7 +33,16 @@ from loaders.diffs.diff_markdown import to_markdown
 from loaders.diffs.diff_summary import DiffEntry, DiffSummary, summarise_diff, to_plain_text
 from loaders.diffs.knowledge_diff import ValueChange, diff_knowledge
 from loaders.markup_escapes import one_line
-from periplus.commands import kb_check, kb_export, kb_import, kb_migrate, kb_proposals, kb_status, kb_stores
+from periplus.commands import (
+    kb_check,
+    kb_edit,
+    kb_export,
+    kb_import,
+    kb_migrate,
+    kb_proposals,
+    kb_status,
+    kb_stores,
+)
 from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.commands.command_output import format_change, format_count, print_json, print_tree
 from periplus.errors import UserError, print_problems
@@ -85,6 +94,9 @@ app.command()(kb_migrate.migrate)
 app.command()(kb_check.check)
 app.command()(kb_export.export)
 app.command("import")(kb_import.import_)
+app.command()(kb_edit.rename)
+app.command()(kb_edit.merge)
+app.command()(kb_edit.split)
 app.add_typer(kb_proposals.app, name="proposals")
 
 

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import FileResponse, Response
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import FileResponse, RedirectResponse, Response
 
+from kb_schema import KnowledgeBase
 from kb_schema.action_calls import ActionCall
 from kb_schema.graph_documents import Transition
 from kb_schema.screens import UIElement
 from kb_schema.tool_answers import RecoveryOption
 from kb_store.audit.audit_recorder import record_async
+from loaders.edits.knowledge_edit import KnowledgeEdit
+from loaders.edits.merging import merge
+from loaders.edits.renaming import find_target, rename, slug_of
 from mcp_server.document_text import condition_text
 from mcp_server.knowledge.compiled_view import KnowledgeView
 from mcp_server.paths import recovery_options
 from mcp_server.screen_index.compiled_signatures import Indicator
 from mcp_server.tools.tool_parameters import require_screen
 from periplus.console import call_descriptions
-from periplus.console.console_framework import ConsoleContextParam, render
+from periplus.console.console_framework import (
+    ConsoleContextParam,
+    get_person,
+    render,
+    require_role,
+    site_path,
+)
+from periplus.console.edit_requests import edit_knowledge
 from periplus.console.screen_pictures import KINDS
 from periplus.console.site_map_layout import Trust, classify_reliability
 from periplus.service.problem_details import ApiProblem
@@ -115,8 +127,43 @@ async def screen_page(request: Request, site: str, screen_id: str, parts: Consol
             _build_recovery_view(view, each)
             for each in recovery_options.find_recovery_options(view, screen_id=screen_id)
         ],
+        may_edit=get_person(request).may("review"),
         pictured=parts.pictures.of(site, screen) is not None,
     )
+
+
+@router.post("/sites/{site}/screens/{screen_id}/rename", dependencies=[Depends(require_role("review"))])
+async def rename_screen(
+    site: str,
+    screen_id: str,
+    parts: ConsoleContextParam,
+    name: Annotated[str, Form(min_length=1, max_length=200)],
+) -> Response:
+    """Give a screen another name, and the id made of it; every reference follows."""
+
+    def make(knowledge: KnowledgeBase) -> KnowledgeEdit:
+        return rename(knowledge, find_target(knowledge, screen_id, "screen"), slug_of(name), name)
+
+    edit = await edit_knowledge(parts, site, make)
+    new_id = edit.renamed.get(("screen", screen_id), screen_id)
+    return RedirectResponse(site_path(site, "screens", new_id), 303)
+
+
+@router.post("/sites/{site}/screens/{screen_id}/merge", dependencies=[Depends(require_role("review"))])
+async def merge_screen(
+    site: str,
+    screen_id: str,
+    parts: ConsoleContextParam,
+    other: Annotated[str, Form(min_length=1, max_length=200)],
+) -> Response:
+    """Make another screen a part of this one; every reference follows."""
+
+    def make(knowledge: KnowledgeBase) -> KnowledgeEdit:
+        kept, part = (find_target(knowledge, each, "screen") for each in (screen_id, other))
+        return merge(knowledge, kept, part)
+
+    await edit_knowledge(parts, site, make)
+    return RedirectResponse(site_path(site, "screens", screen_id), 303)
 
 
 @router.get("/sites/{site}/screens/{screen_id}/picture")

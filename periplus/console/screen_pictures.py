@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kb_schema import KnowledgeError
 from kb_schema.exploration_folder import PAGES_FILE, ExplorationFolder
+from kb_schema.former_ids import list_former_ids
 from kb_schema.screens import Screen
 from kb_schema.url_patterns import path_of
 from periplus.exploration.map_folder import MapFolder
@@ -37,8 +38,10 @@ class ScreenPictures:
         if self._maps is None or not _ID.fullmatch(website) or not (self._maps / website).is_dir():
             return None
         folder = MapFolder(self._maps / website)
-        names = KINDS if _ID.fullmatch(screen.screen_id) else ()
-        by_hand = (folder.path / BY_HAND / f"{screen.screen_id}{kind}" for kind in names)
+        ids = (screen.screen_id, *list_former_ids(screen.metadata))
+        by_hand = (
+            folder.path / BY_HAND / f"{name}{kind}" for name in ids if _ID.fullmatch(name) for kind in KINDS
+        )
         found = next((path for path in by_hand if path.is_file()), None)
         page = screen.metadata.get(SEEN_AS)
         if found is not None or not isinstance(page, str) or not _ID.fullmatch(page):
