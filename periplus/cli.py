@@ -33,6 +33,9 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "runs": LazyCommand("periplus.commands.runs", "List runs and show their results."),
     "map": LazyCommand("periplus.commands.map", "Explore a website and write its knowledge base."),
+    "draft-flow": LazyCommand(
+        "periplus.commands.draft_flow", "Draft a demo of a website from its knowledge base."
+    ),
     "record": LazyCommand("periplus.commands.record", "Record your actions in a browser as a trace."),
     "learn": LazyCommand(
         "periplus.commands.learn", "Learn screen signatures from labelled pages or sessions."

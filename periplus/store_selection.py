@@ -47,6 +47,12 @@ def open_selected_stores(
     return open_stores(data_dir, **urls)
 
 
+def get_store_urls(mongodb_url: str | None, arangodb_url: str | None) -> tuple[str | None, str | None]:
+    """Return the URLs of MongoDB and ArangoDB of options and environment; None for the embedded store."""
+    urls = _read_store_choice(mongodb_url, arangodb_url)[1]
+    return urls["mongodb_url"], urls["arangodb_url"]
+
+
 @asynccontextmanager
 async def open_unprepared_stores(
     mongodb_url: str | None = None, arangodb_url: str | None = None

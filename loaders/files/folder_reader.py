@@ -22,6 +22,7 @@ from kb_schema import (
     assemble,
     parse_document,
 )
+from kb_schema.base import Document
 from kb_schema.documents import did_you_mean, kind_of
 from kb_schema.migrations import UNSTATED, stated_version, upgrade
 from kb_schema.migrations.migration_registry import refuse_newer
@@ -67,6 +68,19 @@ def read_knowledge_folder(path: Path) -> tuple[KnowledgeBase, tuple[Problem, ...
     reference and rule.
     """
     return assemble(read_folder(path))
+
+
+def read_documents_file(file: Path, kind: str) -> list[Document]:
+    """Return the documents of one kind in a file outside of a folder; the file need not state the kind.
+
+    Raises `KnowledgeError` with the place of each problem.
+    """
+    data = read_file(file, str(file))
+    items = data if isinstance(data, list) else [data]
+    return [
+        parse_document(add_type(each, kind) if isinstance(each, Mapping) else each, source=str(file))
+        for each in items
+    ]
 
 
 def knowledge_files(path: Path) -> Iterator[Path]:

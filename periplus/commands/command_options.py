@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -80,4 +81,34 @@ DemoMongoUrl = Annotated[
 DemoArangoUrl = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Store the demo's graph in this ArangoDB.", show_default=False),
+]
+DemoInputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="NAME=VALUE",
+        help="With --website: a value for signing in or for a task; may be repeated.",
+        show_default=False,
+    ),
+]
+DemoStorageState = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="With --website: a Playwright storage state of a signed-in session.",
+        show_default=False,
+    ),
+]
+DemoSignInForm = Annotated[
+    bool, typer.Option("--sign-in-form", help="With --website: sign in with the form on the site first.")
+]
+DemoSignInUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--sign-in-url",
+        metavar="URL",
+        help="The URL of the form; default: the start page.",
+        show_default=False,
+    ),
 ]

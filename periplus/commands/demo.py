@@ -12,14 +12,28 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from periplus.commands.command_options import DemoArangoUrl, DemoBaseUrl, DemoMongoUrl, DemoName, DemoWorkers
+from loaders.files.folder_layout import SUFFIXES
+from periplus.commands.command_options import (
+    DemoArangoUrl,
+    DemoBaseUrl,
+    DemoInputs,
+    DemoMongoUrl,
+    DemoName,
+    DemoSignInForm,
+    DemoSignInUrl,
+    DemoStorageState,
+    DemoWorkers,
+    parse_inputs,
+)
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.seed_sites.seed_manifests import Seed, find_seed
 from periplus.settings import load_settings
+from periplus.store_selection import get_store_urls
 
 if TYPE_CHECKING:
     from periplus.demos.filmed_demo import DemoResult
+    from periplus.demos.website_demo import WebsiteDemo
 
 
 class FilmFormat(StrEnum):
@@ -37,9 +51,27 @@ def demo(
     context: typer.Context,
     name: DemoName = "spadeworks",
     *,
-    flow: Annotated[
-        str | None, typer.Option(help="The flow to play; default: the demo's own default.")
+    website: Annotated[
+        str | None,
+        typer.Option(
+            "--website",
+            "-w",
+            metavar="ID",
+            help="Present this loaded website instead of a built-in demo.",
+            show_default=False,
+        ),
     ] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            help="The flow to play; default: the demo's own default. With --website also a file.",
+            show_default=False,
+        ),
+    ] = None,
+    inputs: DemoInputs = None,
+    storage_state: DemoStorageState = None,
+    sign_in_form: DemoSignInForm = False,
+    sign_in_url: DemoSignInUrl = None,
     speed: Annotated[
         float,
         typer.Option(min=0, max=10, help="2 is twice as fast; 0 is as fast as possible, without speech."),
@@ -86,16 +118,29 @@ def demo(
     [bold]periplus demo --speed 0 --out out/quick[/]       no narration
     [bold]periplus demo --language de --format gif[/]      in German, with a picture for a README
     [bold]periplus demo --rehearse[/]                      find out beforehand what could go wrong
+    [bold]periplus demo --website shop --flow shop_tour.yaml[/]   a website that was mapped and loaded
 
     The output folder contains demo.mp4, poster.jpg, captions.vtt, report.html (open it) and the
     session's trace. Segments that have not changed since the last film are not recorded again.
     A demo needs no server: its knowledge is loaded into PERIPLUS_DATA_DIR. The settings
     PERIPLUS_MONGODB_URL and PERIPLUS_ARANGODB_URL are ignored; only the flags name another store.
+    With --website the website must be running, and its knowledge is taken from the configured store.
     The run is stored with the other runs.
     Ctrl-C stops the demo and keeps what was recorded so far.
     """
     console = Console()
-    seed = find_seed(name)  # reports a wrong name before the slow imports
+    data_dir = load_settings().data_dir
+    if website is None:
+        if inputs or storage_state or sign_in_form or sign_in_url:
+            fix = "add --website ID; built-in demos sign in by themselves"
+            raise UserError("signing in is only for --website", fix=fix)
+        seed: Seed | WebsiteDemo = find_seed(name)  # reports a wrong name before the slow imports
+    else:
+        named = context.get_parameter_source("name")
+        if named is not None and named.name != "DEFAULT":
+            raise UserError(f"both the demo {name!r} and --website are given", fix="give one of them")
+        seed, flow = _find_website(website, flow, inputs, storage_state, sign_in_form, sign_in_url)
+        mongodb_url, arangodb_url = get_store_urls(mongodb_url, arangodb_url)
     from periplus.demos.filmed_demo import DemoSettings, run_demo  # noqa: PLC0415
     from periplus.output_folder import prepare_output_folder  # noqa: PLC0415
 
@@ -112,7 +157,7 @@ def demo(
             flow, speed if asked else 0.0, headed, base_url, mongodb_url, arangodb_url, language, workers
         )
         folder = prepare_output_folder(out or _fresh_folder(seed, flow))
-        ready = asyncio.run(run_rehearsal(seed, wanted, load_settings().data_dir, folder, console))
+        ready = asyncio.run(run_rehearsal(seed, wanted, data_dir, folder, console))
         raise typer.Exit(ExitCode.DONE if ready else ExitCode.FAILED)
     settings = DemoSettings(
         flow,
@@ -129,8 +174,10 @@ def demo(
         afresh=fresh,
     )
     folder = prepare_output_folder(out or _fresh_folder(seed, flow))
-    data_dir = load_settings().data_dir
-    console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
+    if isinstance(seed, Seed):
+        console.print(f"[bold]{escape(seed.title or seed.name)}[/] {escape(seed.description)}".rstrip())
+    else:
+        console.print(f"[bold]{escape(seed.name)}[/]")
     result = asyncio.run(run_demo(seed, settings, data_dir=data_dir, out=folder, console=console))
     _print_demo_result(console, result)
     if result.presentation.interrupted:
@@ -139,9 +186,30 @@ def demo(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _fresh_folder(seed: Seed, flow: str | None) -> Path:
+def _find_website(
+    website: str,
+    flow: str | None,
+    inputs: list[str] | None,
+    storage_state: Path | None,
+    sign_in_form: bool,
+    sign_in_url: str | None,
+) -> tuple[WebsiteDemo, str | None]:
+    """Return the website to present, and the flow if it is an id; a flow that is a file belongs to the former."""
+    from periplus.demos.website_demo import WebsiteDemo  # noqa: PLC0415 - slow imports
+
+    if storage_state is not None and sign_in_form:
+        raise UserError("--storage-state and --sign-in-form cannot be combined", fix="give one of them")
+    file = Path(flow) if flow is not None and Path(flow).suffix in SUFFIXES else None
+    if file is not None and not file.is_file():
+        raise UserError(f"--flow: there is no file {file}", fix="draft one: periplus draft-flow")
+    demo = WebsiteDemo(website, file, parse_inputs(inputs or ()), storage_state, sign_in_form, sign_in_url)
+    return demo, None if file is not None else flow
+
+
+def _fresh_folder(seed: Seed | WebsiteDemo, flow: str | None) -> Path:
     now = datetime.now().astimezone()
-    return Path("out") / f"{flow or seed.default_flow or seed.name}-{now:%Y%m%d-%H%M%S}"
+    default = seed.default_flow if isinstance(seed, Seed) else None
+    return Path("out") / f"{flow or default or seed.name}-{now:%Y%m%d-%H%M%S}"
 
 
 def _print_demo_result(console: Console, result: DemoResult) -> None:

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, StorageState
 
 from kb_schema.presentation_flows import PresentationFlow
 from kb_store import Stores, load_knowledge, open_stores
 from kb_store.proposals.accepted_changes import AcceptedChangesCheck, AcceptedChangesLost
 from kb_store.runs.run_store import RunStore
 from loaders.files.folder_reader import read_knowledge_folder
+from periplus.demos.website_demo import WebsiteDemo, load_website_demo
 from periplus.errors import UserError
 from periplus.run_store_adapters import open_run_store
 from periplus.seed_sites.seed_manifests import Seed
@@ -40,6 +41,8 @@ class DemoEnvironment:
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Global values of every presentation: an account to sign in with, sample files."""
     default_flow: str | None = None
+    storage: StorageState | None = field(default=None, repr=False)
+    """A signed-in session with which every presentation begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class DemoEnvironmentSettings:
 
 @asynccontextmanager
 async def open_demo_environment(
-    seed: Seed,
+    demo: Seed | WebsiteDemo,
     settings: DemoEnvironmentSettings,
     *,
     flow: str | None = None,
@@ -66,9 +69,22 @@ async def open_demo_environment(
 ) -> AsyncIterator[DemoEnvironment]:
     """Start a seed's site, load its knowledge base and start a browser. `tell` receives warnings.
 
-    `flow` becomes the default flow. Raises `UserError` for errors that the user can fix; an unknown flow is
-    reported before anything is started.
+    A loaded website is used as it is, at the address where it runs. `flow` becomes the default flow. Raises
+    `UserError` for errors that the user can fix; an unknown flow is reported before anything is started.
     """
+    opening = (
+        _open_website(demo, settings, flow)
+        if isinstance(demo, WebsiteDemo)
+        else _open_seed(demo, settings, flow, tell)
+    )
+    async with opening as environment:
+        yield environment
+
+
+@asynccontextmanager
+async def _open_seed(
+    seed: Seed, settings: DemoEnvironmentSettings, flow: str | None, tell: Callable[[str], None]
+) -> AsyncIterator[DemoEnvironment]:
     knowledge, _ = await asyncio.to_thread(read_knowledge_folder, seed.knowledge_folder)
     wanted = _flow(seed, flow, knowledge.flows)
     values = dict(seed.context)
@@ -76,11 +92,7 @@ async def open_demo_environment(
         values["files"] = str(seed.folder / seed.files)
     async with AsyncExitStack() as stack:
         base_url = settings.base_url or await stack.enter_async_context(start_seed_site(seed))
-        stores = await stack.enter_async_context(
-            open_stores(
-                settings.data_dir, mongodb_url=settings.mongodb_url, arangodb_url=settings.arangodb_url
-            )
-        )
+        stores = await stack.enter_async_context(_open_stores(settings))
         try:
             keeping = AcceptedChangesCheck(stores.proposals, knowledge)
             await load_knowledge(stores.documents, stores.graph, knowledge, check=keeping)
@@ -90,19 +102,44 @@ async def open_demo_environment(
                 "loading would lose"
             )
         browser = await stack.enter_async_context(start_browser(headed=settings.headed))
-        runs = await stack.enter_async_context(
-            open_run_store(settings.mongodb_url, data_dir=settings.data_dir)
-        )
+        runs = await stack.enter_async_context(_open_runs(settings))
+        website_id = knowledge.website.website_id
         yield DemoEnvironment(
-            knowledge.website.website_id,
+            website_id, stores, browser, runs, settings.data_dir, base_url, values, wanted.flow_id
+        )
+
+
+@asynccontextmanager
+async def _open_website(
+    demo: WebsiteDemo, settings: DemoEnvironmentSettings, flow: str | None
+) -> AsyncIterator[DemoEnvironment]:
+    async with AsyncExitStack() as stack:
+        stores = await stack.enter_async_context(_open_stores(settings))
+        knowledge, wanted = await load_website_demo(demo, stores, flow)
+        browser = await stack.enter_async_context(start_browser(headed=settings.headed))
+        storage = await demo.sign_in(browser, settings.base_url or knowledge.website.base_url)
+        runs = await stack.enter_async_context(_open_runs(settings))
+        yield DemoEnvironment(
+            demo.website_id,
             stores,
             browser,
             runs,
             settings.data_dir,
-            base_url,
-            values,
+            settings.base_url,
+            demo.values,
             wanted.flow_id,
+            storage,
         )
+
+
+def _open_stores(settings: DemoEnvironmentSettings) -> AbstractAsyncContextManager[Stores]:
+    return open_stores(
+        settings.data_dir, mongodb_url=settings.mongodb_url, arangodb_url=settings.arangodb_url
+    )
+
+
+def _open_runs(settings: DemoEnvironmentSettings) -> AbstractAsyncContextManager[RunStore]:
+    return open_run_store(settings.mongodb_url, data_dir=settings.data_dir)
 
 
 def _flow(seed: Seed, wanted: str | None, flows: dict[str, PresentationFlow]) -> PresentationFlow:

@@ -45,6 +45,7 @@ from periplus.demos.live_presentation import (
 )
 from periplus.demos.rehearsal_report import write_rehearsal_page
 from periplus.demos.rehearsal_result import RehearsalResult, measure_segments
+from periplus.demos.website_demo import WebsiteDemo
 from periplus.seed_sites.seed_manifests import Seed
 
 TABLE, PAGE = "rehearsal.json", "rehearsal.html"
@@ -92,7 +93,7 @@ class RehearsalWorkers(Protocol):
 
 
 async def rehearse_one_pass(
-    seed: Seed, settings: RehearsalSettings, *, data_dir: Path, number: int
+    seed: Seed | WebsiteDemo, settings: RehearsalSettings, *, data_dir: Path, number: int
 ) -> RehearsedPass:
     """Carry out one pass of a rehearsal, by its number from 0, on a site of its own. Raises `UserError`."""
     notes: list[str] = []
@@ -142,7 +143,7 @@ def _build_presentation_settings(
 
 
 async def rehearse_demo(
-    seed: Seed,
+    seed: Seed | WebsiteDemo,
     settings: RehearsalSettings,
     *,
     data_dir: Path,

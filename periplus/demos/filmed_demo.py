@@ -37,6 +37,7 @@ from periplus.demos.live_presentation import (
     LivePresentationSettings,
     open_live_presentation,
 )
+from periplus.demos.website_demo import WebsiteDemo
 from periplus.output_folder import SESSION
 from periplus.run_store_adapters import end_run_record
 from periplus.seed_sites.seed_manifests import Seed
@@ -102,9 +103,9 @@ class DemoResult:
 
 
 async def run_demo(
-    seed: Seed, settings: DemoSettings, *, data_dir: Path, out: Path, console: Console
+    seed: Seed | WebsiteDemo, settings: DemoSettings, *, data_dir: Path, out: Path, console: Console
 ) -> DemoResult:
-    """Run a seed's flow from start to end. Raises `UserError` for errors that the user can fix."""
+    """Run a flow of a seed, or of a loaded website, from start to end. Raises `UserError` for errors that the user can fix."""
     place = DemoEnvironmentSettings(
         data_dir, settings.base_url, settings.mongodb_url, settings.arangodb_url, settings.headed
     )
@@ -130,7 +131,7 @@ async def run_demo(
         if not changed or result.presentation.interrupted:
             return result
         # A site that was already running cannot be reset for another attempt.
-        if passes == PASSES or settings.base_url is not None:
+        if passes == PASSES or settings.base_url is not None or isinstance(seed, WebsiteDemo):
             result.notes.append(
                 f"{changed}: the film shows the page as it was before; run the demo again to film it anew"
             )

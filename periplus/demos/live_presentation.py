@@ -150,7 +150,9 @@ async def open_live_presentation(
     if flow_id is None:
         raise UserError("no flow was given", fix="choose one of the website's presentation flows")
     async with AsyncExitStack() as stack:
-        context = await stack.enter_async_context(open_fresh_context(environment.browser))
+        context = await stack.enter_async_context(
+            open_fresh_context(environment.browser, environment.storage)
+        )
         session = await stack.enter_async_context(
             open_session(
                 environment.stores,

@@ -11,6 +11,7 @@ from rich.console import Console
 from periplus.demos.demo_rehearsal import RehearsalSettings, RehearsalWorkers, rehearse_demo
 from periplus.demos.rehearsal_jobs import FleetRehearsalWorkers
 from periplus.demos.rehearsal_report import print_rehearsal
+from periplus.demos.website_demo import WebsiteDemo
 from periplus.errors import UserError
 from periplus.fleet.fleet_setup import open_fleet
 from periplus.fleet.worker_resources import StoreAddresses
@@ -21,7 +22,7 @@ ONE = WorkerSelection("contexts", 1)
 
 
 async def run_rehearsal(
-    seed: Seed, settings: RehearsalSettings, data_dir: Path, out: Path, console: Console
+    seed: Seed | WebsiteDemo, settings: RehearsalSettings, data_dir: Path, out: Path, console: Console
 ) -> bool:
     """Rehearse, print the results, and return whether the demo can be given: it has no serious risk."""
     workers = parse_workers(settings.workers)
@@ -45,10 +46,10 @@ async def run_rehearsal(
 
 @asynccontextmanager
 async def _open_rehearsal_workers(
-    workers: WorkerSelection, seed: Seed, settings: RehearsalSettings, data_dir: Path
+    workers: WorkerSelection, seed: Seed | WebsiteDemo, settings: RehearsalSettings, data_dir: Path
 ) -> AsyncIterator[RehearsalWorkers]:
     """Raises `UserError` if concurrent passes would disturb each other, or workers cannot reach the store."""
-    if settings.base_url is not None:
+    if settings.base_url is not None or isinstance(seed, WebsiteDemo):
         raise UserError(
             "passes on one site must run one after the other",
             fix="leave out --base-url (then each pass has a site of its own) or --workers",

@@ -1,0 +1,191 @@
+"""`periplus draft-flow`: write a demo of a website from its knowledge base, for a person to edit."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from agent.inferencer import InferenceFailed, ModelInferencer
+from kb_schema import KnowledgeBase
+from kb_schema.presentation_flows import PresentationFlow
+from kb_store import read_knowledge
+from loaders import read_knowledge_folder
+from loaders.edits.knowledge_edit import EditRefused
+from loaders.edits.renaming import slug_of
+from loaders.files.folder_writer import to_canonical
+from loaders.files.yaml_files import to_yaml, write_whole
+from loaders.flow_drafts.flow_draft import draft_flow
+from loaders.flow_drafts.sample_inputs import list_missing_inputs
+from mcp_server.search.search_index import SearchIndex
+from periplus.commands.command_options import choose_import_budget
+from periplus.demos.narration_wording import reword_narration
+from periplus.errors import UserError
+from periplus.foreign_input import read_foreign
+from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
+from periplus.website_selection import list_websites, select_website
+
+MOST_MENTIONS = 2
+"""Screens of the goal that the tour shows first if no task fits."""
+HEAD = """\
+# A draft. Change the narration, the order of the segments and the values of inputs as you like; delete what you do
+# not want to show. [[at:NAME]] marks the word at which the pointer is on that control. All fields: docs/presenting.md,
+# and `periplus kb schema presentation_flow`. Play it:
+#   periplus demo --website {website} --flow {file}
+"""
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+console = Console()
+
+
+@app.command()
+def draft_flow_(
+    *,
+    website: Annotated[
+        str | None,
+        typer.Option(
+            "--website",
+            "-w",
+            metavar="ID",
+            help="The website's id; required if the store has several.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder",
+            metavar="DIR",
+            help="Read this knowledge base folder instead of the store.",
+            show_default=False,
+        ),
+    ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            help='What to show besides the tour: "show how an issue is reported".', show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The file to write; default: FLOW.yaml.", show_default=False),
+    ] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option("--flow", metavar="ID", help="The flow's id; default: from website and goal."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER:MODEL", help="A language model that words the narration.", show_default=False
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    mongodb_url: MongoUrl = None,
+    arangodb_url: ArangoUrl = None,
+) -> None:
+    """Draft a demo of a website: welcome, a tour of its menu, one task with proof, a close.
+
+    Example: [cyan]periplus draft-flow --website shop --goal "show how an order is placed"[/]
+
+    The narration is made of the website's own words. The file plays at once:
+    [cyan]periplus demo --website shop --flow shop_order.yaml[/]
+    Without --goal, and if no task fits the goal, nothing is changed on the website when it plays.
+    """
+    knowledge = _read(website, source, mongodb_url, arangodb_url)
+    website_id = knowledge.website.website_id
+    flow_id = flow or _make_flow_id(website_id, goal)
+    file = out or Path(f"{flow_id}.yaml")
+    if file.exists() and not force:
+        raise UserError(f"{file} already exists", fix="name another file with --out, or use --force")
+    work, mentions = _find_work(knowledge, goal)
+    made = draft_flow(knowledge, flow_id, work=work, mentions=mentions)
+    if model is not None:
+        made = _reword(made, knowledge, model)
+    text = HEAD.format(website=website_id, file=file) + _to_text(made, knowledge)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, text)
+    except OSError as exc:
+        raise UserError(f"{file} cannot be written: {exc.strerror or exc}", fix="name another file") from exc
+    console.print(
+        f"[green]wrote[/] {len(made.segments)} segments, about {made.duration.estimated:.0f} s, to {escape(str(file))}",
+        soft_wrap=True, highlight=False,
+    )  # fmt: skip
+    _print_notes(knowledge, goal, work)
+    console.print(
+        f"play it: periplus demo --website {escape(website_id)} --flow {escape(str(file))}",
+        soft_wrap=True, highlight=False,
+    )  # fmt: skip
+
+
+def _read(
+    website: str | None, source: Path | None, mongodb_url: str | None, arangodb_url: str | None
+) -> KnowledgeBase:
+    if website is not None and source is not None:
+        raise UserError("--website and --folder cannot be combined", fix="give one of them")
+    if source is not None:
+        return read_foreign(source, choose_import_budget(None, None), read_knowledge_folder, source)[0]
+
+    async def read() -> KnowledgeBase:
+        async with open_selected_stores(mongodb_url, arangodb_url) as stores:
+            website_id = select_website(website, await list_websites(stores))
+            return (await read_knowledge(stores.documents, stores.graph, website_id))[0]
+
+    return asyncio.run(read())
+
+
+def _make_flow_id(website_id: str, goal: str | None) -> str:
+    try:
+        return slug_of(f"{website_id} {goal or 'tour'}")[:60].rstrip("_")
+    except EditRefused:
+        return f"{website_id}_tour"
+
+
+def _find_work(knowledge: KnowledgeBase, goal: str | None) -> tuple[str | None, list[str]]:
+    """Return the task or workflow that fits the goal best, or None; and the screens that do."""
+    if not goal:
+        return None, []
+    index = SearchIndex(knowledge)
+    signing_in = knowledge.website.login_task_id
+    work = [hit.id for hit in index.hits(goal, 5, kinds=("task", "workflow")).hits if hit.id != signing_in]
+    if work:
+        return work[0], []
+    return None, [hit.id for hit in index.hits(goal, MOST_MENTIONS, kinds=("screen",)).hits]
+
+
+def _reword(flow: PresentationFlow, knowledge: KnowledgeBase, model: str) -> PresentationFlow:
+    try:
+        return asyncio.run(reword_narration(flow, knowledge.website, ModelInferencer(model)))
+    except InferenceFailed as exc:
+        raise UserError(str(exc), fix=exc.hint or "leave out --model, or name another one") from exc
+
+
+def _to_text(flow: PresentationFlow, knowledge: KnowledgeBase) -> str:
+    """Return the flow as YAML, with an empty line before each segment."""
+    data = to_canonical(flow, knowledge)
+    for segment in data["segments"]:
+        segment.pop("order", None)
+        for mapping in segment.get("input_mapping", {}).values():
+            mapping["source"] = "|".join(mapping["source"])
+    return to_yaml(data).replace("\n- segment_id:", "\n\n- segment_id:")
+
+
+def _print_notes(knowledge: KnowledgeBase, goal: str | None, work: str | None) -> None:
+    if goal and work is None:
+        console.print(
+            "[yellow]no task or workflow fits the goal[/]: the tour shows the screens of the goal first; record the "
+            "task with `periplus record`, then draft again",
+            soft_wrap=True, highlight=False,
+        )  # fmt: skip
+    shown = knowledge.tasks.get(work or "") or knowledge.workflows.get(work or "")
+    if shown is not None:
+        console.print(f"shows {escape(shown.local_id)}", highlight=False)
+        missing = list_missing_inputs(shown)
+        if missing:
+            given = " ".join(f"-i {name}=..." for name in missing)
+            console.print(f"[yellow]give when it plays:[/] {escape(given)}", soft_wrap=True, highlight=False)
