@@ -33,6 +33,7 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "runs": LazyCommand("periplus.commands.runs", "List runs and show their results."),
     "map": LazyCommand("periplus.commands.map", "Explore a website and write its knowledge base."),
+    "review": LazyCommand("periplus.commands.review", "Decide what is doubtful in a map."),
     "draft-flow": LazyCommand(
         "periplus.commands.draft_flow", "Draft a demo of a website from its knowledge base."
     ),

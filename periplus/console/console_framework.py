@@ -121,6 +121,7 @@ _OF_A_SITE = (
     ("Where am I?", "/where"),
     ("Paths", "/paths"),
     ("Tasks", "/tasks"),
+    ("Review", "/review"),
     ("Proposals", "/proposals"),
 )
 """Entries of a site's menu; shown only if the page exists."""

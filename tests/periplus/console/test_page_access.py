@@ -20,6 +20,7 @@ ROLE_OF = {
     "/demos/links": "operate",
     "/demos/links/{visit_id}/end": "operate",
     "/sites/{site}/proposals/{proposal_id}": "review",
+    "/sites/{site}/review": "review",
     "/sites/{site}/screens/{screen_id}/merge": "review",
     "/sites/{site}/screens/{screen_id}/rename": "review",
     "/sites/{site}/where": "read",  # asks, changes nothing
