@@ -17,6 +17,8 @@ from kb_schema.read_backs import ReadBack
 from kb_schema.resilience_policy import ResilienceRules
 
 NO_GRAPH_LOOPS = "no_graph_loops"
+DRAFT = "draft"
+"""Metadata key of a task that was drafted and not tried: where it comes from."""
 
 
 class TaskStep(Model):

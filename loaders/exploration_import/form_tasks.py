@@ -14,7 +14,7 @@ from typing import Any
 
 from kb_schema.action_types import canonical
 from kb_schema.secret_fields import is_secret_name
-from kb_schema.tasks import Task
+from kb_schema.tasks import DRAFT, Task
 from kb_schema.url_patterns import path_of
 from loaders.exploration_import.observed_transitions import PlacedControl, name_row_input
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
@@ -22,8 +22,6 @@ from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.exploration_import.screen_titles import without_counts
 from loaders.screen_learner.url_patterns import place
 
-DRAFT = "draft"
-"""Metadata key of a task that was not tried: where it comes from."""
 SIGN_IN = "sign_in"
 MOST_SIGN_IN_FIELDS = 6
 MOST_SEARCH_FIELDS = 3

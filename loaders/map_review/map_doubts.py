@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from kb_schema import KnowledgeBase
 from kb_schema.base import Document
 from kb_schema.screens import Screen
-from kb_schema.tasks import Task
+from kb_schema.tasks import DRAFT, Task
 from kb_schema.url_patterns import open_segment
 
 DoubtKind = Literal["same_page", "split_siblings", "data_name", "untried_task", "no_way_back"]
@@ -27,8 +27,6 @@ WORTH: Mapping[DoubtKind, int] = {
 """What a decision on each kind is worth; within a kind, screens with more transitions come first."""
 KEPT = "reviewed"
 """Metadata key of a screen or task: the doubts that a person decided to leave as they are."""
-DRAFT = "draft"
-"""Metadata key of a task that an exploration drafted and nobody tried."""
 ALIKE = 0.7
 """The share of common controls from which two screens look like one."""
 LEAST_CONTROLS = 3
