@@ -315,12 +315,9 @@ class _Draft:
             for each in form.fields
             if any(affordance.required for affordance in each.element.affordances)
         }
-        filled = form.button.screen.url is None  # the form shows what is changed
-        return (
-            needed
-            if needed and not filled
-            else {each.element.element_id for each in form.texts[:1] if not filled}
-        )
+        if form.method != "GET" and not form.creates:
+            return set()  # the form shows what it changes
+        return needed or {each.element.element_id for each in form.texts[:1]}
 
     def _input(self, fields: Sequence[PlacedControl], *, required: bool) -> dict[str, Any]:
         first = fields[0]

@@ -102,6 +102,7 @@ def test_a_screen_whose_name_begins_with_a_number_is_reached_by_its_row(tmp_path
         seen.page(f"t{number}", f"/t/{number}", page)
     made = build_knowledge(seen.folder)
     (task,) = made.knowledge.tasks.values()
+    assert [each.name for each in task.io_spec.inputs if each.required] == ["n_3d_prints_row"]
     asked = [each.name for each in task.io_spec.inputs]
     edges = [each for each in made.knowledge.transitions.values() if each.conditions.required]
     assert asked[0] in {condition.name for each in edges for condition in each.conditions.required}
