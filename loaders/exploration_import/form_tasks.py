@@ -85,7 +85,8 @@ class _Form:
 
     @property
     def signed_in(self) -> bool:
-        return self.button.screen.signed_in
+        """Whether only who is signed in is shown it: others may be shown the screen without it."""
+        return all(look.page.signed_in for look, _ in self.button.control.seen)
 
     @property
     def url(self) -> str:

@@ -11,7 +11,10 @@ from kb_schema.former_ids import list_former_ids
 from loaders import read_knowledge_folder
 from loaders.edits.knowledge_edit import EditRefused
 from loaders.edits.renaming import ID_FIELDS, KINDS, find_target, rename
+from mcp_server.errors import UnknownName
+from mcp_server.knowledge.compiled_view import compile_view
 from mcp_server.search.search_index import SearchIndex
+from mcp_server.tools.tool_parameters import require_document, require_screen
 
 SEED = Path(__file__).parents[3] / "seeds/spadeworks/kb"
 ERROR_NAMES = {"session_expired"}
@@ -100,6 +103,17 @@ def test_the_old_name_is_found_by_search_and_leads_to_the_new_one(seed):
     assert knowledge.current_id("screen", "agent_list") == "zebras"
     back = rename(knowledge, find_target(knowledge, "zebras"), "agent_list").knowledge
     assert list_former_ids(back.screens["agent_list"].metadata) == ("zebras",)
+
+
+def test_a_tool_that_is_asked_for_the_old_name_says_the_new_one(seed):
+    knowledge = rename(seed, find_target(seed, "agent_list"), "zebras").knowledge
+    with pytest.raises(UnknownName) as screen_error:
+        require_screen(compile_view(knowledge, "1"), "agent_list")
+    assert screen_error.value.hint == "it is called 'zebras' now"
+    knowledge = rename(seed, find_target(seed, "create_agent"), "new_agent").knowledge
+    with pytest.raises(UnknownName) as task_error:
+        require_document("task", "create_agent", knowledge.tasks, "call list_tasks")
+    assert task_error.value.hint == "it is called 'new_agent' now"
 
 
 def test_a_transition_keeps_the_id_under_which_its_numbers_are_learned():

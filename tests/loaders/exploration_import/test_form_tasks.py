@@ -25,6 +25,7 @@ NEW = (
     "<input type='checkbox' name='mail' id='m'><label for='m'>Tell me</label>"
     "<button type='submit'>Preview</button><button type='submit'>Submit new entry</button></form></main>"
 )
+READ_ONLY = "<main><h1>New issue</h1><p>Only members may report issues.</p></main>"
 LOGIN = (
     "<main><h1>Welcome</h1><form method='post' action='/in'>Login <input name='user'> Password "
     "<input type='password' name='pass'><button type='submit'>Log in</button></form></main>"
@@ -42,6 +43,7 @@ def made(tmp_path: Path) -> ExploredKnowledge:
     seen.page("list", "/", _rows((1, "Ink"), (2, "Paper"), (3, "Pens")), start=True)
     seen.page("new", "/new", NEW)
     seen.page("login", "/login", LOGIN, signed_in=False)
+    seen.page("read", "/new", READ_ONLY, signed_in=False)
     return build_knowledge(seen.folder)
 
 

@@ -113,6 +113,12 @@ def test_error_pages_and_the_sign_in_form_are_no_stops():
     assert [each.segment_id for each in flow.segments] == ["welcome", "show_orders", "close"]
 
 
+def test_where_signing_out_leads_is_no_stop():
+    way = {**edge("home", "bye", "x"), "description": "Log out"}
+    flow = draft_flow(small(screen("home", url="/"), screen("bye"), way), "drafted")
+    assert [each.segment_id for each in flow.segments] == ["welcome", "close"]
+
+
 def test_words_of_the_website_are_no_placeholders_and_no_marks():
     flow = draft_flow(small(screen("home", url="/", name="x"), name="Shop {agent_name} [[at:x]]"), "drafted")
     assert flow.segments[0].narration_template.startswith("Welcome to Shop (agent_name) (at:x).")

@@ -266,3 +266,12 @@ def test_settings_show_no_password(monkeypatch):
     monkeypatch.setenv("PERIPLUS_ARANGODB_URL", f"http://user:{PASSWORD}@h/kb")
     for settings in (load_settings(), load_settings(mongodb_url=f"mongodb://u:{PASSWORD}@g/kb")):
         assert PASSWORD not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+@pytest.mark.mongodb
+def test_a_screen_is_renamed_and_merged_on_mongodb_as_in_files(periplus, mongodb, folder):
+    periplus("kb", "load", folder)
+    for edit in (("rename", "screen_0", "First screen"), ("merge", "first_screen", "screen_1")):
+        assert periplus("kb", *edit, "--folder", folder)[0] == 0
+        assert periplus("kb", *edit)[0] == 0
+        assert "no difference" in periplus("kb", "diff", folder)[1]
