@@ -82,7 +82,8 @@ maps: setup-zoo ## map applications that are not ours and compare the maps with 
 	@$(BIN)/python -m tests.zoo map
 
 maps-%: setup-base
-	@bash scripts/setup.sh zoo $$(ls tests/zoo/registry/installs | grep '^$*-' | tail -1 | sed 's/\.[a-z]*$$//')
+	@install=$$(ls tests/zoo/registry/installs | grep '^$*-' | tail -1 | sed 's/\.[a-z]*$$//'); \
+	  [ -z "$$install" ] || bash scripts/setup.sh zoo $$install
 	@$(BIN)/python -m tests.zoo map $*
 
 # Goes on where it was interrupted; out/interface-changes has the results.

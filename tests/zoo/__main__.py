@@ -4,7 +4,7 @@
     python -m tests.zoo check gitlab_plan_and_track [JOB ...]     the scripted people alone
     python -m tests.zoo measure gitlab_plan_and_track [JOB ...]   record, synthesize, run, compare
     python -m tests.zoo part roundup.next_day.values              the same for one setting and one naming
-    python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes
+    python -m tests.zoo map [APPLICATION ...]                     map them, and compare with their own routes or views
     python -m tests.zoo report [--write docs/zoo.md]
 
 `measure` keeps each finished job in out/zoo/APPLICATION.jsonl and leaves it out the next time (`--again` repeats it).
@@ -30,7 +30,8 @@ from rich.console import Console
 
 from periplus.session_setup import start_browser
 from tests.zoo.applications import APPLICATIONS
-from tests.zoo.map_measurement import format_map, measure_map, read_map_truths
+from tests.zoo.map_measurement import MapFigures, format_map, measure_map, read_map_truths
+from tests.zoo.map_views import ViewFigures, format_views, measure_views, read_listed_views
 from tests.zoo.zoo_figures import format_job, read_figures, summarize, write_markdown
 from tests.zoo.zoo_jobs import Application, Instance, Job, NoNoise, RunningApplication
 from tests.zoo.zoo_measurement import (
@@ -139,19 +140,29 @@ async def _map(
     names: Sequence[str], seconds: float, folder: Path | None, console: Console, *, again: bool
 ) -> None:
     """Map the applications that are not mapped yet; keep figures in out/zoo/maps.jsonl, and maps in `folder`."""
-    truths, file = read_map_truths(), OUT / "maps.jsonl"
+    truths, views, file = read_map_truths(), read_listed_views(), OUT / "maps.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() and not again else ()
     known = {json.loads(line)["application"] for line in lines}
     with tempfile.TemporaryDirectory(prefix="periplus-zoo-map-", ignore_cleanup_errors=True) as made:
         async with start_browser(headed=False) as browser:
-            for name in (each for each in names or truths if each not in known):
+            for name in (each for each in names or (*truths, *views) if each not in known):
                 at = (folder or Path(made)) / name
-                found = await measure_map(browser, APPLICATIONS[name], truths[name], at, seconds)
+                found: MapFigures | ViewFigures
+                if name in views:
+                    found = await measure_views(browser, APPLICATIONS[name], views[name], at, seconds)
+                    said = format_views(found)
+                else:
+                    found = await measure_map(browser, APPLICATIONS[name], truths[name], at, seconds)
+                    said = format_map(found)
                 OUT.mkdir(parents=True, exist_ok=True)
                 with file.open("a", encoding="utf-8") as figures:
                     kept = asdict(found) | {"measured": f"{datetime.now(UTC):%Y-%m-%d}"}
                     figures.write(json.dumps(kept, ensure_ascii=False) + "\n")
-                console.print(format_map(found), highlight=False, markup=False, soft_wrap=True)
+                console.print(said, highlight=False, markup=False, soft_wrap=True)
+
+
+def _list_mapped() -> list[str]:
+    return [*read_map_truths(), *read_listed_views()]
 
 
 def _report(applications: Iterable[str], page: Path | None, console: Console) -> None:
@@ -231,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "--keep", type=Path, metavar="DIR", help="keep sessions and results of runs here"
             )
     sub = commands.add_parser("map")
-    sub.add_argument("applications", nargs="*", help=f"of: {', '.join(read_map_truths())} (default: all)")
+    sub.add_argument("applications", nargs="*", help=f"of: {', '.join(_list_mapped())} (default: all)")
     sub.add_argument("--again", action="store_true", help="also applications that are mapped already")
     sub.add_argument("--seconds", type=float, default=900.0, help="for exploring each (default: 900)")
     sub.add_argument("--keep", type=Path, metavar="DIR", help="keep the maps here")
@@ -256,8 +267,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif options.command == "check":
         return 1 if asyncio.run(check(APPLICATIONS[options.application], options.jobs, console)) else 0
     elif options.command == "map":
-        if unknown := set(options.applications) - read_map_truths().keys():
-            parser.error(f"map_screens.yaml has no {', '.join(sorted(unknown))}")
+        if unknown := set(options.applications) - set(_list_mapped()):
+            parser.error(f"map_screens.yaml and map_views.yaml have no {', '.join(sorted(unknown))}")
         asyncio.run(_map(options.applications, options.seconds, options.keep, console, again=options.again))
     elif options.command == "measure":
         _measure_settings(parser, options, console)

@@ -8,16 +8,19 @@ from dataclasses import replace
 
 import pytest
 
+from kb_schema.page_snapshots import PageSnapshot
 from tests.support.foreign_sites import TOOLS
 from tests.support.needs import lacking
 from tests.support.rotation import SEED, dice
 from tests.zoo.applications import APPLICATIONS
 from tests.zoo.map_measurement import read_map_truths
+from tests.zoo.map_views import ListedView, read_listed_views
 from tests.zoo.registry.roundup import ROUNDUP
 from tests.zoo.single_page import benchmark
 from tests.zoo.zoo_figures import COLUMNS, list_rows, write_markdown
 from tests.zoo.zoo_jobs import SHOWN, Application, Job
 from tests.zoo.zoo_measurement import JobFigures, find_differences, judge_state, open_measurement
+from web_pages.stored_pages import StoredPage
 
 SINGLE_PAGE = sorted(name for name, each in APPLICATIONS.items() if each.make == benchmark.MAKE)
 TASKS = 372
@@ -170,3 +173,28 @@ def test_an_address_is_read_as_the_screen_that_was_written_down_before_an_applic
     }
     for (name, path), screen in read.items():
         assert truths[name].screen_of(f"http://a.test{path}") == screen
+
+
+def test_listed_views_are_of_applications_of_the_zoo_and_each_has_signs():
+    for application, listed in read_listed_views().items():
+        assert application in APPLICATIONS
+        assert len({(each.kind, each.name) for each in listed}) == len(listed) > 0
+        assert all(each.signs for each in listed), application
+
+
+@pytest.mark.parametrize(
+    ("signs", "shown"),
+    [
+        (("h1",), True),
+        (("h1 :: Open issues",), True),
+        (("h1 :: Open",), False),
+        (("h1 :: Open*",), True),
+        ((".menu",), False),
+        (("h1", ".menu"), False),
+        (("h1", ".tab.active :: Mine*"), True),
+    ],
+)
+def test_a_listed_view_is_shown_if_all_its_signs_are_visible_with_their_texts(signs, shown):
+    html = "<h1>Open <b>issues</b></h1><div class=menu hidden>Mine</div><p class='tab active'>Mine (3)</p>"
+    page = StoredPage(PageSnapshot(url="http://site.example/", html=html))
+    assert ListedView("view", "issues", signs).is_shown(page) is shown

@@ -178,10 +178,15 @@ async def do_by_hand(
 async def read_seed_state(browser: Browser, running: RunningApplication, job: Job) -> Any:
     """Restore the seed and return its state, as a page leaves it that was only opened."""
     await running.reset()
+    return await read_opened_state(browser, running, job.start)
+
+
+async def read_opened_state(browser: Browser, running: RunningApplication, start: str) -> Any:
+    """Return the state of an application as a page leaves it that was only opened."""
     context = await browser.new_context(viewport={"width": 1280, "height": 720})
     try:
         page = await context.new_page()
-        await page.goto(f"{running.base_url}{job.start}")
+        await page.goto(f"{running.base_url}{start}")
         await asyncio.sleep(_SETTLE_S)
     finally:
         await context.close()
