@@ -41,6 +41,10 @@ the browser itself.
 """
 
 
+LayerKind = Literal["", "dialog", "menu", "panel"]
+"""What lies on a page: a dialog (it covers the page, or floats and has fields), a menu (it floats), a panel (it was added)."""
+
+
 class MapLimits(Model):
     """Where an exploration ends, whatever the site does. The defaults suit a site of a few hundred pages."""
 
@@ -120,6 +124,16 @@ class ExplorationPage(Model):
     openable: bool | None = None
     """Whether opening its address leads to it again; None: not tried."""
     picture: bool = False
+    layer: LayerKind = ""
+    """What lies on it; `offers` are then those of the layer."""
+    behind: LocalId | None = None
+    """The page on which the layer appeared."""
+    held_back: tuple[ShortText, ...] = ()
+    """Requests that the page made and that were not sent: `POST /api/views`."""
+    reads: tuple[ShortText, ...] = ()
+    """Requests by POST that the page made and that were sent, because they read."""
+    left_out: int = 0
+    """How many controls it has besides `offers`, without those that rows repeat."""
     offers: tuple[Offer, ...] = ()
 
 
@@ -172,6 +186,8 @@ class Exploration(Model):
     limits: MapLimits = MapLimits()
     allowed: tuple[ShortText, ...] = ()
     """Names of dangerous controls that may be used nevertheless."""
+    reads: tuple[ShortText, ...] = ()
+    """Paths of requests by POST that read: `/api/*/views`."""
     signed_in_by: ShortText = ""
     """How it signed in: `task LOGIN`, `storage state`, or empty."""
     robots: bool = True

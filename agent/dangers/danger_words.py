@@ -145,13 +145,13 @@ def _plain_words(text: str) -> tuple[str, ...]:
 def find_danger_in_words(name: str, *, pressed: bool) -> tuple[Danger, str] | None:
     """Return the danger of a control with this name and the words that show it; None if there is none.
 
-    `pressed` is True for buttons. For links, fewer words count, since most links open a page first.
+    `pressed` is True for buttons. A picture of a card beside words is an ornament. For links, fewer words count, since most links open a page first.
     """
     lexicon = _lexicon()
-    for danger, sign in lexicon.symbols:
-        if pressed and sign in name:
-            return danger, sign
     said = _plain_words(name)
+    for danger, sign in lexicon.symbols:
+        if pressed and sign in name and (danger != "pays" or not said):
+            return danger, sign
     if len(said) > MOST_WORDS:
         said = (*said[: MOST_WORDS // 2], *said[-MOST_WORDS // 2 :])
     said = _without_harmless(said, lexicon.harmless)

@@ -16,7 +16,13 @@ from playwright.async_api import Page
 from agent.exploration import exploration_events
 from agent.exploration.exploration_events import MapEvent
 from agent.exploration.exploration_state import ExplorationState, PageNovelty, PageNoveltyResult
-from agent.exploration.pages.page_observation import PageObservation, clean_text, list_offers
+from agent.exploration.pages.page_layers import NO_LAYER, PageLayer
+from agent.exploration.pages.page_observation import (
+    PageObservation,
+    clean_text,
+    count_left_out,
+    list_offers,
+)
 from agent.exploration.tab.exploration_tab import SPARE_S, AttemptResult
 from agent.page.snapshot_capture import take_snapshot
 from kb_schema.explorations import AttemptedTransition, Danger, Exploration, ExplorationPage, Offer
@@ -82,9 +88,17 @@ class ExplorationRecord:
         self.book.note_more(url)
 
     async def add(
-        self, arrival: AttemptResult, look: PageObservation, *, depth: int, start: bool, openable: bool | None
+        self,
+        arrival: AttemptResult,
+        look: PageObservation,
+        *,
+        depth: int,
+        start: bool,
+        openable: bool | None,
+        layer: PageLayer = NO_LAYER,
+        behind: str | None = None,
     ) -> ExplorationPage:
-        """Record a new page with all its controls."""
+        """Record a new page with its controls; with a `layer` on it, with those of the layer."""
         limits = self.wanted.limits
         async with asyncio.timeout(
             2 * limits.page_s + 3 * SPARE_S
@@ -95,6 +109,7 @@ class ExplorationRecord:
                 most=limits.offers_per_page,
                 origins=self.wanted.origins,
                 allowed=self.wanted.allowed,
+                on_top=layer.on_top,
             )
             snapshot = await take_snapshot(arrival.page)
             picture = await _picture(arrival.page)
@@ -110,6 +125,11 @@ class ExplorationRecord:
             start=start,
             openable=openable,
             picture=picture is not None,
+            layer=layer.kind,
+            behind=behind if layer.kind else None,
+            held_back=arrival.held_back,
+            reads=arrival.reads,
+            left_out=0 if layer.kind else count_left_out(look, limits.offers_per_page),
             offers=offers,
         )
         told = snapshot.model_copy(

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from agent.exploration.pages.page_addresses import (
     build_address_kind,
@@ -76,6 +78,10 @@ class ExplorationState:
         self.led: defaultdict[OfferKey, set[str]] = defaultdict(set)
         self.from_: defaultdict[str, list[AttemptedTransition]] = defaultdict(list)
         """Transitions to other pages by control and destination page."""
+        self.fruitless: Counter[OfferKey] = Counter()
+        """How many controls of a kind led to no new page since one did."""
+        self._reached: set[str] = set()
+        """Pages to which a control led."""
         self.more: Counter[str] = Counter()
         """Number of further pages that resemble kept pages, by kind of address."""
         self._paths: set[str] = set()
@@ -133,6 +139,11 @@ class ExplorationState:
         self.tries[key] += 1
         if offer.href and not offer.in_row:
             self.usual[_led_by(offer)] += 1
+        if passage.to_page in (None, passage.from_page, *self._reached):
+            self.fruitless[kind_of(page, offer)] += 1
+        else:
+            self.fruitless[kind_of(page, offer)] = 0
+            self._reached.add(passage.to_page or "")
         if passage.outcome in ("stayed", "refused", "vanished"):
             self.vain[_anywhere(offer)] += 1
         if passage.to_page is not None and passage.to_page != passage.from_page:
@@ -168,6 +179,14 @@ class ExplorationState:
         of_one = names_one_of_many(url)  # the headings of such a page are its content
         bones = (page_id for each, page_id in there if of_one and each.bones == digests.bones)
         return next(same, None) or next(like, None) or next(bones, None)
+
+    def shows_start(self, page: ExplorationPage) -> bool:
+        """Whether a page with a client-side route is what its document shows without one: `/#/inbox` and `/`."""
+        document, _, route = normalize_address(page.url).partition("#")
+        shown = PageDigests.of(page.state).shape
+        return bool(route) and any(
+            each.shape == shown and self.pages[known].start for each, known in self._at.get(document, [])
+        )
 
     def full(self, url: str) -> bool:
         """Whether no further address of its place would be kept."""
@@ -232,6 +251,12 @@ class ExplorationState:
         return known
 
 
+def kind_of(page: ExplorationPage, offer: Offer) -> OfferKey:
+    """Return a key that is equal for controls of one make at one place: the entries of a menu, the buttons of a bar."""
+    classes = offer.fingerprint.attributes.get("class", "") if offer.fingerprint else ""
+    return (build_place_path(page.url), page.layer, offer.region, offer.tag, offer.role, *classes.split()[:1])
+
+
 def _list_of(page: ExplorationPage, offer: Offer) -> OfferKey:
     """Return a key that is equal for the links in one column of a list to pages below one path."""
     known = offer.fingerprint
@@ -252,9 +277,22 @@ def _led_by(offer: Offer) -> OfferKey:
     )
 
 
+@lru_cache(maxsize=1_000)
+def _digest_of(names: frozenset[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(names)).encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _contents_of(page: ExplorationPage) -> str:
+    """Return what lies on a page, by its controls: the same dialog on other pages is the same."""
+    names = (
+        f"{each.role} {mask_numbers(each.label or each.name)}" for each in page.offers if not each.in_row
+    )
+    return _digest_of(frozenset((page.layer, *names)))
+
+
 def _key(page: ExplorationPage, offer: Offer) -> OfferKey:
     landmark = offer.region.partition(":")[0]
-    scope = "" if landmark in SHARED else build_place_path(page.url)
+    scope = _contents_of(page) if page.layer else "" if landmark in SHARED else build_place_path(page.url)
     name = "" if offer.in_row else mask_numbers(offer.name)
     if is_anchor(offer, page.url):
         return ("anchor", name, (offer.href or "").partition("#")[2])

@@ -20,12 +20,14 @@ from agent.exploration.exploration_record import AttemptKind, ExplorationRecord
 from agent.exploration.exploration_state import PageNovelty
 from agent.exploration.frontier import ExplorationStep, explain_prohibition
 from agent.exploration.pages.page_addresses import build_place_path, normalize_address
+from agent.exploration.pages.page_layers import find_layer
 from agent.exploration.pages.page_observation import (
     PageObservation,
     clean_text,
     is_anchor,
     leads_to_other_address,
 )
+from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.request_guard import RequestGuard
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
@@ -76,7 +78,12 @@ class ExplorationStepRunner:
         self.ledger, self.rules = ledger, rules
         self.book, self.limits = ledger.book, ledger.wanted.limits
         wanted = ledger.wanted
-        self.guard = RequestGuard(wanted.origins, rules.permission.may_open, allowed=wanted.allowed)
+        self.guard = RequestGuard(
+            wanted.origins,
+            rules.permission.may_open,
+            allowed=wanted.allowed,
+            reads=ReadRequests(wanted.reads),
+        )
         self.tab: ExplorationTab
         self.at: str | None = None
         """Id of the page that the tab shows."""
@@ -85,6 +92,8 @@ class ExplorationStepRunner:
         self._browser: Browser
         self.unopened: dict[str, str] = {}
         """Address -> why it could not be opened."""
+        self._touched = False
+        """Whether controls were used on the tab's page."""
         self._instead = ""
         """What was found when a page was not reached."""
 
@@ -224,6 +233,7 @@ class ExplorationStepRunner:
         first = self.book.pages[way[0].from_page] if way else page
         await self.rules.pace.turn()
         arrival = await self.tab.open(first.url)
+        self._touched = bool(way)
         if arrival.outcome == "timeout":  # the previous page may have blocked it; retry in a new tab
             arrival = await self.tab.open(first.url)
         await self._stand(arrival)
@@ -295,7 +305,7 @@ class ExplorationStepRunner:
             await self._passed(step.page, None, "address", arrival)
             return
         filled: dict[str, str] = {}
-        offer = step.offer
+        offer, kept = step.offer, ""
         if offer.allowed_by:
             if offer.form is not None:
                 filled = await fill_form(self.tab, step.page, offer, self.ledger.wanted.seed)
@@ -303,7 +313,9 @@ class ExplorationStepRunner:
         if offer.selector is None:
             arrival = AttemptResult("refused", await self.tab.page(), before, message=offer.why)
         else:
-            arrival = await self.tab.use(offer, before)
+            kept = "" if offer.allowed_by else await self.tab.read_storage()
+            arrival = await self._use(step.page, offer, before)
+        changed = not offer.allowed_by and bool(self.guard.list_writes())
         try:
             await self._passed(step.page, offer, "offer", arrival, filled)
         except SignInLost as out:
@@ -313,6 +325,10 @@ class ExplorationStepRunner:
             raise SignInLost(out.url, step) from out
         if arrival.outcome == "refused" and self.guard.stopped and not offer.allowed_by:
             self.ledger.mark(step.page.page_id, offer.offer_id, "unknown_method", arrival.message)
+        if changed:
+            await self.tab.restore_storage(kept)
+            if arrival.outcome in ("refused", "stayed"):  # the page shows what was not saved
+                self.at, self.look = None, None
         self.ledger.put_away(step.page, arrival.put_away_by)
         held_back = bool(self.guard.stopped)  # blocked requests are not repeated
         if (
@@ -321,6 +337,17 @@ class ExplorationStepRunner:
             and leads_to_other_address(offer, before.url)
         ):
             await self._open_link(step.page, offer)
+
+    async def _use(self, page: ExplorationPage, offer: Offer, before: PageObservation) -> AttemptResult:
+        """Use a control. If what an earlier control left there hinders it, come to the page anew first."""
+        touched, self._touched = self._touched, True
+        arrival = await self.tab.use(offer, before)
+        hindered = arrival.outcome in ("refused", "vanished") and not self.guard.stopped
+        if touched and hindered and not arrival.put_away_by and not offer.allowed_by:
+            self.at = None
+            if await self._reach(page) and self.look is not None:
+                arrival = await self.tab.use(offer, self.look)
+        return arrival
 
     async def _open_link(self, page: ExplorationPage, offer: Offer) -> None:
         """Open the address of a link that cannot be clicked (such as in a closed menu), if its place is new."""
@@ -370,7 +397,14 @@ class ExplorationStepRunner:
             self.at, self.look = None, None
         self.ledger.write(page, offer, way, arrival, to=to, message=message, filled=filled)
         in_place = not arrival.moved and self._stands_at(page.url)
-        if offer is not None and arrival.outcome == "arrived" and in_place and not offer.allowed_by:
+        layered = to is not None and bool(self.book.pages[to].layer)
+        if (
+            offer is not None
+            and arrival.outcome == "arrived"
+            and in_place
+            and not offer.allowed_by
+            and not layered
+        ):
             await self._take_back(page, offer)
         elif new and to is not None and arrival.outcome == "arrived":
             await self._ways_out(self.book.pages[to], arrival)
@@ -378,7 +412,9 @@ class ExplorationStepRunner:
     async def _ways_out(self, page: ExplorationPage, arrival: AttemptResult) -> None:
         """Try reload, Escape and back, once for each place."""
         place = build_place_path(page.url)
-        if arrival.look is not None and arrival.look.dialog and self._untried(place, "escape"):
+        if (page.layer or (arrival.look is not None and arrival.look.dialog)) and self._untried(
+            place, "escape"
+        ):
             await self._way(page, "escape")
         if self.at == page.page_id and arrival.moved and self._untried(place, "reload"):
             await self._way(page, "reload")
@@ -441,6 +477,17 @@ class ExplorationStepRunner:
             return judged.page_id, False
         in_place = after is not None and not arrival.moved and normalize_address(after.url) == look.address
         openable = True if start or by_address else False if in_place else None
-        page = await self.ledger.add(arrival, look, depth=depth, start=start, openable=openable)
+        layer = find_layer(look, self.look if in_place else None)
+        page = await self.ledger.add(
+            arrival,
+            look,
+            depth=depth,
+            start=start,
+            openable=openable,
+            layer=layer,
+            behind=after.page_id if after is not None and in_place else None,
+        )
+        if self.book.shows_start(page):
+            self.book.covered.add(page.page_id)
         self.at, self.look = page.page_id, look
         return page.page_id, True

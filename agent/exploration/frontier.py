@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from agent.exploration.exploration_state import ExplorationState
+from agent.exploration.exploration_state import ExplorationState, kind_of
 from agent.exploration.pages.page_addresses import build_address_kind, build_parent_path, build_place_path
 from agent.exploration.pages.page_observation import leads_to_other_address
 from kb_schema.explorations import SHARED, ExplorationPage, Offer, UnexploredItem
@@ -27,12 +27,15 @@ MOST_OF_KIND = 6
 """So many pages below one path count for the order; further ones make no difference."""
 MOST_UNEXPLORED = 2_000
 
-URGENT, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(6)
-"""Order of steps: allowed changes follow new controls, but precede repetitions, for which time may not suffice."""
+MOST_FRUITLESS = 2
+"""How many entries of a menu are tried that lead nowhere, such as the options of a field."""
+URGENT, ON_TOP, ELSEWHERE, NEW, CHANGING, REPEATED, WAY_OUT = range(7)
+"""Order of steps: what lies on top of a page comes before the page, since it is hard to return to; allowed changes follow new controls, but precede repetitions, for which time may not suffice."""
 
 SAME_AS_KNOWN = "similar pages are known"
 SAME_AS_KNOWN_BELOW = "similar pages below {path} are known, for example {example} was not opened"
 TRIED_ELSEWHERE = "tried on other pages"
+LIKE_OTHERS = "others of its kind in the menu led nowhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,11 @@ def list_steps(
                 book.closed.add((page.page_id, offer.offer_id))  # reasons to skip it never disappear
             else:
                 first = URGENT if (page.page_id, offer.offer_id) in urgent else _class(book, page, offer)
-                kept = _kept_of_kind(book, offer) if first == ELSEWHERE else 0
+                kept = (
+                    _kept_of_kind(book, offer)
+                    if first == ELSEWHERE
+                    else min(book.fruitless[kind_of(page, offer)], MOST_OF_KIND)
+                )
                 yield ExplorationStep(page, offer, (first, kept, page.depth, here, number, place))
 
 
@@ -109,6 +116,12 @@ def explain_skip(
     tries = book.tries[book.key_of(page, offer)]
     if link and offer.href and not offer.allowed_by:
         return _skipped_link(book, page, offer, offer.href, tries)
+    if (
+        page.layer == "menu"
+        and book.fruitless[kind_of(page, offer)] >= MOST_FRUITLESS
+        and not offer.allowed_by
+    ):
+        return LIKE_OTHERS
     shared = offer.region.partition(":")[0] in SHARED
     led = 0 if shared else len(book.led[book.key_of(page, offer)])
     most = 1 if offer.allowed_by else min(TRIES + led, MOST_TRIES)
@@ -200,9 +213,15 @@ def _kept_of_kind(book: ExplorationState, offer: Offer) -> int:
 
 
 def _class(book: ExplorationState, page: ExplorationPage, offer: Offer) -> int:
-    """Return the class of a step: links to other paths first, then other new controls, then allowed changes."""
+    """Return the class of a step: what lies on top, links to other paths, other new controls, then allowed changes."""
     if offer.allowed_by:
         return CHANGING
+    if (
+        page.layer
+        and not book.tries[book.key_of(page, offer)]
+        and book.fruitless[kind_of(page, offer)] < MOST_FRUITLESS
+    ):
+        return ON_TOP
     if leads_to_other_address(offer, page.url) and offer.href:
         return REPEATED if book.seen_place(offer.href) else NEW if book.seen_path(offer.href) else ELSEWHERE
     return REPEATED if book.tries[book.key_of(page, offer)] else NEW

@@ -229,7 +229,8 @@ def merge_part_result(
             ids[page.page_id] = judged.page_id
             continue
         ids[page.page_id] = own = book.new_id()
-        ledger.take(page.model_copy(update={"page_id": own}), found.snapshot, found.picture)
+        behind = ids.get(page.behind or "", page.behind)
+        ledger.take(page.model_copy(update={"page_id": own, "behind": behind}), found.snapshot, found.picture)
     for page_id, openable in findings.openable.items():
         ledger.amend(page_id, openable=openable)
     for passage in findings.passages:

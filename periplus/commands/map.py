@@ -118,6 +118,13 @@ def map_(
             help="A control to use although it may change data; may be repeated.",
         ),
     ] = None,
+    reads: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="The path of requests by POST that only read, like '/api/*/views'; may be repeated.",
+        ),
+    ] = None,
     ignore_robots: Annotated[
         bool, typer.Option("--ignore-robots", help="Also open pages that robots.txt disallows.")
     ] = False,
@@ -173,6 +180,7 @@ def map_(
     else:
         asked = _SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)
+        plan = replace(plan, reads=_check_reads(reads or []))
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
         plan = replace(_apply_limits(plan, given, resume=resume), force=force)
         plan = _add_start_pages(plan, also or [], sitemap, console)
@@ -322,6 +330,17 @@ def _plan(
     )
 
 
+def _check_reads(patterns: list[str]) -> tuple[str, ...]:
+    """Return the patterns. Raises `UserError` for one that is no path, or any path."""
+    for each in patterns:
+        if not each.startswith("/") or not each.strip("/*?"):
+            raise UserError(
+                f"--reads {each}: expected a path such as '/api/*/views'",
+                fix="write the path of the requests that read, without the domain; * stands for any text",
+            )
+    return tuple(patterns)
+
+
 def _add_start_pages(plan: MapRunPlan, also: list[str], sitemap: Path | None, console: Console) -> MapRunPlan:
     """Return the plan with more start pages and the pages of the sitemap. Raises `UserError`."""
     origins = plan.exploration("", plan.limits).origins
@@ -362,6 +381,7 @@ def _apply_limits(plan: MapRunPlan, given: dict[str, float | None], *, resume: b
             website_id=before.website_id,
             origins=plan.origins or before.origins,
             allowed=plan.allowed or before.allowed,
+            reads=plan.reads or before.reads,
             robots=plan.robots and before.robots,
             seed=before.seed,
         )

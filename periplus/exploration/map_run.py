@@ -46,6 +46,8 @@ class MapRunPlan:
     origins: tuple[str, ...] = ()
     """Allowed origins in addition to that of the URL."""
     allowed: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    """Paths of requests by POST that read."""
     also: tuple[str, ...] = ()
     """Additional start pages."""
     hints: tuple[str, ...] = ()
@@ -67,6 +69,7 @@ class MapRunPlan:
             origins=tuple(dict.fromkeys((base, *self.origins))),
             limits=limits,
             allowed=self.allowed if signed_in_by or limits is self.limits else (),
+            reads=self.reads,
             signed_in_by=signed_in_by,
             robots=self.robots,
             seed=self.seed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
@@ -33,6 +33,34 @@ def count_untried_controls(exploration: Exploration, pages: Sequence[Exploration
     )
 
 
+def describe_requests(pages: Sequence[ExplorationPage]) -> list[str]:
+    """Return a line on each request that pages made and that was not sent, or was sent by POST because it reads, and
+    one on controls beyond the limit of a page.
+    """
+    held: defaultdict[str, list[str]] = defaultdict(list)
+    sent: Counter[str] = Counter()
+    for page in pages:
+        sent.update(page.reads)
+        for each in page.held_back:
+            held[each].append(page.title or page.url)
+    lines = [
+        f"{request} was not sent, on {format_count(len(titles), 'page')} such as {titles[0]}:"
+        f" they may show less; --reads {quote(request.partition(' ')[2].partition('?')[0])} if it only reads"
+        for request, titles in held.items()
+    ]
+    lines += [
+        f"{request} was sent, on {format_count(times, 'page')}: it reads" for request, times in sent.items()
+    ]
+    crowded = [page for page in pages if page.left_out]
+    if crowded:
+        more = sum(page.left_out for page in crowded)
+        lines.append(
+            f"{format_count(more, 'control')} more on {format_count(len(crowded), 'page')} such as"
+            f" {crowded[0].title or crowded[0].url} were left out: a page has at most 60"
+        )
+    return lines
+
+
 def _describe_offer(offer: Offer) -> str:
     """Return the name of a control; for one without a name, what it is."""
     return offer.name or offer.label or f"a {offer.role or offer.tag or 'control'} without a name"
@@ -48,6 +76,7 @@ def summary_to_json(chart: ExploredKnowledge, folder: MapFolder) -> dict[str, An
         "screens": {screen_id: list(pages) for screen_id, pages in chart.screens.items()},
         "documents": {kind: len(documents) for kind, documents in chart.knowledge.by_kind.items()},
         "not_tried": dict(count_untried_controls(exploration, folder.exploration.pages())),
+        "requests": describe_requests(folder.exploration.pages()),
         "warnings": list(chart.warnings),
         "exploration": str(folder.exploration.path),
         "knowledge": str(folder.knowledge),
@@ -68,7 +97,10 @@ def print_map_summary(console: Console, chart: ExploredKnowledge, folder: MapFol
         f" {format_count(len(knowledge.groups), 'screen group')},"
         f" {format_count(len(knowledge.recoveries), 'recovery edge')}; {ENDED[exploration.ended_by]}",
     )
-    _reasons(console, count_untried_controls(exploration, folder.exploration.pages()))
+    pages = folder.exploration.pages()
+    _reasons(console, count_untried_controls(exploration, pages))
+    for line in describe_requests(pages):
+        _say(console, f"  ! {format_plain_text(line)}", "yellow")
     for text in chart.warnings[:MOST_WARNINGS]:
         _say(console, f"  ! {format_plain_text(text)}", "yellow")
     if len(chart.warnings) > MOST_WARNINGS:

@@ -24,6 +24,7 @@ from web_pages.visibility import visible
 VIEWS = Path(__file__).parent / "map_views.yaml"
 KINDS = ("view", "tab", "panel", "dialog", "confirmation", "menu")
 """From the bottom to the top: a page is what lies on top."""
+STATES = frozenset({"menu", "panel"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class ViewFigures:
     pages: int
     screens: int
     f1: float
-    """Of pairs of pages that show something listed."""
+    """Of pairs of pages that show something listed, without menus and panels: these may be states of a screen."""
     listed: dict[str, int]
     """By kind."""
     seen: dict[str, int]
@@ -120,7 +121,9 @@ def compare_views(
     ended = made.seen.exploration
     return ViewFigures(
         name, len(shown), len(set(made.labels.values())),
-        pairwise(made.labels, {page: f"{each.kind} {each.name}" for page, each in top.items()}).f1,
+        pairwise(
+            made.labels, {page: f"{each.kind} {each.name}" for page, each in top.items() if each.kind not in STATES}
+        ).f1,
         _count(listed), _count(seen), _count(screen_of),
         _count_elements(made, screen_of), _count_untried(made), changed, round(made.seconds, 1), ended.ended_by or "",
         [f"{each.kind} {each.name}" for each in listed if each not in seen],

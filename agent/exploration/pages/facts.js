@@ -148,10 +148,97 @@
     );
   };
 
+  // A form's fields hide its properties of their names.
+  const read = (prototype, name) => Object.getOwnPropertyDescriptor(prototype, name).get;
+  const [children, parent] = [read(Element.prototype, "children"), read(Node.prototype, "parentElement")];
+  const childrenOf = (el) => [...children.call(el)];
+  const parentOf = (el) => parent.call(el);
+  const classesOf = (el) => (Element.prototype.getAttribute.call(el, "class") ?? "").split(/\s+/).filter(Boolean);
+
+  // A control of a set is chosen if its class says so and that of others does not: tabs and menus without ARIA.
+  const CHOSEN = /(?:^|[-_])(?:active|selected|current)$/i;
+  const saysChosen = (el) => classesOf(el).some((name) => CHOSEN.test(name));
+  const isChosen = (el) => {
+    const at = parentOf(el)?.localName === "li" && !saysChosen(el) ? parentOf(el) : el;
+    if (!parentOf(at) || !saysChosen(at)) return false;
+    const beside = childrenOf(parentOf(at)).filter((other) => other !== at && other.localName === at.localName);
+    return beside.length > 0 && !beside.every(saysChosen);
+  };
+
+  // Rows that are no rows by their markup: clickable siblings of one class with several texts each.
+  const LEAST_ITEMS = 4;
+  const DEEPEST_ITEM = 6;
+  const VARYING = /^(?:is-|has-)?(?:active|selected|current|checked|open|expanded|disabled|read|unread|new|even|odd)$|\d/i;
+  const listed = new Map(); // parent -> kind -> its children of this kind
+  const lists = new Map();
+  const kindOf = (el) => [el.localName, ...classesOf(el).filter((name) => !VARYING.test(name)).sort()].join(".");
+  const kindsIn = (el) => {
+    if (!listed.has(el)) listed.set(el, Map.groupBy(childrenOf(el), kindOf));
+    return listed.get(el);
+  };
+  const hasParts = (el) => {
+    const texts = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+    let found = 0;
+    while (found < 2 && texts.nextNode()) found += /\p{L}{3}/u.test(texts.currentNode.data) ? 1 : 0;
+    return found > 1;
+  };
+  const itemOf = (el) => {
+    for (let at = el, deep = 0; parentOf(at) && deep < DEEPEST_ITEM; at = parentOf(at), deep += 1) {
+      const kin = kindsIn(parentOf(at)).get(kindOf(at));
+      if (kin.length >= LEAST_ITEMS && hasParts(at) && getComputedStyle(at).cursor === "pointer") {
+        if (!lists.has(kin)) lists.set(kin, lists.size);
+        return [lists.get(kin), kin.indexOf(at), at === el ? 1 : 0];
+      }
+    }
+    return null;
+  };
+
+  // What lies over most of what can be used is a dialog, whatever its role.
+  const isPositioned = (el) => {
+    const { position, zIndex } = getComputedStyle(el);
+    return position === "fixed" || (position === "absolute" && Number(zIndex) > 0);
+  };
+  const coverOf = (el) => {
+    const box = el.getBoundingClientRect();
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    if (!box.width || !box.height || x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return null;
+    const hit = el.getRootNode().elementFromPoint?.(x, y);
+    if (!hit || el.contains(hit) || hit.contains(el)) return hit ? el : null;
+    let [top, floating] = [hit, isPositioned(hit)];
+    while (parentOf(top) && !parentOf(top).contains(el)) {
+      top = parentOf(top);
+      floating ||= isPositioned(top);
+    }
+    return floating ? top : el;
+  };
+  const LEAST_COVERED = 2;
+  const findLayer = (all) => {
+    const covers = all.map((el) => (el ? coverOf(el) : null));
+    const counted = new Map();
+    covers.forEach((top, at) => {
+      if (top && top !== all[at]) counted.set(top, (counted.get(top) ?? 0) + 1);
+    });
+    for (const [top, covered] of [...counted].sort((one, other) => other[1] - one[1])) {
+      const outside = all.filter((el, at) => el && covers[at] && !top.contains(el)).length;
+      const inside = all.some((el) => el && top.contains(el));
+      if (inside && covered >= LEAST_COVERED && covered * 2 > outside) return top;
+    }
+    return null;
+  };
+
+  const floats = (el) => {
+    for (let at = el; at && at !== document.body; at = parentOf(at)) {
+      if (isPositioned(at)) return true;
+    }
+    return false;
+  };
+
   const isUnseen = (el) => el.localName === "a" && (isFaint(el) || isTiny(el) || isFarOff(el));
 
-  return places.map((at) => {
-    const el = library ? library.pick(token, at) : null;
+  const all = places.map((at) => (library ? library.pick(token, at) : null));
+  const layer = findLayer(all);
+
+  return all.map((el) => {
     if (!el) return null;
     const numeric = ["number", "range"].includes((el.getAttribute("type") || "").toLowerCase());
     return {
@@ -168,8 +255,11 @@
       editable: el.isContentEditable === true,
       in_label: el.closest("label") !== null,
       expanded: expanded(el),
-      selected: el.getAttribute("aria-selected"),
+      selected: el.getAttribute("aria-selected") ?? (isChosen(el) ? "true" : null),
       current: el.getAttribute("aria-current"),
+      item: itemOf(el),
+      over: layer?.contains(el) ?? null,
+      floats: floats(el),
       min_length: whole(el.getAttribute("minlength")),
       max_length: whole(el.getAttribute("maxlength")),
       pattern: el.hasAttribute("pattern") ? short(el.getAttribute("pattern")) : null,

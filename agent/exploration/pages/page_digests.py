@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from agent.locators.page_index import IndexedElement, PageIndex, RegionKind
@@ -68,16 +68,31 @@ class PageDigests:
         return self.frame == other.frame and len(self.names ^ other.names) <= RENAMED
 
 
-def compute_page_digests(index: PageIndex, marks: Mapping[int, str], *, of_many: bool) -> PageDigests:
+def compute_page_digests(
+    index: PageIndex,
+    marks: Mapping[int, str],
+    *,
+    of_many: bool,
+    items: Collection[int] = (),
+    floating: Collection[int] = (),
+    covered: bool = False,
+) -> PageDigests:
     """Compute the digests of a page index.
 
     `marks` are the states of controls by place (selected, expanded). `of_many` means that the page's address
-    identifies one of many items, so its headings are content.
+    identifies one of many items, so its headings are content. `items` are the places of controls in rows that are
+    none by their markup, `floating` those of controls over the page. `covered`: a layer lies over the whole page.
     """
     signs = _DigestSigns()
+    if covered:
+        signs.add("layer")
     for element in index.elements:
         if (element.visible or element.by_label) and not _is_transient(index, element):
-            _note(signs, index, element, marks.get(element.at, ""), of_many=of_many)
+            mark = marks.get(element.at, "")
+            floats = element.at in floating
+            _note(signs, index, element, mark, of_many=of_many, item=element.at in items, floats=floats)
+    for role, count in signs.unnamed.items():
+        signs.add(f"unnamed {role} {count.bit_length()}", bone=False)
     counts = Counter(role for role, _ in signs.controls)
     frame = {*signs.frame, *(f"{role} {count}" for role, count in counts.items())}
     names = sorted(_digest({f"{role} {name}"})[:NAME] for role, name in signs.controls)
@@ -94,6 +109,8 @@ class _DigestSigns:
     bones: set[str] = field(default_factory=set)
     frame: set[str] = field(default_factory=set)
     controls: set[tuple[str, str]] = field(default_factory=set)
+    unnamed: Counter[str] = field(default_factory=Counter)
+    """The number of controls without a name, by role; their order of magnitude counts."""
 
     def add(self, sign: str, *, bone: bool = True) -> None:
         """Add a sign to all parts, or to all except the bones."""
@@ -109,11 +126,23 @@ def mask_numbers(text: str) -> str:
 
 
 def _note(
-    signs: _DigestSigns, index: PageIndex, element: IndexedElement, mark: str, *, of_many: bool
+    signs: _DigestSigns,
+    index: PageIndex,
+    element: IndexedElement,
+    mark: str,
+    *,
+    of_many: bool,
+    item: bool,
+    floats: bool,
 ) -> None:
     role = element.role or ""
-    in_row = any(
-        region.kind in _ROWS and _is_data_row(index, region.parent) for region in index.regions_of(element)
+    used = element.interactive or element.clickable
+    in_row = not floats and (
+        item
+        or any(
+            region.kind in _ROWS and _is_data_row(index, region.parent)
+            for region in index.regions_of(element)
+        )
     )
     if role in _FIELD_ROLES:
         names = [each for each in element.identities if not looks_generated(each)]
@@ -125,14 +154,15 @@ def _note(
         signs.add(f"heading {'' if of_many else mask_numbers(element.name or element.text)}", bone=False)
     elif role in {"dialog", "alertdialog"}:
         signs.add(f"dialog {mask_numbers(element.name)}")
-    elif element.interactive and in_row:
+    elif used and in_row:
         signs.add(f"row {role}")
-    elif element.interactive:
+    elif used:
         name = mask_numbers(element.name or element.text)
         signs.controls.add((role, name))
+        signs.unnamed[role] += not name
         signs.frame.add(f"{role} {mark}")
         signs.shape.add(f"{role} {mark} {name}")
-        if role != "link":
+        if floats or (role != "link" and element.interactive):
             signs.bones.add(f"{role} {mark} {name}")
     elif element.test_ids and not in_row:
         named = next(iter(element.test_ids.values()))

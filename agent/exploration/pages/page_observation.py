@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +39,14 @@ from kb_schema.url_patterns import origin_of
 from web_pages.html_tags import FIELD_TAGS
 from web_pages.page_limits import PageRefused
 
-MOST_READ = 800
-"""Maximum number of elements of a page whose facts are read."""
+MOST_READ, LAST_READ = 800, 200
+"""Maximum number of elements of a page whose facts are read, and how many of these at its end."""
+DIALOG_ROLES = frozenset({"dialog", "alertdialog"})
 LONGEST_LINE, LONGEST_ADDRESS = 1_000, 8_000
 _ROWS = (RegionKind.ROW, RegionKind.ITEM)
 _LANDMARKS = (RegionKind.LANDMARK, RegionKind.DIALOG)
 _MENUS = frozenset({"navigation", "menu", "menubar", "tablist", "banner", "contentinfo"})
-_TEXT_ROLES = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
+TEXT_ROLES = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
 _TICK_ROLES = frozenset({"checkbox", "radio", "switch"})
 _BUTTON_KINDS = frozenset({"submit", "button", "reset", "image"})
 _HOLDERS = frozenset(
@@ -106,6 +107,12 @@ class ReportedElement(Model):
     expanded: str | None = None
     selected: str | None = None
     current: str | None = None
+    item: tuple[int, int, bool] | None = None
+    """List, number and whether it is the item itself, if it is in an item that is none by its markup."""
+    over: bool | None = None
+    """Whether it lies in the layer that covers the page; None if nothing does."""
+    floats: bool = False
+    """Whether it is positioned over the page."""
     min_length: int | None = None
     max_length: int | None = None
     pattern: str | None = None
@@ -148,8 +155,31 @@ class PageObservation:
 
     @property
     def dialog(self) -> bool:
-        """Whether a dialog is open."""
-        return any(e.visible and e.role in ("dialog", "alertdialog") for e in self.index.elements)
+        """Whether a dialog is open, with or without a role."""
+        return bool(self.covering) or any(e.visible and e.role in DIALOG_ROLES for e in self.index.elements)
+
+    @cached_property
+    def construction(self) -> tuple[tuple[str, ...], ...]:
+        """What it is made of apart from texts: its controls with their states and developers' names, and its headings."""
+        controls = (
+            (each.tag, each.role or "", self.said[each.at].mark, *each.identities)
+            for each in self.index.interactive
+            if each.at in self.said
+        )
+        headings = (
+            ("heading", each.name) for each in self.index.elements if each.visible and each.role == "heading"
+        )
+        return (*controls, *headings)
+
+    @cached_property
+    def covering(self) -> frozenset[int]:
+        """The controls in the layer that covers the page; empty if nothing does."""
+        return frozenset(at for at, each in self.said.items() if each.over)
+
+    @cached_property
+    def items(self) -> frozenset[int]:
+        """The controls in items that are none by their markup."""
+        return frozenset(at for at, each in self.said.items() if each.item is not None)
 
     @property
     def asks_to_sign_in(self) -> bool:
@@ -164,33 +194,49 @@ class PageObservation:
 async def observe_page(page: Page) -> PageObservation:
     """Observe the current page. Raises `PageGone` and `ScriptFailed`."""
     index = await scan_page(page)
-    said = await _facts(page, index, [element.at for element in index.interactive[:MOST_READ]])
+    said = await _facts(page, index, [element.at for element in _read(index)])
     marks = {at: each.mark for at, each in said.items()}
+    items = frozenset(at for at, each in said.items() if each.item is not None)
+    floating = frozenset(at for at, each in said.items() if each.floats)
+    covered = any(each.over for each in said.values())
     return PageObservation(
         url=clean_text(index.url, LONGEST_ADDRESS),
         title=clean_text(index.title),
         index=index,
         said=said,
-        digests=compute_page_digests(index, marks, of_many=names_one_of_many(index.url)),
+        digests=compute_page_digests(
+            index,
+            marks,
+            of_many=names_one_of_many(index.url),
+            items=items,
+            floating=floating,
+            covered=covered,
+        ),
     )
 
 
-async def list_offers(
-    page: Page, look: PageObservation, *, most: int, origins: Collection[str], allowed: Collection[str]
-) -> tuple[Offer, ...]:
-    """Return at most `most` controls in page order; of repeated rows only the first two and one other.
+def _read(index: PageIndex) -> list[IndexedElement]:
+    """Return the controls whose facts are read: of very long pages the first and the last, where dialogs are."""
+    found = index.interactive
+    return list(found if len(found) <= MOST_READ else (*found[: MOST_READ - LAST_READ], *found[-LAST_READ:]))
 
-    Raises `PageGone` and `ScriptFailed`.
+
+async def list_offers(
+    page: Page,
+    look: PageObservation,
+    *,
+    most: int,
+    origins: Collection[str],
+    allowed: Collection[str],
+    on_top: Collection[int] = (),
+) -> tuple[Offer, ...]:
+    """Return the controls of a page in page order; of repeated rows only the first two and one other.
+
+    `on_top` are the controls of the layer that lies on the page: then all of these are returned, and no others. Else
+    at most `most` are, of each kind some. Raises `PageGone` and `ScriptFailed`.
     """
     rows = _RowOffers(look)
-    wanted = [
-        e
-        for e in look.index.interactive[:MOST_READ]
-        if e.at in look.said and not _belongs_to_other_element(e, look.said[e.at]) and rows.keeps(e)
-    ]
-    if len(wanted) > most:  # drop controls in rows first: other rows have similar ones
-        first = sorted(wanted, key=lambda e: (rows.has_fellows(e), e.at))[:most]
-        wanted = sorted(first, key=lambda e: e.at)
+    wanted = _choose_of_each_kind(_list_controls(look, rows, on_top), rows, len(on_top) or most)
     selectors = await _selectors(page, look.index, [element.at for element in wanted])
     fingerprints = PageFingerprints(look.index)
     offers = [
@@ -203,6 +249,39 @@ async def list_offers(
         _judge_control(offer, look.said[element.at], offers, origins, allowed)
         for element, offer in zip(wanted, offers, strict=True)
     )
+
+
+def count_left_out(look: PageObservation, most: int) -> int:
+    """Return how many controls `list_offers` leaves out, without those that rows repeat."""
+    return max(0, len(_list_controls(look, _RowOffers(look), ())) - most)
+
+
+def _list_controls(look: PageObservation, rows: _RowOffers, on_top: Collection[int]) -> list[IndexedElement]:
+    return [
+        e
+        for e in _read(look.index)
+        if e.at in look.said
+        and not _belongs_to_other_element(e, look.said[e.at])
+        and rows.keeps(e)
+        and (not on_top or e.at in on_top)
+    ]
+
+
+def _choose_of_each_kind(
+    wanted: Sequence[IndexedElement], rows: _RowOffers, most: int
+) -> list[IndexedElement]:
+    """Return at most `most` controls: those in rows, which other rows have too, last, then those of a kind of which
+    there are many.
+    """
+    if len(wanted) <= most:
+        return list(wanted)
+    times: Counter[tuple[object, ...]] = Counter()
+    order = {}
+    for element in wanted:
+        kind = (element.tag, element.role, *element.classes)
+        times[kind] += 1
+        order[element.at] = (rows.has_fellows(element), times[kind], element.at)
+    return sorted(sorted(wanted, key=lambda e: order[e.at])[:most], key=lambda e: e.at)
 
 
 def clean_text(text: str | None, longest: int = LONGEST_LINE) -> str:
@@ -218,17 +297,32 @@ class _RowOffers:
         self._siblings = Counter((each.parent, each.kind) for each in look.index.regions)
         slots: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
         self._slot: dict[int, tuple[object, ...]] = {}
-        for element in look.index.interactive[:MOST_READ]:
-            row = self._row(element)
-            if row is None:
+        for element in _read(look.index):
+            found = self._slot_of(element)
+            if found is None:
                 continue
-            slot = (look.index.regions[row].parent, element.role, self._called(element, row))
+            row, slot = found
             self._row_of[element.at], self._slot[element.at] = row, slot
             if row not in slots[slot]:
                 slots[slot].append(row)
         self._rows = slots
 
     _row_of: dict[int, int]
+
+    def _slot_of(self, element: IndexedElement) -> tuple[int, tuple[object, ...]] | None:
+        """Return the number of its row, and what the elements that correspond to it in other rows have in common."""
+        item = self._look.said.get(element.at, NO_REPORTED_ELEMENT).item
+        if item is not None and not self._in_menu(element):
+            listed, number, whole = item
+            return number, ("item", listed, element.role, "" if whole else mask_numbers(element.name))
+        row = self._row(element)
+        if row is None:
+            return None
+        return row, (self._look.index.regions[row].parent, element.role, self._called(element, row))
+
+    def _in_menu(self, element: IndexedElement) -> bool:
+        regions = self._look.index.regions_of(element)
+        return any(self._look.index.elements[each.element].role in _MENUS for each in regions)
 
     def has_fellows(self, element: IndexedElement) -> bool:
         """Whether another row has a corresponding element."""
@@ -396,7 +490,7 @@ def _action(element: IndexedElement, said: ReportedElement, kind: str) -> str:
         return "fill"
     if element.tag == "input" and kind not in _BUTTON_KINDS:
         return "fill"
-    return "fill" if element.role in _TEXT_ROLES else "click"
+    return "fill" if element.role in TEXT_ROLES else "click"
 
 
 def _region(index: PageIndex, element: IndexedElement) -> str:

@@ -9,7 +9,7 @@ controls before they are used.
 from __future__ import annotations
 
 import asyncio
-import json
+import hashlib
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -22,9 +22,10 @@ from playwright.async_api import Error as DriverError
 
 from agent.dangers.danger_rules import judge_request
 from agent.exploration.requests.page_idle import is_page_document
+from agent.exploration.requests.read_requests import ReadRequests
 from agent.exploration.requests.redirect_guard import OutgoingRequest, RedirectGuard
 from agent.exploration.requests.websocket_guard import ANY, WebSocketGuard
-from kb_schema.url_patterns import origin_of
+from kb_schema.url_patterns import origin_of, path_of
 
 _LOOKING = frozenset({"GET", "HEAD", "OPTIONS"})
 _PARTS = frozenset({"image", "stylesheet", "script", "font", "media", "manifest", "texttrack"})
@@ -37,9 +38,9 @@ _UNASKED = frozenset({"ping", "cspviolationreport", "eventsource"})
 """Requests that pages send on their own, such as analytics: blocked without a report."""
 _AHEAD = frozenset({"other", "prefetch"})
 """Prefetching and speculation rules: routes do not see such requests, so these are removed."""
-_CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
-_LONGEST_QUERY = 200_000
 _MOST_STOPPED = 1_000
+_MOST_TOLD = 5
+"""Number of requests that are told of for one page."""
 SOCKETS = "WebSocket"
 """The `--allow` name that permits pages to send over WebSockets."""
 _ONCE_MORE = '<!doctype html><body onload="location.reload()">'
@@ -59,6 +60,8 @@ class BlockedRequest:
     method: str
     url: str
     why: str
+    body: str = ""
+    """A digest of what it would have sent."""
 
 
 @dataclass
@@ -81,7 +84,11 @@ class RequestGuard:
     """Whether a navigation was blocked."""
     using: bool = False
     """Whether a control is being used, rather than an address opened."""
+    reads: ReadRequests = field(default_factory=ReadRequests)
+    """Requests by POST that are sent because they read."""
     _detours: RedirectGuard | None = None
+    _sent_on_load: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What pages would have sent last while they were opened, by method and address."""
 
     def begin(self, *, allowing: bool, vouched: str | None = None, using: bool = False) -> None:
         """Prepare for the next step and forget earlier blocked requests.
@@ -90,10 +97,28 @@ class RequestGuard:
         """
         if vouched:
             self.vouched.add(vouched)
+        if not self.using:
+            self._sent_on_load |= {(each.method, each.url): each.body for each in self.list_writes()}
         self.allowing, self.using = allowing, using
         self.stopped.clear()
+        self.reads.sent.clear()
         self.left.clear()
         self.held.clear()
+
+    def list_writes(self) -> list[BlockedRequest]:
+        """Return the requests that would have changed something: not those that send what opening a page sends, too."""
+        return [
+            each
+            for each in self.stopped
+            if each.method.isupper()
+            and each.method not in _LOOKING
+            and (not each.body or self._sent_on_load.get((each.method, each.url)) != each.body)
+        ]
+
+    def list_held_back(self) -> tuple[str, ...]:
+        """Return the requests of this step that were not sent, without addresses' origins and queries."""
+        held = (f"{each.method} {path_of(each.url)}"[:500] for each in self.stopped if each.method.isupper())
+        return tuple(dict.fromkeys(held))[:_MOST_TOLD]
 
     async def install(self, context: BrowserContext) -> None:
         """Intercept all requests of the context, and add the script to every page before its own scripts."""
@@ -154,7 +179,7 @@ class RequestGuard:
             return True
         why = self._why_not(asked)
         if why and asked.kind not in _UNASKED:
-            self._stop(asked.method, asked.url, why)
+            self._stop(asked.method, asked.url, why, asked.body)
         return bool(why)
 
     def _why_not(self, asked: OutgoingRequest) -> str:
@@ -164,13 +189,16 @@ class RequestGuard:
         verdict = judge_request(asked.method, asked.url, allowed=self.allowing)
         if verdict.danger is None:
             return "robots.txt disallows it" if asked.document and not self.may_open(asked.url) else ""
-        asks = asked.method == "POST" and is_graphql_query(asked.body)
+        asks = not asked.document and self.reads.are_read(
+            asked.method, asked.url, asked.body, on_load=not self.using
+        )
         vouched = asked.document and asked.method == "GET" and asked.url in self.vouched
         return "" if asks or vouched else verdict.why
 
-    def _stop(self, method: str, url: str, why: str) -> None:
+    def _stop(self, method: str, url: str, why: str, body: str = "") -> None:
         if len(self.stopped) < _MOST_STOPPED:
-            self.stopped.append(BlockedRequest(method, url, why))
+            digest = hashlib.sha256(body.encode("utf-8", "replace")).hexdigest() if body else ""
+            self.stopped.append(BlockedRequest(method, url, why, digest))
 
     def _may_connect(self, url: str) -> bool:
         return judge_request("GET", url, allowed=self.allowing).may
@@ -184,26 +212,10 @@ class RequestGuard:
 
 def _body_of(request: Request) -> str:
     try:
-        return (request.post_data or "") if request.method == "POST" else ""
+        return request.post_data or ""
     except ValueError:  # not text
         return ""
 
 
 def _is_file(url: str) -> bool:
     return _FILE.search(url.partition("#")[0].partition("?")[0]) is not None
-
-
-def is_graphql_query(body: str) -> bool:
-    """Whether a body is a GraphQL query, which is sent by POST but is read-only by definition."""
-    try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    asked = said if isinstance(said, list) else [said]
-    return bool(asked) and all(isinstance(each, dict) and _is_query(each.get("query")) for each in asked)
-
-
-def _is_query(text: object) -> bool:
-    if not isinstance(text, str) or len(text) > _LONGEST_QUERY:
-        return False
-    return text.lstrip().startswith(("query", "{", "fragment", "#")) and _CHANGES.search(text) is None

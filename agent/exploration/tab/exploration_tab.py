@@ -10,12 +10,15 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import Protocol
 
 from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as DriverError
 
+from agent.exploration.pages.page_layers import find_layer
 from agent.exploration.pages.page_observation import PageObservation, clean_text, observe_page
 from agent.exploration.requests.page_idle import PageIdleWait
 from agent.exploration.requests.request_guard import RequestGuard
@@ -62,6 +65,10 @@ class AttemptResult:
     message: str = ""
     moved: bool = False
     """Whether a document was loaded."""
+    held_back: tuple[str, ...] = ()
+    """Requests of the page that were not sent: `POST /api/views`."""
+    reads: tuple[str, ...] = ()
+    """Requests by POST that were sent because they read."""
     put_away_by: str = ""
     """The gate's hint for dismissing the element that covers the control."""
 
@@ -74,6 +81,11 @@ class AttemptResult:
 RELOADED_WITHIN_MS = 30_000
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
 """Content types of pages; other documents are files that the browser displays."""
+
+
+@cache
+def _storage() -> str:
+    return (Path(__file__).parent / "storage.js").read_text(encoding="utf-8")
 
 
 async def _read_non_page_type(page: Page) -> str:
@@ -98,6 +110,11 @@ async def _reload(page: Page) -> None:
         if isinstance(known, PageGone):
             raise known from error
         raise NavigationFailed(page.url, error.message.splitlines()[0]) from error
+
+
+def _is_alike(look: PageObservation, before: PageObservation) -> bool:
+    """Whether nothing of the structure has changed: a folded menu has other texts only."""
+    return look.digests.like(before.digests) or look.construction == before.construction
 
 
 class AttemptResultBuilder(Protocol):
@@ -125,11 +142,16 @@ class ExplorationTab:
         return self._page
 
     async def open(self, url: str, before: PageObservation | None = None) -> AttemptResult:
-        """Open an address and return the result."""
+        """Open an address and return the result. Its document is loaded even if only the fragment differs."""
         page = await self.page()
-        return await self._attempt(
-            before, lambda: self._gone(perform_action(page, "navigate", url=url)), vouched=url
-        )
+        same = "#" in url and page.url.partition("#")[0] == url.partition("#")[0]
+
+        async def go() -> None:
+            await perform_action(page, "navigate", url=url)
+            if same:
+                await _reload(page)
+
+        return await self._attempt(before, lambda: self._gone(go()), vouched=url)
 
     async def back(self, before: PageObservation) -> AttemptResult:
         """Go back in history."""
@@ -305,6 +327,25 @@ class ExplorationTab:
     def _happened(self, happenings: PageSideEffects) -> bool:
         return bool(happenings.refused or happenings.tabs or self._guard.left or self._guard.stopped)
 
+    def _written(self) -> str:
+        """Return a text on a request by which the used control would have changed something; "" if there is none."""
+        last = next(reversed(self._guard.list_writes()), None)
+        return clean_text(f"{last.method} {last.url} was not sent: {last.why}") if last else ""
+
+    async def read_storage(self) -> str:
+        """Return what the page keeps in the browser, for `restore_storage`; "" if it keeps nothing."""
+        try:
+            kept: str = await (await self.page()).evaluate(_storage(), None)
+        except DriverError:  # an empty page, or one whose storage is blocked
+            return ""
+        return kept
+
+    async def restore_storage(self, kept: str) -> None:
+        """Undo what a control has changed in the browser although its request was not sent."""
+        if kept:
+            with suppress(DriverError):
+                await (await self.page()).evaluate(_storage(), kept)
+
     def _held_back(self) -> str:
         """Return a text on the last blocked request; "" if there is none."""
         last = self._guard.stopped[-1] if self._guard.stopped else None
@@ -323,7 +364,8 @@ class ExplorationTab:
         def arrival(
             outcome: AttemptOutcome, look: PageObservation | None = None, message: str = "", of: Page = page
         ) -> AttemptResult:
-            return AttemptResult(outcome, of, look, duration, status, clean_text(message), moved)
+            held, reads = self._guard.list_held_back(), tuple(dict.fromkeys(self._guard.reads.sent))
+            return AttemptResult(outcome, of, look, duration, status, clean_text(message), moved, held, reads)
 
         if page.url.startswith("chrome-error:") or (status or 0) >= HTTPStatus.BAD_REQUEST:
             return arrival(
@@ -352,9 +394,16 @@ class ExplorationTab:
         moved: bool,
     ) -> AttemptResult:
         """Return the result of comparing the page with the one before."""
-        changed = before is None or look.address != before.address or not look.digests.like(before.digests)
+        changed = before is None or look.address != before.address or not _is_alike(look, before)
         said = "; ".join(dict.fromkeys(each.message for each in happenings.answered_dialogs))
         if changed:
+            written = self._written() if before is not None else ""
+            if (
+                written
+                and look.address == (before or look).address
+                and find_layer(look, before).kind != "dialog"
+            ):
+                return arrival("refused", look, written)
             return arrival("arrived", look, said)
         if happenings.answered_dialogs:
             return arrival("dialog", look, said)

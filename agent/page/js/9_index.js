@@ -129,7 +129,8 @@ function addRow(el, tag, role, shown, operable, walk) {
   if (at >= MOST_ELEMENTS) walk.full = true;
   walk.rootAt.push(walk.root);
   walk.operable.push(operable);
-  const clickable = !operable && shown && !walk.pointer && (hasAttr(el, "onclick") || showsHand(el));
+  const apart = !walk.pointer || tag === "a"; // a link in a row that shows a pointer as a whole, too
+  const clickable = !operable && shown && apart && (hasAttr(el, "onclick") || showsHand(el));
   if (clickable) walk.pointer = true;
   const read = walk.asked === null || mayBeMeant(el, tag, operable || clickable, walk);
   walk.rows.push(read ? rowOf(el, tag, role, { shown, operable, clickable }, walk) : UNREAD);

@@ -183,3 +183,48 @@ def test_of_the_sortings_and_filters_of_a_list_a_few_are_kept() -> None:
     book = ExplorationState(MapLimits(), lists)
     assert why(book, page(9, "/list"), link(1, "/list?f=y")) == "similar pages are known"
     assert why(book, page(9, "/list"), link(1, "/other?f=y")) is None
+
+
+def test_what_lies_on_a_page_comes_first_and_of_a_menu_whose_entries_lead_nowhere_two_are_tried() -> None:
+    entries = tuple(
+        button(n, name, role="") for n, name in enumerate(("Name", "Date", "Size", "Owner"), start=1)
+    )
+    below = page(1, "/a", (button(1, "Sort"), link(2, "/b")), start=True)
+    menu = page(2, "/a", entries, depth=1, layer="menu", behind="p0001", openable=False)
+    book = ExplorationState(MapLimits(), [below, menu])
+    for tried in entries[:2]:
+        step, _ = choose_next_step(book, None, (), anywhere)
+        assert step is not None
+        assert (step.page, step.offer) == (menu, tried)
+        book.note_passage(passed(menu, tried))
+    assert "led nowhere" in (why(book, menu, entries[2]) or "")
+    step, _ = choose_next_step(book, None, (), anywhere)
+    assert step is not None
+    assert step.page == below
+
+
+def test_entries_of_a_menu_that_lead_to_new_pages_are_all_tried() -> None:
+    entries = tuple(button(n, name, role="") for n, name in enumerate(("Labels", "Snooze", "Move"), start=1))
+    menu = page(1, "/a", entries, layer="menu")
+    pages = [page(n, "/a", layer="dialog") for n in (2, 3)]
+    tried = [passed(menu, offer, to) for offer, to in zip(entries, pages, strict=False)]
+    book = ExplorationState(MapLimits(), [menu, *pages], tried)
+    assert why(book, menu, entries[2]) is None
+
+
+def test_the_same_dialog_on_another_page_is_the_same_and_another_dialog_is_not() -> None:
+    close = button(1, "Close")
+    one = page(1, "/a", (close, button(2, "Attach")), layer="dialog")
+    same = page(2, "/b", (close, button(2, "Attach")), layer="dialog")
+    other = page(3, "/b", (close, button(2, "Rename")), layer="dialog")
+    book = ExplorationState(MapLimits(), [one, same, other])
+    assert book.key_of(one, close) == book.key_of(same, close) != book.key_of(other, close)
+
+
+def test_a_route_that_shows_what_the_start_shows_is_told() -> None:
+    start = page(1, "/", start=True)
+    book = ExplorationState(MapLimits(), [start])
+    assert book.shows_start(page(2, "/#/home", state=start.state))
+    assert not book.shows_start(page(2, "/#/about"))
+    assert not book.shows_start(start)
+    assert not book.shows_start(page(2, "/home", state=start.state))

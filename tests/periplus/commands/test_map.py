@@ -58,6 +58,8 @@ def refused(*args: str) -> UserError:
         ((), "URL is missing"),
         (("ftp://quay.example",), "ftp://quay.example is not a web address"),
         ((SITE, "--origin", "elsewhere"), "elsewhere"),
+        ((SITE, "--reads", "api/views"), "--reads api/views: expected a path"),
+        ((SITE, "--reads", "/*"), "--reads /*: expected a path"),
         ((SITE, "--input", "email=a@b.example"), "--input is only used for signing in"),
         ((SITE, "--sign-in-form"), "needs the values to type"),
         ((SITE, "--sign-in-url", "https://quay.example/in"), "--sign-in-url needs --sign-in-form"),
@@ -260,3 +262,18 @@ def test_what_is_gone_on_with_is_asked_as_it_was_where_nothing_else_is_given(tmp
     )
     assert (again.limits.states, again.limits.depth) == (9, 2)
     assert (again.website_id, again.allowed, again.robots) == ("quay", ("Continue",), False)
+
+
+def test_the_summary_tells_of_requests_that_were_not_sent_and_of_controls_that_were_left_out(
+    tmp_path: Path,
+) -> None:
+    folder = MapFolder(tmp_path / "map")
+    found = drawing(folder.exploration.path)
+    held = {"held_back": ("POST /api/views",), "reads": ("POST /api/runs/filter",), "left_out": 7}
+    found.page("p1", "/", "<main><h1>Quay</h1></main>", title="The quay", start=True, **held)
+    result = CliRunner().invoke(app, ["--redraw", str(folder.path)])
+    said = " ".join(result.output.split())
+    assert "POST /api/views was not sent, on 1 page such as The quay" in said
+    assert "--reads /api/views if it only reads" in said
+    assert "POST /api/runs/filter was sent, on 1 page: it reads" in said
+    assert "7 controls more on 1 page such as The quay were left out" in said

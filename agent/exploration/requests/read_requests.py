@@ -1,0 +1,99 @@
+"""Tells requests that read by POST: GraphQL queries, and `.../filter` as many applications send it when a page opens.
+
+What a request does is not known before it is sent. So one is taken for reading only if opening an address sends it,
+its path ends with a word for reading, and it carries data of JSON. A path that was seen so may then be sent when a
+control is used, too. For all others there is `--reads`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from agent.dangers.danger_addresses import find_danger_in_address
+from agent.exploration.pages.page_addresses import build_place_path
+from kb_schema.url_patterns import path_of
+
+READING_WORDS = frozenset(
+    {"aggregate", "autocomplete", "count", "filter", "find", "lookup", "query", "search", "suggest"}
+)
+"""Last words of paths that read: of Prefect (`filter`, `count`), Elasticsearch (`_search`, `_count`), MLflow (`search`)."""
+_CHANGES = re.compile(r"\b(?:mutation|subscription)\b")
+_LONGEST_QUERY = 200_000
+_MOST_TOLD = 20
+
+
+@dataclass
+class ReadRequests:
+    """The requests by POST that may be sent, of one browser context."""
+
+    patterns: Collection[str] = ()
+    """Paths of requests that read, as the user named them: `/api/*/filter`."""
+    sent: list[str] = field(default_factory=list)
+    """Requests of this step that were let through: `POST /api/flows/filter`."""
+    _known: set[str] = field(default_factory=set)
+    """Paths that opening an address has sent."""
+
+    def are_read(self, method: str, url: str, body: str, *, on_load: bool) -> bool:
+        """Return whether a request only reads. `on_load`: opening an address sends it, not the use of a control."""
+        if method != "POST":
+            return False
+        reads = (
+            self._is_named(url, body)
+            or is_graphql_query(body)
+            or self._is_recognised(url, body, on_load=on_load)
+        )
+        if reads and len(self.sent) < _MOST_TOLD:
+            self.sent.append(f"{method} {path_of(url)}"[:500])
+        return reads
+
+    def _is_named(self, url: str, body: str) -> bool:
+        path = path_of(url).partition("?")[0]
+        return any(fnmatchcase(path, each) for each in self.patterns) and not _is_mutation(body)
+
+    def _is_recognised(self, url: str, body: str, *, on_load: bool) -> bool:
+        last = (
+            path_of(url)
+            .partition("?")[0]
+            .rstrip("/")
+            .rpartition("/")[2]
+            .rpartition(":")[2]
+            .lstrip("_")
+            .casefold()
+        )
+        if last not in READING_WORDS or find_danger_in_address(url) is not None or not _is_json(body):
+            return False
+        place = build_place_path(url)
+        if on_load:
+            self._known.add(place)
+        return place in self._known
+
+
+def _is_json(body: str) -> bool:
+    try:
+        return isinstance(json.loads(body), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_mutation(body: str) -> bool:
+    return _CHANGES.search(body[:_LONGEST_QUERY]) is not None and '"query"' in body
+
+
+def is_graphql_query(body: str) -> bool:
+    """Whether a body is a GraphQL query, which is sent by POST but is read-only by definition."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    asked = said if isinstance(said, list) else [said]
+    return bool(asked) and all(isinstance(each, dict) and _is_query(each.get("query")) for each in asked)
+
+
+def _is_query(text: object) -> bool:
+    if not isinstance(text, str) or len(text) > _LONGEST_QUERY:
+        return False
+    return text.lstrip().startswith(("query", "{", "fragment", "#")) and _CHANGES.search(text) is None

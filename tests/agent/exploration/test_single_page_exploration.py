@@ -1,0 +1,235 @@
+"""Exploring an application of one document: what lies on a page without a role, what is not saved, what reads by POST."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from agent.exploration.pages.page_layers import find_layer
+from agent.exploration.pages.page_observation import count_left_out, list_offers, observe_page
+from agent.exploration.website_exploration import explore
+from kb_schema.exploration_folder import ExplorationFolder
+from kb_schema.explorations import ExplorationPage
+from tests.agent.exploration.small_site import Answer, SmallSite, small_site
+from tests.support.pages import show
+
+STYLE = """<style>
+ .row, .entry, .use { cursor: pointer } .on { display: block !important }
+ .back { display: none; position: fixed; inset: 0; background: #0008 }
+ .box { display: none; width: 300px; background: white }
+ .list { display: none; position: absolute; z-index: 9; background: white }
+</style>"""
+ROWS = "".join(f"<div class=row><b>Sender {n}</b><span>Subject {n}</span></div>" for n in range(90))
+OPTIONS = "".join(f"<div class=entry>{name}</div>" for name in ("Name", "Date", "Size", "Owner", "Colour"))
+INBOX = f"""{STYLE}<h1>Inbox</h1>
+<button onclick="dialog.classList.add('on')">Write</button>
+<div class=use onclick="menu.classList.toggle('on')">Sort</div><div class=list id=menu>{OPTIONS}</div>
+<button onclick="more.hidden = !more.hidden">More</button><p id=more hidden><button>Details</button></p>
+<section>{ROWS}</section>
+<div class=back id=dialog><div class="box on"><h2>New message</h2><input aria-label=To>
+<button onclick="cc.hidden=false">Cc</button><input id=cc aria-label=Cc hidden>
+<button onclick="dialog.classList.remove('on')">Close</button></div></div>"""
+
+
+def on(folder: ExplorationFolder, layer: str) -> list[ExplorationPage]:
+    return [each for each in folder.pages() if each.layer == layer]
+
+
+def names(page: ExplorationPage) -> set[str]:
+    return {each.name for each in page.offers}
+
+
+FOLDED = ("Letters", "Drafts", "Sent", "Patients", "Settings")
+OPENING = {
+    "dialog": ("Write", {"To", "Cc", "Close"}),
+    "menu": ("Sort", {"Name", "Date", "Size", "Owner", "Colour"}),
+    "panel": ("More", {"Details"}),
+}
+
+
+@pytest.mark.parametrize("kind", OPENING)
+async def test_what_lies_on_a_page_is_told_without_a_role_and_all_of_it_is_listed(
+    page: Page, kind: str
+) -> None:
+    await show(page, INBOX)
+    before = await observe_page(page)
+    opener, inside = OPENING[kind]
+    await page.get_by_text(opener, exact=True).click()
+    look = await observe_page(page)
+    layer = find_layer(look, before)
+    assert layer.kind == kind
+    assert not look.digests.like(before.digests)
+    offers = await list_offers(page, look, most=2, origins=(), allowed=(), on_top=layer.on_top)
+    assert {each.name for each in offers} == inside, "the limit is for what lies below"
+
+
+async def test_fields_of_a_form_do_not_hide_how_it_is_built(page: Page) -> None:
+    fields = "<input name=children><input name=parentElement><input name=classList>"
+    await show(
+        page, f"<form>{fields}<div class=row>Ada</div><div class=row>Bea</div><button>Search</button></form>"
+    )
+    offers = await list_offers(page, await observe_page(page), most=60, origins=(), allowed=())
+    assert "Search" in {each.name for each in offers}
+
+
+async def test_other_rows_are_no_layer_and_rows_without_markup_are_shown_by_examples(page: Page) -> None:
+    await show(page, INBOX)
+    before = await observe_page(page)
+    offers = await list_offers(page, before, most=60, origins=(), allowed=())
+    rows = [each for each in offers if each.in_row]
+    assert len(rows) == 3
+    await page.locator("section").evaluate(
+        "(all) => all.insertAdjacentHTML('beforeend', '<div class=row><b>Sender new</b><span>Subject new</span></div>')"
+    )
+    look = await observe_page(page)
+    assert find_layer(look, before).kind == ""
+    assert look.digests == before.digests
+
+
+async def test_of_a_crowded_page_controls_of_each_kind_are_kept_and_the_rest_is_counted(page: Page) -> None:
+    many = "".join(
+        f"<button class=small>Number {chr(97 + n % 26) * (n // 26 + 1)}</button>" for n in range(80)
+    )
+    await show(page, f"{many}<a class=last href='https://site.example/x'>Last</a>")
+    look = await observe_page(page)
+    offers = await list_offers(page, look, most=60, origins=("https://site.example",), allowed=())
+    assert len(offers) == 60
+    assert "Last" in {each.name for each in offers}
+    assert count_left_out(look, 60) == 21
+
+
+async def test_a_tab_that_only_a_class_shows_as_chosen_is_not_tried(page: Page) -> None:
+    tabs = "<div><button class='tab is-active'>Open</button><button class=tab>Closed</button></div>"
+    await show(
+        page, f"{tabs}<div><button class=active>Save</button><button class=active>Cancel</button></div>"
+    )
+    offers = await list_offers(page, await observe_page(page), most=60, origins=(), allowed=())
+    shown = {each.name for each in offers if each.why == "its content is shown already"}
+    assert shown == {"Open"}, "a class that all have says nothing"
+
+
+async def test_a_menu_that_is_folded_to_its_pictures_is_no_other_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    entries = "".join(
+        f"<button data-testid=to-{name}>{name[0]}<span> {name}</span></button>" for name in FOLDED
+    )
+    toggle = "<button onclick=\"document.querySelectorAll('span').forEach((each) => each.hidden = true)\">Fold</button>"
+    with small_site({"/": f"<!doctype html><title>T</title><h1>T</h1><nav>{entries}</nav>{toggle}"}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        assert len(ExplorationFolder(tmp_path).pages()) == 1
+
+
+async def test_dialogs_are_explored_first_and_the_options_of_a_field_by_two(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with small_site({"/": f"<!doctype html><title>Mail</title><body>{INBOX}"}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        dialog, *nested = on(folder, "dialog")
+        start = next(each for each in folder.pages() if each.start)
+        menu = next(each for each in on(folder, "menu") if each.behind == start.page_id)
+        assert names(dialog) >= {"To", "Close", "Cc"}
+        assert "Write" not in names(dialog)
+        assert all("Cc" in names(each) for each in nested)
+        assert dialog.behind == start.page_id
+        tried = [each for each in folder.passages() if each.from_page == menu.page_id and each.offer_id]
+        assert len(tried) == 2
+        order = [each.from_page for each in folder.passages() if each.offer_id]
+        assert order.index(dialog.page_id) < len(order) - order[::-1].index(start.page_id)
+
+
+STATE = """<!doctype html><title>Chat</title><main><h1>Chat</h1><div id=said></div>
+<button id=thanks>Thanks for sending this over!</button><a href="#/about">About</a></main><script>
+ const state = JSON.parse(localStorage.getItem('state') || '[]');
+ const show = () => { said.innerHTML = state.map((each) => `<h2>${each}</h2><button>Undo ${each}</button>`).join('') };
+ const push = () => fetch('/api/state', {method: 'PUT', body: JSON.stringify(state)}).catch(() => 0);
+ thanks.onclick = () => { state.push('sent'); localStorage.setItem('state', JSON.stringify(state)); show(); push() };
+ show(); push();
+</script>"""
+
+
+async def test_what_a_control_would_have_saved_is_in_no_page_and_not_kept_in_the_browser(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with small_site({"/": STATE}) as site:
+        done = await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        assert site.asked["PUT /api/state"] == 0
+        assert not [
+            each
+            for each in folder.pages()
+            if "sent" in folder.snapshot(each.page_id).html.split("<script>")[0]
+        ]
+        thanks = [o for each in folder.pages() for o in each.offers if o.name.startswith("Thanks")]
+        assert "unknown_method" in {each.danger for each in thanks}
+        assert any("PUT" in each.reason for each in done.unexplored)
+        assert folder.pages()[0].held_back == ("PUT /api/state",)
+
+
+def answering(request: str) -> str:
+    return (
+        "<!doctype html><title>Runs</title><main><h1>Runs</h1><div id=list>Loading</div></main><script>"
+        f"fetch('{request}', {{method: 'POST', body: '{{}}'}}).then((answer) => answer.json())"
+        ".then((all) => { list.innerHTML = all.map((each) => `<h2>${each}</h2>`).join('') }).catch(() => 0)</script>"
+    )
+
+
+def serving(request: str) -> dict[str, str | Answer]:
+    data = Answer(json.dumps(["First run"]), headers={"Content-Type": "application/json"})
+    return {"/": answering(request), request: data}
+
+
+@pytest.mark.parametrize(
+    ("request_path", "named", "sent"),
+    [
+        ("/api/runs/filter", (), True),
+        ("/api/runs/_search", (), True),
+        ("/api/runs/delete/search", (), False),
+        ("/api/runs", (), False),
+        ("/api/views", ("/api/v*",), True),
+        ("/api/views", ("/api/w*",), False),
+    ],
+)
+async def test_what_reads_by_post_is_sent_and_told_and_the_rest_is_told_as_held_back(
+    browser: Browser, tmp_path: Path, request_path: str, named: tuple[str, ...], sent: bool
+) -> None:
+    with small_site(serving(request_path)) as site:
+        wanted = site.wanted().model_copy(update={"reads": named})
+        await explore(browser, wanted, tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        (page,) = folder.pages()
+        assert ("First run" in folder.snapshot(page.page_id).html) is sent
+        told = (f"POST {request_path}",)
+        assert (page.reads, page.held_back) == ((told, ()) if sent else ((), told))
+
+
+async def test_a_path_that_would_read_is_not_sent_by_a_control_before_a_page_sent_it(
+    browser: Browser, tmp_path: Path
+) -> None:
+    body = "<button onclick=\"fetch('/api/filter', {method: 'POST', body: '{}'}).catch(() => 0)\">Make a filter</button>"
+    with small_site({"/": f"<!doctype html><title>T</title><main><h1>T</h1>{body}</main>"}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        assert site.asked["POST /api/filter"] == 0
+
+
+async def test_a_route_that_shows_the_start_is_not_explored_twice(browser: Browser, tmp_path: Path) -> None:
+    body = (
+        "<nav><a href='#/home'>Home</a><a href='#/about'>About</a></nav><h1 id=head></h1><button id=do>Do</button><script>"
+        "const show = () => { head.textContent = location.hash === '#/about' ? 'About' : 'Home' };"
+        "addEventListener('hashchange', show); show()</script>"
+    )
+    with small_site({"/": f"<!doctype html><title>T</title>{body}"}) as site:
+        await explore(browser, site.wanted(), tmp_path)
+        folder = ExplorationFolder(tmp_path)
+        home = next(each for each in folder.pages() if each.url.endswith("#/home"))
+        assert not [each for each in folder.passages() if each.from_page == home.page_id and each.offer_id]
+        assert _shows(site, folder) == {"Home", "About"}
+
+
+def _shows(site: SmallSite, folder: ExplorationFolder) -> set[str]:
+    heads = (folder.snapshot(each.page_id).html for each in folder.pages() if each.url.startswith(site.url))
+    return {html.partition('id="head"')[2].partition(">")[2].partition("<")[0] for html in heads}
