@@ -13,9 +13,10 @@ from kb_schema.url_patterns import relative_path
 from loaders.screen_learner.observed_pages import ObservedPage
 from web_pages.field_words import find_field_words, is_field
 from web_pages.page_limits import PageRefused
-from web_pages.page_profiles import build_page_profile
+from web_pages.page_profiles import PageProfile, build_page_profile
 from web_pages.stored_pages import StoredPage
 
+_NUMBERS = re.compile(r"\d+")
 OUTSIDE = "out-"
 """The prefix of the ids of pages that were seen signed out, beside those that were seen signed in."""
 
@@ -45,7 +46,12 @@ class ExploredSite:
         """Yield the pages in the order in which they were found."""
         for prefix, folder in self._parts.items():
             for page in folder.pages():
-                yield page.model_copy(update={"page_id": prefix + page.page_id}) if prefix else page
+                behind = None if page.behind is None else prefix + page.behind
+                yield (
+                    page.model_copy(update={"page_id": prefix + page.page_id, "behind": behind})
+                    if prefix
+                    else page
+                )
 
     def passages(self) -> Iterator[AttemptedTransition]:
         """Yield the attempted transitions in order."""
@@ -68,7 +74,8 @@ def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[st
     `KnowledgeError`.
     """
     base = seen.exploration.base_url
-    looks, remarks = [], []
+    looks: dict[str, ExploredPage] = {}
+    remarks = []
     for page in seen.pages():
         try:
             stored = StoredPage(seen.snapshot(page.page_id))
@@ -77,10 +84,11 @@ def read_explored_pages(seen: ExploredSite) -> tuple[list[ExploredPage], list[st
             remarks.append(f"page {page.page_id} is left out: {exc}")
             continue
         labelled = page.model_copy(update={"offers": _label_fields(page.offers, stored)})
-        looks.append(
-            ExploredPage(labelled, ObservedPage(drawn, relative_path(page.url, base), run=page.page_id))
-        )
-    return looks, remarks
+        below = looks.get(page.behind or "")
+        layer = _signs_on_top(labelled, drawn, None if below is None else below.observed.profile)
+        path = relative_path(page.url, base)
+        looks[page.page_id] = ExploredPage(labelled, ObservedPage(drawn, path, run=page.page_id, layer=layer))
+    return list(looks.values()), remarks
 
 
 def _label_fields(offers: Sequence[Offer], stored: StoredPage) -> tuple[Offer, ...]:
@@ -102,3 +110,20 @@ def _find_label(offer: Offer, stored: StoredPage) -> str:
     sent = " ".join(re.findall(r"[^\W\d_]+", element.get("name") or ""))
     words = find_field_words(element, headings=True) or ("" if offer.name else sent)
     return words.rstrip(" :*")
+
+
+def _signs_on_top(page: ExplorationPage, shown: PageProfile, below: PageProfile | None) -> frozenset[str]:
+    """Return what lies on a page: its controls, of those in rows only the role, and its headings."""
+    if not page.layer:
+        return frozenset()
+    controls = {
+        f"{each.action_type} {each.role or each.tag} {'' if each.in_row else _mask(each.label or each.name)}"
+        for each in page.offers
+    }
+    new = shown.signs - (frozenset() if below is None else below.signs)
+    headings = {f"heading {_mask(each.text)}" for each in new if each.kind == "heading"}
+    return frozenset({page.layer, *controls, *headings})
+
+
+def _mask(text: str) -> str:
+    return _NUMBERS.sub("#", text)

@@ -20,6 +20,8 @@ from loaders.screen_learner.url_patterns import is_open, pattern_of, place
 
 LONGEST_ENTRY = 30
 """The most characters of a menu entry that names a screen."""
+ROUNDS = 4
+"""How often it is tried whether dialogs and menus can be told from the pages on which they lie."""
 OK, BAD = 200, 400
 """The HTTP status of a page, and the least one of an error."""
 REFUSALS = {401: "Access denied", 403: "Access denied", 404: "Not found", 410: "Not found"}
@@ -80,7 +82,7 @@ def build_screens(looks: Sequence[ExploredPage]) -> tuple[list[ExploredScreen], 
     refused = _group_refused(looks)
     usual = [at for at, look in enumerate(looks) if not _is_refused(look)]
     clusters = cluster_pages([seen[at] for at in usual], _linked_paths(looks))
-    groups = [[usual[at] for at in group] for group in clusters]
+    groups = _with_states(looks, [[usual[at] for at in group] for group in clusters])
     titles = titles_of(groups, seen, _row_names(looks), _menu_entries(looks))
     groups, titles = [*groups, *refused.values()], [*titles, *refused]
     labelled = list(seen)
@@ -125,6 +127,31 @@ def _group_refused(looks: Sequence[ExploredPage]) -> dict[str, list[int]]:
         if _is_refused(look):
             found[REFUSALS.get(look.page.status or BAD, "Error")].append(at)
     return found
+
+
+def _with_states(looks: Sequence[ExploredPage], groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the groups; what lies on a page is a state of its screen if nothing tells the two apart."""
+    found = [list(group) for group in groups]
+    of = {looks[at].page_id: at for group in groups for at in group}
+    for _ in range(ROUNDS):
+        screen = {at: number for number, group in enumerate(found) for at in group}
+        labelled = [replace(looks[at].observed, screen=str(number)) for at, number in sorted(screen.items())]
+        refused = {int(each) for each in learn_signatures(labelled).refused}
+        below = {
+            at: screen[of[look.page.behind]]
+            for at, look in enumerate(looks)
+            if at in screen and look.observed.layer and look.page.behind in of
+        }
+        outside = {at: target for at, target in below.items() if target != screen[at]}
+        joining = {at: target for at, target in outside.items() if screen[at] in refused}
+        if not joining:  # what is left of a page that cannot be told lies on it
+            joining = {at: target for at, target in outside.items() if target in refused}
+        if not joining:
+            break
+        for at, target in joining.items():
+            found[screen[at]].remove(at)
+            found[target].append(at)
+    return sorted(sorted(group) for group in found if group)
 
 
 def _menu_entries(looks: Sequence[ExploredPage]) -> dict[str, str]:

@@ -52,7 +52,7 @@ class ScreenControl:
     seen: tuple[tuple[ExploredPage, Offer], ...]
     """Where it was seen. For a row control: every row of every page."""
     pages: Mapping[bool, int]
-    """The number of the screen's pages: signed in or not."""
+    """The number of the screen's pages, signed in or not, without those on which something lies."""
     in_rows: bool = False
     """Whether it is in every row of a list, so that the row must be given."""
 
@@ -63,9 +63,10 @@ class ScreenControl:
 
     @property
     def lasting(self) -> bool:
-        """Whether most pages of its screen have it, of those seen signed in or of those seen signed out."""
+        """Whether most pages of its screen have it, signed in or signed out, or something that lies on one of them."""
         having = Counter({look.page_id: look.page.signed_in for look, _ in self.seen}.values())
-        return any(having[signed_in] >= MOST * pages for signed_in, pages in self.pages.items())
+        often = any(having[signed_in] >= MOST * pages for signed_in, pages in self.pages.items())
+        return often or any(look.page.layer for look, _ in self.seen)
 
     @property
     def region(self) -> str:
@@ -131,7 +132,8 @@ def controls_of(
             key = _key(offer)
             times[key] += 1
             found[key if times[key] == 1 else (*key, str(times[key]))].append((look, offer))
-    pages = Counter(look.page.signed_in for look in looks)
+    plain = [look for look in looks if not look.page.layer] or looks
+    pages = Counter(look.page.signed_in for look in plain)
     controls = [ScreenControl(key, tuple(seen), pages, key in rows) for key, seen in found.items()]
     return [
         control

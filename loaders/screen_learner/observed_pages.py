@@ -21,6 +21,8 @@ class ObservedPage:
     """The screen that it is known to belong to."""
     step: int | None = None
     """Equal for pages on which different runs performed the same action."""
+    layer: frozenset[str] = frozenset()
+    """The signs of what lies on it, such as a dialog; empty if nothing does."""
 
 
 def deduplicate_pages(pages: Iterable[ObservedPage], *, in_each_run: bool = False) -> list[ObservedPage]:

@@ -22,6 +22,7 @@ from kb_schema.explorations import FAMILY
 from kb_schema.url_patterns import ANY, split_glued_id
 from loaders.screen_learner.error_pages import is_error_page
 from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.page_layers import group_layers
 from loaders.screen_learner.url_patterns import place, segments
 from web_pages.page_profiles import PageFeature
 
@@ -79,8 +80,16 @@ def cluster_pages(pages: Sequence[ObservedPage], linked: Iterable[str] = ()) -> 
     """Return the page numbers of each screen, in the order of their first page.
 
     `linked`: the paths to which links outside of menus lead. Where these are many below one path, the pages there are
-    of one kind if they offer the same, however their contents are built: articles.
+    of one kind if they offer the same, however their contents are built: articles. Pages on which a dialog or a menu
+    lies are screens of their own (`page_layers`).
     """
+    plain = [number for number, page in enumerate(pages) if not page.layer]
+    layered = [number for number, page in enumerate(pages) if page.layer]
+    found = [[plain[at] for at in group] for group in _cluster_plain([pages[at] for at in plain], linked)]
+    return sorted([*found, *group_layers(pages, layered)])
+
+
+def _cluster_plain(pages: Sequence[ObservedPage], linked: Iterable[str]) -> list[list[int]]:
     looks = _build_variants(pages)
     joined = _DisjointSets(len(looks))
     places = _places(looks, _families(linked))

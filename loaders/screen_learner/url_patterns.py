@@ -121,10 +121,14 @@ def patterns_for(
     by_shape: dict[object, list[str]] = defaultdict(list)
     for path in sorted(set(own)):
         by_shape[_shape(_bare(path))].append(path)
-    # If every address has a form of its own, the next one has another.
-    if len(by_shape) > MOST_SHAPES or len(by_shape) == len({_bare(path) for path in own}) > 1:
+    # The start of a single-page application, and the route that it shows, are one screen. Else, if every address has
+    # a form of its own, the next one has another.
+    start = {_bare(path)[:3] for path in own} == {("",), ("", "", _HASH)}
+    if len(by_shape) > MOST_SHAPES or (len(by_shape) == len({_bare(path) for path in own}) > 1 and not start):
         return ()
     found = tuple(_closest(paths, rivals, slots, queries=queries) for paths in by_shape.values())
+    if start:
+        return tuple(sorted(found))
     if len(found) > 1:
         # Addresses of several forms belong to one screen only if they have a common prefix.
         heads = {_bare(path)[:2] for path in own}
@@ -163,6 +167,11 @@ def _closest(paths: Sequence[str], rivals: Sequence[str], slots: AddressSlots, *
     left = _fitted(best, rivals)
     if not left:
         return best
+    if _HASH not in every[0] and any(_HASH in _bare(path) for path in rivals):
+        best = _without_route(best)
+        left = _fitted(best, rivals)
+        if not left:
+            return best
     queries = queries or len(set(paths)) > 1
     for written, query in _closer(paths if queries else (), columns, plain):
         tried = _written(every, written, query)
@@ -280,6 +289,11 @@ def _written(every: Sequence[tuple[str, ...]], written: Sequence[str], query: st
     if not route:  # the start of such a page has the address with and without `#/`
         return f"^{'/'.join(written[:at])}/?{asked}(?:#!?/?(?:\\?.*)?)?$"
     return f"^{'/'.join(written[:at])}/?{asked}#!?{route}/?(?:\\?.*)?$"
+
+
+def _without_route(pattern: str) -> str:
+    """Return a pattern that matches no address with a client-side route: fragments are part of the address."""
+    return pattern.replace("(?:[?#].*)?$", "(?:\\?[^#]*)?(?:#(?:!?/?|[^/!].*))?$")
 
 
 def _split(path: str) -> SplitResult:

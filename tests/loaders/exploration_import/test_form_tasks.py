@@ -25,7 +25,6 @@ NEW = (
     "<input type='checkbox' name='mail' id='m'><label for='m'>Tell me</label>"
     "<button type='submit'>Preview</button><button type='submit'>Submit new entry</button></form></main>"
 )
-READ_ONLY = "<main><h1>New issue</h1><p>Only members may report issues.</p></main>"
 LOGIN = (
     "<main><h1>Welcome</h1><form method='post' action='/in'>Login <input name='user'> Password "
     "<input type='password' name='pass'><button type='submit'>Log in</button></form></main>"
@@ -43,7 +42,6 @@ def made(tmp_path: Path) -> ExploredKnowledge:
     seen.page("list", "/", _rows((1, "Ink"), (2, "Paper"), (3, "Pens")), start=True)
     seen.page("new", "/new", NEW)
     seen.page("login", "/login", LOGIN, signed_in=False)
-    seen.page("read", "/new", READ_ONLY, signed_in=False)
     return build_knowledge(seen.folder)
 
 
@@ -108,3 +106,20 @@ def test_a_screen_whose_name_begins_with_a_number_is_reached_by_its_row(tmp_path
     asked = [each.name for each in task.io_spec.inputs]
     edges = [each for each in made.knowledge.transitions.values() if each.conditions.required]
     assert asked[0] in {condition.name for each in edges for condition in each.conditions.required}
+
+
+def test_who_is_signed_out_and_sees_the_screen_without_its_form_signs_in_first(tmp_path: Path):
+    seen = drawing(tmp_path)
+    issue = (
+        "<main><h1>Issue</h1><h2>History</h2><h2>Files</h2><table><thead><tr><th>Who</th><th>When</th></tr></thead>"
+        "<tbody><tr><td>Ann</td><td>May</td></tr></tbody></table>{}</main>"
+    )
+    form = "<form method='post' action='/issue'><input name=note><button type=submit>Save</button></form>"
+    seen.page("in", "/issue", NAV + issue.format(form), start=True)
+    seen.page("out", "/issue", issue.format(""), signed_in=False)
+    seen.page("login", "/login", LOGIN, signed_in=False)
+    made = build_knowledge(seen.folder)
+    assert set(made.screens["issue"]) == {"in", "out"}
+    assert [each.type for each in _task(made, "edit_issue").ordered_steps[0].preconditions] == [
+        "authenticated"
+    ]

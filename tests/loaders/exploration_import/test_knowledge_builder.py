@@ -298,3 +298,41 @@ def test_a_way_that_was_tried_is_preferred_to_a_link_that_was_not(drawn: Explore
     assert untried
     assert min(each.expected_ms for each in untried) >= max(each.expected_ms for each in tried)
     assert {each.reliability for each in untried} == {0.8}
+
+
+RENAME = "<div><h2>Rename it</h2><label>New name <input id='new-name'></label><button>Rename now</button><button>Cancel</button></div>"
+REMIND = "<div><h2>Remind me</h2><label>When <input id='when'></label><button>Remind now</button><button>Cancel</button></div>"
+
+
+def with_dialogs(path: Path) -> Drawing:
+    """Two pages on which dialogs without a role lie, and a menu that nothing tells from its page."""
+    seen = drawing(path)
+    seen.page("log", "/log", LOG, start=True)
+    seen.page("ada", "/boats/1", boat("Ada"))
+    seen.page("rename", "/boats/1", NAV + RENAME, layer="dialog", behind="ada", openable=False)
+    seen.page("rename-log", "/log", NAV + RENAME, layer="dialog", behind="log", openable=False)
+    seen.page("remind", "/log", NAV + REMIND, layer="dialog", behind="log", openable=False)
+    seen.page("menu", "/log", LOG, layer="menu", behind="log", openable=False)
+    return seen
+
+
+def test_dialogs_are_screens_wherever_they_were_opened_and_a_menu_that_cannot_be_told_is_a_state(
+    tmp_path: Path,
+) -> None:
+    drawn = build_knowledge(with_dialogs(tmp_path).folder)
+    assert {frozenset(pages) for pages in drawn.screens.values()} == {
+        frozenset({"ada"}), frozenset({"log", "menu"}), frozenset({"rename", "rename-log"}), frozenset({"remind"}),
+    }  # fmt: skip
+
+
+def test_fields_of_a_dialog_that_is_a_state_are_kept_though_few_pages_have_them(tmp_path: Path) -> None:
+    seen = drawing(tmp_path)
+    for number in range(1, 5):
+        seen.page(f"b{number}", f"/boats/{number}", boat(f"Boat {number}"), start=number == 1)
+    seen.page(
+        "weighing", "/boats/1", boat("Boat 1") + "<p><input></p>", layer="panel", behind="b1", openable=False
+    )
+    drawn = build_knowledge(seen.folder)
+    (screen,) = drawn.knowledge.screens.values()
+    assert len(drawn.screens[screen.screen_id]) == 5
+    assert any("input" in str(each) for each in screen.ui_elements)

@@ -295,6 +295,8 @@ def test_pages_of_no_screen_are_told_from_those_that_look_like_them():
         (["/s?q=a", "/s?q=b"], ["/s"], ["/s?p=1&q=zz"], ["/s"]),
         (["/#/in/1", "/#/in/2"], [], ["/?z=1#/in/3"], ["/#/out/1", "/"]),
         (["/admin/#/"], [], ["/admin/"], ["/admin/#/buckets"]),
+        (["/"], ["/#/inbox"], ["/#", "/?a=1", "/#top", "/#/"], ["/#/inbox", "/#!/sent"]),
+        (["/", "/#/home"], ["/#/inbox"], ["/#/", "/#/home?a=1"], ["/#/inbox", "/#/home/1"]),
         (["/en/x", "/en/x/y"], [], ["/en/x"], ["/de/x"]),
     ],
 )  # fmt: skip

@@ -1,0 +1,45 @@
+"""Groups pages on which something lies: the same dialog is one screen wherever it was opened, another dialog another."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from loaders.screen_learner.observed_pages import ObservedPage
+from loaders.screen_learner.url_patterns import place
+
+SAME_LAYER = 0.5
+"""The share of common signs from which two layers at one place are one screen."""
+SAME_ANYWHERE = 0.8
+"""The same at different places."""
+COMMON = 0.5
+"""A sign that more of the layers have does not count: a button that closes them."""
+FEW = 3
+"""So few layers have no common signs."""
+
+
+def group_layers(pages: Sequence[ObservedPage], numbers: Sequence[int]) -> list[list[int]]:
+    """Return the given pages, on all of which something lies, in groups, in the order of their first page."""
+    kinds: dict[frozenset[str], list[int]] = defaultdict(list)
+    for number in numbers:
+        kinds[pages[number].layer].append(number)
+    counted = Counter(sign for layer in kinds for sign in layer)
+    common = {sign for sign, times in counted.items() if len(kinds) > FEW and times > COMMON * len(kinds)}
+    groups: list[list[int]] = []
+    for number in numbers:
+        for group in groups:
+            if any(_are_same(pages[number], pages[other], common) for other in group):
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
+
+
+def _are_same(one: ObservedPage, other: ObservedPage, common: set[str]) -> bool:
+    if one.layer == other.layer:
+        return True
+    first, second = one.layer - common, other.layer - common
+    together = first | second
+    alike = len(first & second) / len(together) if together else 0.0
+    return alike >= (SAME_LAYER if place(one.path) == place(other.path) else SAME_ANYWHERE)
