@@ -66,6 +66,16 @@ async def test_what_lies_on_a_page_is_told_without_a_role_and_all_of_it_is_liste
     assert {each.name for each in offers} == inside, "the limit is for what lies below"
 
 
+async def test_contents_that_cover_a_folded_menu_are_no_dialog(page: Page) -> None:
+    menu = "".join(f"<button>{name}</button>" for name in FOLDED)
+    over = "position:relative;margin-top:-40px;height:300px;background:white"
+    await show(
+        page, f"<nav style='height:40px'>{menu}</nav><section style='{over}'><button>Write</button></section>"
+    )
+    look = await observe_page(page)
+    assert find_layer(look, None).kind == ""
+
+
 async def test_fields_of_a_form_do_not_hide_how_it_is_built(page: Page) -> None:
     fields = "<input name=children><input name=parentElement><input name=classList>"
     await show(
@@ -143,7 +153,7 @@ async def test_dialogs_are_explored_first_and_the_options_of_a_field_by_two(
 
 
 STATE = """<!doctype html><title>Chat</title><main><h1>Chat</h1><div id=said></div>
-<button id=thanks>Thanks for sending this over!</button><a href="#/about">About</a></main><script>
+<button id=thanks>Thanks for sending this over!</button><button onclick="location.hash = '#/later'">Later</button></main><script>
  const state = JSON.parse(localStorage.getItem('state') || '[]');
  const show = () => { said.innerHTML = state.map((each) => `<h2>${each}</h2><button>Undo ${each}</button>`).join('') };
  const push = () => fetch('/api/state', {method: 'PUT', body: JSON.stringify(state)}).catch(() => 0);
