@@ -76,15 +76,6 @@ async def test_contents_that_cover_a_folded_menu_are_no_dialog(page: Page) -> No
     assert find_layer(look, None).kind == ""
 
 
-async def test_fields_of_a_form_do_not_hide_how_it_is_built(page: Page) -> None:
-    fields = "<input name=children><input name=parentElement><input name=classList>"
-    await show(
-        page, f"<form>{fields}<div class=row>Ada</div><div class=row>Bea</div><button>Search</button></form>"
-    )
-    offers = await list_offers(page, await observe_page(page), most=60, origins=(), allowed=())
-    assert "Search" in {each.name for each in offers}
-
-
 async def test_other_rows_are_no_layer_and_rows_without_markup_are_shown_by_examples(page: Page) -> None:
     await show(page, INBOX)
     before = await observe_page(page)
