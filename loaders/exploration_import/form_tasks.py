@@ -16,7 +16,7 @@ from kb_schema.action_types import canonical
 from kb_schema.secret_fields import is_secret_name
 from kb_schema.tasks import DRAFT, Task
 from kb_schema.url_patterns import path_of
-from loaders.exploration_import.observed_transitions import PlacedControl, name_row_input
+from loaders.exploration_import.observed_transitions import ROW, PlacedControl, name_row_input
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.exploration_import.screen_titles import without_counts
@@ -71,6 +71,8 @@ class _Form:
     """The address to which it is sent."""
     shared: bool = False
     """Whether several screens show it."""
+    entry: PlacedControl | None = None
+    """The control in the rows of a list that leads to the screen, if it has no address of its own."""
 
     @property
     def path(self) -> str:
@@ -121,7 +123,10 @@ def draft_tasks(
     names = {each.screen.screen_id: each.screen.name for each in placed}
     tasks = [] if signing is None else [_Draft(signing, SIGN_IN, "Sign in", login=None).task()]
     taken = {SIGN_IN} if signing is not None else set()
-    for form in _list_distinct(forms):
+    known = (form if form.url else _with_entry(form, placed, addresses) for form in _list_distinct(forms))
+    for form in known:
+        if form is None:
+            continue  # nothing would say which of many things is changed
         if signing is not None and form.path == signing.path and form.passwords:
             continue
         results = names.get(addresses.screen(form.action) or "", "")
@@ -184,6 +189,21 @@ def _list_distinct(forms: Sequence[_Form]) -> Iterator[_Form]:
         yield replace(first, shared=len(same) > 1)
 
 
+def _with_entry(form: _Form, placed: Sequence[PlacedControl], addresses: ScreenAddresses) -> _Form | None:
+    """Return a form with the control that leads to its screen from any row of a list with an address; None if none does."""
+    for each in placed:
+        hrefs = [offer.href for _, offer in each.control.seen]
+        leads = all(href is not None and addresses.screen(href) == form.screen_id for href in hrefs)
+        if (
+            leads
+            and each.control.in_rows
+            and each.screen.url
+            and each.element.selector.required_context == {ROW}
+        ):
+            return replace(form, entry=each)
+    return None
+
+
 def _find_sign_in(forms: Sequence[_Form]) -> _Form | None:
     """Return the form with one password and few other fields that was seen signed out."""
     asking = [
@@ -240,16 +260,14 @@ class _Draft:
         """Return the task."""
         form, screen = self._form, self._form.button.screen
         inputs: list[Mapping[str, Any]] = []
-        steps: list[Mapping[str, Any]] = [self._open()]
-        if screen.url is None:
-            inputs.append(
-                {
-                    "name": name_row_input(form.screen_id),
-                    "description": f"Some text of the row that leads to {screen.name}",
-                    "source": "user_input",
-                }
-            )
-            self._taken.add(name_row_input(form.screen_id))
+        opened = screen if form.entry is None else form.entry.screen
+        steps: list[Mapping[str, Any]] = [self._open(opened.screen_id)]
+        if form.entry is not None:
+            row = name_row_input(form.screen_id)
+            self._taken.add(row)
+            said = f"The text of the row of {opened.name} that leads to {screen.name}"
+            inputs.append({"name": row, "description": said, "source": "user_input"})
+            steps.append(self._choose_row(form.entry, row))
         needed = self._needed()
         for fields in _group_options(form.fields):
             spec = self._input(fields, required=any(each.element.element_id in needed for each in fields))
@@ -282,8 +300,19 @@ class _Draft:
             }
         )
 
-    def _open(self) -> dict[str, Any]:
-        screen_id = self._form.screen_id
+    def _choose_row(self, entry: PlacedControl, row: str) -> dict[str, Any]:
+        return {
+            "step_id": "choose_row",
+            "type": "navigation",
+            "action": {
+                "action_type": "click",
+                "element_selector": entry.element.element_id,
+                "parameters": {ROW: f"{{{row}}}"},
+            },
+            "postconditions": [{"type": "on_screen", "screen_id": self._form.screen_id}],
+        }
+
+    def _open(self, screen_id: str) -> dict[str, Any]:
         before: list[dict[str, Any]] = []
         if self._login is not None:
             before.append(

@@ -103,6 +103,10 @@ def test_a_screen_whose_name_begins_with_a_number_is_reached_by_its_row(tmp_path
     made = build_knowledge(seen.folder)
     (task,) = made.knowledge.tasks.values()
     assert [each.name for each in task.io_spec.inputs if each.required] == ["n_3d_prints_row"]
+    row = task.ordered_steps[1].action
+    assert task.ordered_steps[0].action.target_screen == "all"
+    assert row.parameters == {"row": "{n_3d_prints_row}"}
+    assert made.knowledge.elements("all")[str(row.target)].selector.required_context == {"row"}
     asked = [each.name for each in task.io_spec.inputs]
     edges = [each for each in made.knowledge.transitions.values() if each.conditions.required]
     assert asked[0] in {condition.name for each in edges for condition in each.conditions.required}
@@ -123,3 +127,12 @@ def test_who_is_signed_out_and_sees_the_screen_without_its_form_signs_in_first(t
     assert [each.type for each in _task(made, "edit_issue").ordered_steps[0].preconditions] == [
         "authenticated"
     ]
+
+
+def test_without_a_list_that_tells_which_one_is_changed_there_is_no_task(tmp_path: Path):
+    seen = drawing(tmp_path)
+    form = "<form method='post' action='{0}'><input name=title><button type=submit>Save</button></form>"
+    seen.page("list", "/", "<main><h1>All</h1></main>", start=True)
+    for number in (1, 2):
+        seen.page(f"t{number}", f"/t/{number}", f"<main><h1>Ticket</h1>{form.format(f'/t/{number}')}</main>")
+    assert build_knowledge(seen.folder).knowledge.tasks == {}
