@@ -32,6 +32,11 @@ def is_field(element: Element) -> bool:
     return element.tag in _TAGS and not (element.tag == "input" and element.input_type == "hidden")
 
 
+def mask_sent_name(name: str | None) -> str:
+    """Return the name under which a field is sent without numbers: those of the same field in rows of data differ."""
+    return _NUMBER.sub("#", name or "")
+
+
 def find_field_words(element: Element, *, headings: bool = False) -> str | None:
     """Return the words beside a field; None if there are none, or if they could belong to another field.
 
@@ -78,11 +83,11 @@ def find_cell_words(element: Element) -> str:
 def _is_in_data_row(element: Element) -> bool:
     """Whether other rows have the same field: one of the same name, apart from numbers."""
     row = element.closest("tr", "li")
-    sent = _NUMBER.sub("#", element.get("name") or "")
+    sent = mask_sent_name(element.get("name"))
     if row is None or not sent or element.input_type == "radio":
         return False
     alike = (each for each in element.root.elements if is_field(each) and each.closest("tr", "li") is not row)
-    return any(_NUMBER.sub("#", each.get("name") or "") == sent for each in alike)
+    return any(mask_sent_name(each.get("name")) == sent for each in alike)
 
 
 def find_column_heading(row: Element, cell: Element) -> str:

@@ -19,6 +19,7 @@ from kb_schema.url_patterns import path_of
 from loaders.exploration_import.observed_transitions import ROW, PlacedControl, name_row_input
 from loaders.exploration_import.readable_ids import make_unique_id, to_id_words
 from loaders.exploration_import.screen_addresses import ScreenAddresses
+from loaders.exploration_import.screen_controls import find_sent_name
 from loaders.exploration_import.screen_titles import without_counts
 from loaders.screen_learner.url_patterns import place
 
@@ -351,7 +352,11 @@ class _Draft:
 
     def _input(self, fields: Sequence[PlacedControl], *, required: bool) -> dict[str, Any]:
         first = fields[0]
-        label = first.control.called if len(fields) == 1 else _find_sent_name(first).replace("_", " ")
+        label = (
+            first.control.called
+            if len(fields) == 1
+            else find_sent_name(first.control.offer).replace("_", " ")
+        )
         name = to_id_words(label, numbers=True) or first.element.element_id
         name = make_unique_id(name if name[0].isalpha() else f"n_{name}", self._taken)
         self._taken.add(name)
@@ -387,7 +392,11 @@ class _Draft:
         if self._task_id == SIGN_IN:
             yield _SIGNED_IN
             return
-        sent = [name for each in self._form.texts if re.fullmatch(r"\w+", name := _find_sent_name(each))]
+        sent = [
+            name
+            for each in self._form.texts
+            if re.fullmatch(r"\w+", name := find_sent_name(each.control.offer))
+        ]
         if self._form.method == "GET" and sent:
             yield {"type": "url_matches", "pattern": f"[?&]{sent[0]}=[^&#]"}
 
@@ -411,15 +420,9 @@ def _group_options(fields: Sequence[PlacedControl]) -> list[list[PlacedControl]]
     """Return the fields, with the radio buttons of one choice together."""
     groups: dict[str, list[PlacedControl]] = {}
     for each in fields:
-        sent = _find_sent_name(each) if each.control.offer.kind == "radio" else ""
+        sent = find_sent_name(each.control.offer) if each.control.offer.kind == "radio" else ""
         groups.setdefault(f"choice {sent}" if sent else each.element.element_id, []).append(each)
     return list(groups.values())
-
-
-def _find_sent_name(each: PlacedControl) -> str:
-    """Return the name under which a form sends a field."""
-    fingerprint = each.control.offer.fingerprint
-    return "" if fingerprint is None else fingerprint.attributes.get("name", "")
 
 
 def _list_options(fields: Sequence[PlacedControl]) -> list[str]:

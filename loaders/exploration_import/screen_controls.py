@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from kb_schema.selectors import Selector, ValueStrategy
 from loaders.exploration_import.explored_pages import ExploredPage
 from loaders.exploration_import.screen_addresses import ScreenAddresses
 from loaders.screen_learner.url_patterns import is_open, place, segments
+from web_pages.field_words import mask_sent_name
 
 MOST = 0.5
 """The share of a screen's pages that have an element of it; rarer ones belong to a page."""
@@ -199,17 +199,17 @@ def _row_kinds(offers: Sequence[Offer], addresses: ScreenAddresses) -> dict[str,
     }
 
 
-def _find_field_name(offer: Offer) -> str:
-    """Return the name under which a field is sent, without numbers: those of a form in a table differ."""
+def find_sent_name(offer: Offer) -> str:
+    """Return the name under which a form sends a field; empty for other controls."""
     if offer.action_type == "click" or offer.fingerprint is None:
         return ""
-    return re.sub(r"\d+", "#", offer.fingerprint.attributes.get("name", ""))
+    return offer.fingerprint.attributes.get("name", "")
 
 
 def _row_key(offer: Offer, addresses: ScreenAddresses) -> ControlKey:
     role = offer.role or offer.tag
     if offer.href is None:
-        called = (strip_row_words(offer).casefold(), _find_field_name(offer))
+        called = (strip_row_words(offer).casefold(), mask_sent_name(find_sent_name(offer)))
         return ("rows", offer.action_type, role, offer.kind, *called, "name")
     path = addresses.path(offer.href)
     parts = place(path)

@@ -82,6 +82,16 @@ DemoArangoUrl = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Store the demo's graph in this ArangoDB.", show_default=False),
 ]
+StoredWebsite = Annotated[
+    str | None,
+    typer.Option(
+        "--website",
+        "-w",
+        metavar="ID",
+        help="The website's id; required if the store has several.",
+        show_default=False,
+    ),
+]
 DemoInputs = Annotated[
     list[str] | None,
     typer.Option(

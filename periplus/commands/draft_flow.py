@@ -22,7 +22,7 @@ from loaders.files.yaml_files import to_yaml, write_whole
 from loaders.flow_drafts.flow_draft import draft_flow
 from loaders.flow_drafts.sample_inputs import list_missing_inputs
 from mcp_server.search.search_index import SearchIndex
-from periplus.commands.command_options import choose_import_budget
+from periplus.commands.command_options import StoredWebsite, choose_import_budget
 from periplus.demos.narration_wording import reword_narration
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
@@ -45,16 +45,7 @@ console = Console()
 @app.command()
 def draft_flow_(
     *,
-    website: Annotated[
-        str | None,
-        typer.Option(
-            "--website",
-            "-w",
-            metavar="ID",
-            help="The website's id; required if the store has several.",
-            show_default=False,
-        ),
-    ] = None,
+    website: StoredWebsite = None,
     source: Annotated[
         Path | None,
         typer.Option(

@@ -24,7 +24,7 @@ from loaders.edits.splitting import SplitSign
 from loaders.edits.splitting import split as split_screen
 from loaders.files.folder_changes import write_new_knowledge
 from loaders.markup_escapes import one_line
-from periplus.commands.command_options import choose_import_budget
+from periplus.commands.command_options import StoredWebsite, choose_import_budget
 from periplus.commands.command_output import format_change, format_count, print_json, print_tree
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
@@ -35,13 +35,6 @@ from periplus.website_selection import list_websites, select_website
 MOST_VALUES = 4
 """Changed values shown of one document."""
 
-Website = Annotated[
-    str | None,
-    typer.Option(
-        "--website", "-w", metavar="ID", help="The website's id; required if the store has several.",
-        show_default=False,
-    ),
-]  # fmt: skip
 Folder = Annotated[
     Path | None,
     typer.Option(
@@ -79,7 +72,7 @@ def rename(
     name: Annotated[
         str | None, typer.Option("--name", help="The new name for people.", show_default=False)
     ] = None,
-    website: Website = None,
+    website: StoredWebsite = None,
     folder: Folder = None,
     dry_run: DryRun = False,
     mongodb_url: MongoUrl = None,
@@ -107,7 +100,7 @@ def merge(
     ],
     other: Annotated[str, typer.Argument(metavar="B", help="It becomes a part of A.", show_default=False)],
     *,
-    website: Website = None,
+    website: StoredWebsite = None,
     folder: Folder = None,
     dry_run: DryRun = False,
     mongodb_url: MongoUrl = None,
@@ -150,7 +143,7 @@ def split(
     text: Annotated[
         str | None, typer.Option("--text", help="A text that only the new screen shows.", show_default=False)
     ] = None,
-    website: Website = None,
+    website: StoredWebsite = None,
     folder: Folder = None,
     dry_run: DryRun = False,
     mongodb_url: MongoUrl = None,

@@ -22,7 +22,7 @@ from loaders.bridges.graph_diagrams import to_dot, to_graphml, to_mermaid
 from loaders.bridges.knowledge_digest import Level, render_digest
 from loaders.bridges.page_objects import WRITTEN_BY, PageObjectPackage, build_page_objects
 from loaders.markup_escapes import one_line
-from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
+from periplus.commands.command_options import ImportMemory, ImportSeconds, StoredWebsite, choose_import_budget
 from periplus.errors import UserError
 from periplus.foreign_input import read_foreign
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
@@ -63,16 +63,7 @@ def export(
         ),
     ],
     *,
-    website: Annotated[
-        str | None,
-        typer.Option(
-            "--website",
-            "-w",
-            metavar="ID",
-            help="The website's id; required if the store has several.",
-            show_default=False,
-        ),
-    ] = None,
+    website: StoredWebsite = None,
     source: Annotated[
         Path | None,
         typer.Option(

@@ -22,7 +22,7 @@ from loaders.files.folder_changes import write_new_knowledge
 from loaders.map_review.map_doubts import Doubt, list_doubts
 from loaders.map_review.review_decisions import Decision, decide
 from loaders.markup_escapes import one_line
-from periplus.commands.command_options import choose_import_budget
+from periplus.commands.command_options import StoredWebsite, choose_import_budget
 from periplus.commands.command_output import format_count, print_json
 from periplus.console.screen_pictures import ScreenPictures
 from periplus.errors import UserError
@@ -46,16 +46,7 @@ out = Console()
 @app.command()
 def review(
     *,
-    website: Annotated[
-        str | None,
-        typer.Option(
-            "--website",
-            "-w",
-            metavar="ID",
-            help="The website's id; required if the store has several.",
-            show_default=False,
-        ),
-    ] = None,
+    website: StoredWebsite = None,
     folder: Annotated[
         Path | None,
         typer.Option(
