@@ -123,11 +123,28 @@ class NoKnownScreen(AgentError):
 class NoPath(AgentError):
     """No path of transitions leads to the screen."""
 
-    def __init__(self, from_screen: str | None, to_screen: str) -> None:
-        super().__init__(
-            f"no path from {from_screen or 'an unknown screen'} to {to_screen}",
-            hint=f"give the screen {to_screen!r} a `url`, or add a transition to it",
-        )
+    def __init__(
+        self,
+        from_screen: str | None,
+        to_screen: str,
+        needed: Mapping[str, str] | None = None,
+        failures: Mapping[str, str] | None = None,
+    ) -> None:
+        """`needed`: values without which transitions could not be used: name -> why it is needed. `failures`:
+        transitions that did not arrive: id -> why.
+        """
+        message = f"no path from {from_screen or 'an unknown screen'} to {to_screen}"
+        hint = f"give the screen {to_screen!r} a `url`, or add a transition to it"
+        if needed:
+            reasons = "; ".join(dict.fromkeys(each for each in needed.values() if each))
+            message += f" without a value for {' or '.join(map(repr, needed))}"
+            message += f" ({reasons})" if reasons else ""
+            options = " ".join(f"--input {name}=VALUE" for name in needed)
+            hint = f"give {'one of them' if len(needed) > 1 else 'it'} with {options}"
+        elif failures:
+            hint = "correct the transition, or map the site again"
+        tried = "; ".join(f"{name}: {reason}" for name, reason in (failures or {}).items())
+        super().__init__(f"{message}; {tried}" if tried else message, hint=hint)
 
 
 class StepFailed(AgentError):

@@ -7,6 +7,7 @@ the same gate and the same waits as a click of a task.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Protocol
 
 from playwright.async_api import Error as PlaywrightError
@@ -18,6 +19,7 @@ from agent.page.errors import OriginRefused, PageError
 from agent.session import SETTLE_S, Session
 from kb_schema.action_calls import ActionCall
 from kb_schema.base import CURRENT_SCREEN
+from kb_schema.conditions import ContextEquals
 from kb_schema.graph_documents import Transition
 from kb_schema.tool_answers import Identification, Path, PathStep, RecoveryOption
 from kb_schema.url_patterns import origin_of, resolve
@@ -40,7 +42,7 @@ class CallPerformer(Protocol):
     def recovering(self) -> EdgeRecovery:
         """Applies the recoveries of transitions that did not arrive."""
 
-    async def perform_call(self, call: ActionCall, values: dict[str, object]) -> None:
+    async def perform_call(self, call: ActionCall, values: Mapping[str, object]) -> None:
         """Perform one call. Raises `StepFailed` or a `PageError`."""
 
 
@@ -52,6 +54,8 @@ class Guide:
         self._performer = performer
         self._recovering = False
         self._recovering_transition = False
+        self._failures: dict[str, str] = {}
+        """Transition -> why it did not arrive when it was taken last."""
 
     async def arrive(self, *, leaves: bool = False) -> None:
         """Open the website if the page is elsewhere, and wait until a screen is known. Raises `SiteUnreachable`.
@@ -69,7 +73,8 @@ class Guide:
     ) -> Identification:
         """Go to a screen along transitions, or by its URL if there is no path or `method` is `direct_url`.
 
-        Returns at once if the page shows the screen already. Raises `UnknownToKnowledge`, `NoPath`,
+        Transitions that need a value, for example the row that is pressed, take it from the task under way, else from
+        the run. Returns at once if the page shows the screen already. Raises `UnknownToKnowledge`, `NoPath`,
         `NoKnownScreen`, `SiteUnreachable`.
         """
         session = self._session
@@ -93,16 +98,18 @@ class Guide:
         """Go to a screen along transitions; open `direct` if they do not lead there."""
         session = self._session
         avoid: set[str] = set()
+        needed: dict[str, str] = {}
+        self._failures.clear()
         for _ in range(retry_limits.NAVIGATION_PATHS):
             start = session.screen_id
             if start is None:
                 start = (await self.recover()).screen_id
             if start == screen_id:
                 break
-            path = await self._path(start, screen_id, avoid) if start else None
+            path = await self._path_with_values(start, screen_id, avoid, needed) if start else None
             if path is None:
                 if direct is None:
-                    raise NoPath(start, screen_id)
+                    raise NoPath(start, screen_id, needed, self._failures)
                 return await self._open_screen(screen_id, direct)
             failed = await self._follow(path)
             if failed is None:
@@ -111,7 +118,7 @@ class Guide:
         if session.screen_id != screen_id and direct is not None:
             return await self._open_screen(screen_id, direct)
         if session.screen_id != screen_id or session.current is None:
-            raise NoPath(session.screen_id, screen_id)
+            raise NoPath(session.screen_id, screen_id, needed, self._failures)
         return session.current
 
     async def follow(self, path: Path) -> None:
@@ -119,7 +126,8 @@ class Guide:
         failed = await self._follow(path)
         if failed is not None:
             raise StepFailed(
-                f"transition {failed} did not lead to its target screen", error="navigation_failed"
+                f"transition {failed} did not lead to its target screen: {self._failures[failed]}",
+                error="navigation_failed",
             )
 
     async def recover_by(self, option: RecoveryOption) -> None:
@@ -180,6 +188,24 @@ class Guide:
                 return found
         return found or await session.look()
 
+    async def _path_with_values(
+        self, start: str, goal: str, avoid: set[str], needed: dict[str, str]
+    ) -> Path | None:
+        """Return the best path whose transitions have the values that they need; None if there is none.
+
+        Transitions without their values are put into `avoid`, and what they lack into `needed`: name -> reason.
+        """
+        known = self._session.context.known_values()
+        while (path := await self._path(start, goal, avoid)) is not None:
+            lacking = {step.transition_id: _list_lacking(step.edge, known) for step in path.steps}
+            if not any(lacking.values()):
+                return path
+            for transition_id, conditions in lacking.items():
+                if conditions:
+                    avoid.add(transition_id)
+                    needed |= {each.name: each.reason or "" for each in conditions}
+        return None
+
     async def _path(self, start: str, goal: str, avoid: set[str]) -> Path | None:
         session = self._session
         try:
@@ -204,15 +230,20 @@ class Guide:
     async def _take(self, step: PathStep) -> bool:
         """Perform a transition; return whether its target screen appeared."""
         session, edge = self._session, step.edge
+        values = session.context.known_values()
         started = time.monotonic()
         arrived = False
         try:
-            await self._require(edge)
-            await self._performer.perform_call(edge.triggered_by, {})
+            await self._require(edge, values)
+            await self._performer.perform_call(edge.triggered_by, values)
             found = await session.look_for(_list_arrival_screens(step), timeout_s=_arrival_timeout(edge))
             arrived = found.screen_id == step.to_screen
-        except (AgentError, PageError):
+            reason = f"it led to {found.screen_id or 'an unknown page'}"
+        except (AgentError, PageError) as exc:
+            reason = str(exc)
             await session.look()
+        if not arrived:
+            self._failures[step.transition_id] = reason
         session.bus.tell(
             TransitionTaken(
                 step.transition_id,
@@ -243,10 +274,10 @@ class Guide:
         finally:
             self._recovering_transition = False
 
-    async def _require(self, transition: Transition) -> None:
+    async def _require(self, transition: Transition, values: Mapping[str, object]) -> None:
         """Check the conditions a transition requires. A condition that cannot be judged does not hold."""
         conditions = transition.conditions.required
-        verdicts = await self._session.judge(conditions)
+        verdicts = await self._session.judge(conditions, values)
         for condition, verdict in zip(conditions, verdicts, strict=True):
             if not verdict.held:
                 raise StepFailed(f"{transition.local_id} requires {condition.type}: {verdict.evidence}")
@@ -275,6 +306,19 @@ class Guide:
         except PlaywrightError as exc:
             reason = exc.message.splitlines()[0].removeprefix("Page.goto: ")
             raise SiteUnreachable(target, reason) from exc
+
+
+def _list_lacking(edge: Transition, known: Mapping[str, object]) -> list[ContextEquals]:
+    """Return the conditions of a transition about values that are not known, or are others."""
+    return [
+        each
+        for each in edge.conditions.required
+        if isinstance(each, ContextEquals) and not _has_value(each, known.get(each.name))
+    ]
+
+
+def _has_value(condition: ContextEquals, value: object) -> bool:
+    return value not in (None, "") if condition.value is None else value == condition.value
 
 
 def _list_arrival_screens(step: PathStep) -> set[str]:

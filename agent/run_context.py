@@ -101,6 +101,8 @@ class RunContext:
     """(task id, input) -> value, by volatility."""
     said: dict[str, Any] = field(default_factory=dict)
     """Values a person gave in advance (KS `user_input`): on the command line or in conversation."""
+    task_values: dict[str, Any] = field(default_factory=dict)
+    """The values of the task under way."""
     vault: Vault | None = None
     """Source of secrets; None: secrets come from the ordinary sources."""
     secrets: Secrets = field(default_factory=Secrets)
@@ -109,6 +111,10 @@ class RunContext:
     rng: random.Random = field(default_factory=random.Random)
     run_id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     asker: InputProvider | None = None
+
+    def known_values(self) -> dict[str, Any]:
+        """Return every value that navigation may use; those of the task under way go first."""
+        return {**self.global_values, **self.session, **self.said, **self.task_values}
 
     def keep_secret(self, value: Any) -> None:
         """Register a value that must never be written anywhere."""

@@ -256,10 +256,13 @@ def _message(item: Any) -> str:
 def _fix(item: Any) -> str | None:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
-        return did_you_mean(str(item["loc"][-1]), sorted(_field_names())) or "remove it"
+        given, known = str(item["loc"][-1]), _field_names()
+        if given in known:
+            return "it is a field of another place: move it there, or remove it"
+        return did_you_mean(given, sorted(known)) or "remove it"
     if kind == "union_tag_invalid":
-        known = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
-        return did_you_mean(context["tag"], known) or f"one of {', '.join(known)}"
+        tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
+        return did_you_mean(context["tag"], tags) or f"one of {', '.join(tags)}"
     return None
 
 

@@ -154,6 +154,7 @@ class TaskRunner:
         run = await self._begin(task, given, depth)
         end = TaskRunEnd()
         (outer, self.depth), place, running = (self.depth, depth), self.place, self._running
+        outer_values = session.context.task_values
         self._running = (*running, task_id)
         try:
             await self._carry_out(run, given)
@@ -168,6 +169,7 @@ class TaskRunner:
             end = TaskRunEnd(str(exc), getattr(exc, "hint", None), closing=run.closing)
         finally:
             self.depth, self.place, self._running = outer, place, running
+            session.context.task_values = outer_values
         parts = await self.resilience.parts(run)
         status = choose_end_status(run, end, parts, self.resilience.policy(run))
         await self._end(run, status)
@@ -225,6 +227,7 @@ class TaskRunner:
             async with _run_beside(self.session.knowledge.fetch_ahead(run.task)):
                 await self.guide.arrive(leaves=can_start_anywhere(run.steps[0].action))
         run.values = {**run.frame.values, **await self._inputs(run, given)}
+        self.session.context.task_values = run.values
         index = await self.resumption.enter(run)
         await self.keep(run)
         while index < len(run.steps):
