@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from kb_schema.base import Model, ScreenRef, TaskRef
+from kb_schema.conditions import Condition
 from kb_schema.io_specs import DomExtraction, TableExtraction, VariableName
 
 Expectation = Literal["one_more", "one_less", "more", "changed", "there", "gone"]
@@ -66,6 +67,15 @@ class ReadBack(Model):
         if by_task and self.output is None:
             raise ValueError("a read-back by a task needs an `output`")
         return self
+
+
+class PageReadBack(Model):
+    """An address that shows the effect of a workflow."""
+
+    url: str = Field(min_length=1)
+    """A path of the website, or an absolute address."""
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+    """What holds there after the effect, and did not all hold before; about the values of the inputs."""
 
 
 class ReadBackStatus(StrEnum):

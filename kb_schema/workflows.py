@@ -10,6 +10,7 @@ from kb_schema.base import Document, LocalId, Model, TaskRef
 from kb_schema.conditions import Condition
 from kb_schema.io_specs import InputMapping, IoSpec
 from kb_schema.iterators import IteratorSpec, NoIterator
+from kb_schema.read_backs import PageReadBack
 
 
 class _WorkflowNodeBase(Model):
@@ -91,6 +92,8 @@ class Workflow(Document):
     io_spec: IoSpec = IoSpec()
     nodes: tuple[WorkflowNode, ...] = Field(min_length=1)
     success_criteria: tuple[Condition, ...] = ()
+    read_back: PageReadBack | None = None
+    """Where the effect is read if the success criteria do not show it."""
     unverified: bool = False
     """Whether it may have no success criteria: every result of it then has the status `unverified`."""
     provenance: Provenance | None = None

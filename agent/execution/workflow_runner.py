@@ -16,6 +16,7 @@ from typing import Any
 from agent.errors import AgentError, PersonNeeded, StepFailed, UnknownToKnowledge
 from agent.events import InputResolved, TaskEnded, TaskStarted, WorkflowVersionFixed
 from agent.execution.call_templates import can_start_anywhere, fill_conditions
+from agent.execution.effects.effect_read_backs import AFTER_S, BEFORE_S, read_page
 from agent.execution.judgement_node import run_judgement_node
 from agent.execution.loops.loop_items import read_item_fields
 from agent.execution.page_complaints import quote_complaint, read_complaint
@@ -37,6 +38,7 @@ from kb_schema.templates import tree_variables
 from kb_schema.workflow_versions import compute_workflow_version
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
 
+_READ_BEFORE = "read-back before"
 FORK_S = 2.0
 """Seconds a page may take to show which branch to take, or whether an optional node applies."""
 _ITEM = ("item", "item_index", "item_position")
@@ -92,6 +94,8 @@ class _WorkflowRun:
         self._void = False
         """The success criteria held before the last write: they say nothing about this run."""
         self._progress: WorkflowProgress
+        self._shown_by: str | None = None
+        """What the read-back showed that the success criteria did not."""
         self._ended_at: CompletedStep | None = None
         """Where the task of a node ended that was done before a resume."""
 
@@ -108,8 +112,10 @@ class _WorkflowRun:
             self._session.criteria = self._hold_criteria
             await self._engine.guide.arrive(leaves=await self._begins_elsewhere())
             await self._begin(given)
+            await self._look_before()
             await self._nodes(workflow.nodes)
             proven = await self._close()
+            hint = self._shown_by
         except PersonNeeded as exc:
             status, error, hint = RunStatus.NEEDS_PERSON, str(exc), exc.hint
         except _NodeFailed as exc:
@@ -269,13 +275,41 @@ class _WorkflowRun:
                     acted=True,
                 )
                 complaint, names = await read_complaint(self._session), self._workflow.io_spec.inputs
+                if complaint is None and await self._is_read_back():
+                    frame.over, frame.proven = True, True
+                    await self._progress.keep(self._values)
+                    return True
                 raise quote_complaint(
                     missing, complaint, self._values, [each.name for each in names], kind=missing.error
                 )
         self._void = self._session.presses.held_before or (told and any(forgotten))
-        frame.over, frame.proven = True, bool(criteria) and not self._void and not any(forgotten)
+        proven = bool(criteria) and not self._void and not any(forgotten)
+        frame.over, frame.proven = True, proven or await self._is_read_back()
         await self._progress.keep(self._values)
         return frame.proven
+
+    async def _look_before(self) -> None:
+        """Note whether the read-back of the workflow holds before its first node. Unknown counts as held: then nothing
+        can be told from it afterwards.
+        """
+        rule = self._workflow.read_back
+        if rule is None or any(self._lacks_value(each) for each in rule.conditions):
+            return
+
+        async def held() -> bool:
+            return await read_page(self._engine, rule, self._values, BEFORE_S) is not False
+
+        await self._progress.chosen(_READ_BEFORE, held)
+
+    async def _is_read_back(self) -> bool:
+        """Whether the read-back of the workflow holds now, and did not before its first node."""
+        rule = self._workflow.read_back
+        if rule is None or self._progress.frame.chosen.get(_READ_BEFORE, True):
+            return False
+        shown = await read_page(self._engine, rule, self._values, AFTER_S) is True
+        if shown:
+            self._shown_by = f"the success criteria did not show it; {rule.url} does, and did not before"
+        return shown
 
     async def _hold_criteria(self) -> bool:
         """Whether all success criteria about the page hold now. A write to come is none: it may change nothing."""

@@ -17,7 +17,14 @@ from agent.execution.values.input_resolution import MISSING
 from agent.page.errors import PageError
 from kb_schema.conditions import BaseCondition, OnScreen
 from kb_schema.probes import VerdictStatus
-from kb_schema.read_backs import PRESENCE, ReadBack, ReadBackResult, ReadBackStatus, compare_readings
+from kb_schema.read_backs import (
+    PRESENCE,
+    PageReadBack,
+    ReadBack,
+    ReadBackResult,
+    ReadBackStatus,
+    compare_readings,
+)
 from kb_schema.templates import fill
 from kb_schema.url_patterns import origin_of
 
@@ -148,6 +155,21 @@ class EffectReader:
                 return await _all_hold(other, conditions, run.values, patience_s)
         except (AgentError, PageError, PlaywrightError):
             return None
+
+
+async def read_page(
+    engine: TaskExecution, rule: PageReadBack, values: Mapping[str, Any], patience_s: float
+) -> bool | None:
+    """Return whether the conditions of a read-back hold at its address, in a separate tab; None if that is unknown."""
+    conditions = fill_conditions(rule.conditions, values)
+    try:
+        async with engine.in_spare_tab() as other:
+            await other.guide.open(rule.url)
+            if await other.session.signed_in() is False:
+                return None
+            return await _all_hold(other, conditions, values, patience_s)
+    except (AgentError, PageError, PlaywrightError):
+        return None
 
 
 async def _all_hold(

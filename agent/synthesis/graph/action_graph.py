@@ -15,6 +15,7 @@ from kb_schema import action_types
 from kb_schema.base import Model, Probability
 from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector
 
 
@@ -119,6 +120,7 @@ class ActionGraph(Model):
     parameters: tuple[GraphParameter, ...] = ()
     nodes: tuple[GraphNode, ...] = ()
     success: Condition | None = None
+    read_back: PageReadBack | None = None
     trace_ids: tuple[str, ...] = ()
     strategy: str = "rule_based"
     confidence: Probability = 1.0

@@ -133,6 +133,7 @@ class GraphSynthesizer(ABC):
             parameters=tuple(work.parameters[name] for name in sorted(work.parameters)),
             nodes=nodes,
             success=patterns.success,
+            read_back=patterns.read_back,
             trace_ids=patterns.trace_ids,
             strategy=self.strategy.value,
             confidence=round(

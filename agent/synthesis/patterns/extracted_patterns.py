@@ -11,6 +11,7 @@ from agent.synthesis.alignment.aligned_traces import AlignedPosition, RowKey
 from agent.synthesis.patterns.row_filters import ToldRowFilter
 from kb_schema.conditions import Condition
 from kb_schema.fingerprints import Fingerprint
+from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector
 
 UNKNOWN_CONDITION = "Unknown: runs diverge at this point"
@@ -193,6 +194,8 @@ class ExtractedPatterns:
     """Maps a position to what all traces showed after its step and not before it."""
     success: Condition | None = None
     """Condition that holds at the end of every run, and not before its last step."""
+    read_back: PageReadBack | None = None
+    """Where the effect can be read apart from the last page's messages."""
     refusals: tuple[PatternRefusal, ...] = ()
     trace_ids: tuple[str, ...] = ()
     alignment_score: float = 1.0

@@ -51,7 +51,7 @@ from agent.synthesis.patterns.position_patterns import PatternCollector, Positio
 from agent.synthesis.patterns.row_loop_bindings import RowLoopBinder, select_first_equal_row
 from agent.synthesis.patterns.search_conditions import SearchConditionFinder
 from agent.synthesis.patterns.step_conditions import infer_postconditions
-from agent.synthesis.patterns.success_conditions import infer_success_condition
+from agent.synthesis.patterns.success_conditions import infer_read_back, infer_success_condition
 from agent.synthesis.patterns.target_agreement import find_agreed_target
 from agent.synthesis.patterns.target_templates import TargetTemplate, find_target_template
 from agent.synthesis.patterns.value_bindings import ValueBinder
@@ -88,6 +88,7 @@ class PatternExtractor:
             found,
             postconditions=infer_postconditions(aligned, found),
             success=infer_success_condition(aligned, found, self._pages),
+            read_back=infer_read_back(aligned, found, self._pages),
             trace_ids=aligned.trace_ids,
             alignment_score=aligned.alignment_score,
         )

@@ -32,6 +32,7 @@ from agent.synthesis.patterns.end_texts import (
 )
 from agent.synthesis.patterns.end_writes import find_write_conditions
 from agent.synthesis.patterns.extracted_patterns import ExtractedPatterns, LoopPattern
+from agent.synthesis.patterns.page_read_backs import find_page_read_back
 from agent.synthesis.patterns.row_columns import drop_name
 from agent.synthesis.patterns.trace_ends import (
     TraceEnd,
@@ -42,6 +43,7 @@ from agent.synthesis.patterns.trace_ends import (
 from agent.synthesis.traces.trace_pages import TracePages
 from kb_schema.conditions import Combined, Condition, DomContains, ElementHidden
 from kb_schema.execution_traces import ExecutionTrace
+from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.templates import tree_variables
 from web_pages.selectors.selector_terms import ClassTerm
@@ -76,6 +78,15 @@ def infer_success_condition(
     return (
         found[0] if len(found) == 1 else Combined(type="all_of", conditions=tuple(found)) if found else None
     )
+
+
+def infer_read_back(
+    aligned: AlignedTraceSet, patterns: ExtractedPatterns, pages: TracePages
+) -> PageReadBack | None:
+    """Return where the effect can be read; None where the traces do not show it, or end with a loop."""
+    if any(True for _ in _at_the_end(patterns)):
+        return None
+    return find_page_read_back(collect_trace_ends(aligned, patterns, pages))
 
 
 def list_criteria(condition: Condition | None) -> tuple[Condition, ...]:

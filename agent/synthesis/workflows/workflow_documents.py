@@ -106,6 +106,7 @@ class _DocumentBuilder:
             io_spec=IoSpec(inputs=tuple(list_workflow_inputs(nodes, self._parameters, self._lists))),
             nodes=tuple(nodes),
             success_criteria=list_criteria(graph.success),
+            read_back=graph.read_back,
             provenance=Provenance(
                 trace_ids=graph.trace_ids, synthesis_strategy=graph.strategy, confidence=graph.confidence
             ),
