@@ -139,6 +139,16 @@ def path_of(url: str) -> str:
     return f"{parts.path or '/'}{query}{fragment}"
 
 
+def place_of(url: str) -> tuple[str, str]:
+    """Return the path and the fragment of an address, without slashes at their ends.
+
+    >>> place_of("http://h/shop/?page=2#/orders/")
+    ('/shop', '/orders')
+    """
+    parts = _split(url)
+    return parts.path.rstrip("/"), parts.fragment.rstrip("/")
+
+
 def rebase_pattern(pattern: str, authored_base: str) -> str | None:
     r"""Return the part of an absolute pattern after the authored base, or None if its base differs.
 

@@ -35,6 +35,7 @@ from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import tree_variables
+from kb_schema.url_patterns import place_of
 from kb_schema.workflow_versions import compute_workflow_version
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
 
@@ -112,7 +113,6 @@ class _WorkflowRun:
             self._session.criteria = self._hold_criteria
             await self._engine.guide.arrive(leaves=await self._begins_elsewhere())
             await self._begin(given)
-            await self._look_before()
             await self._nodes(workflow.nodes)
             proven = await self._close()
             hint = self._shown_by
@@ -289,20 +289,21 @@ class _WorkflowRun:
         return frame.proven
 
     async def _look_before(self) -> None:
-        """Note whether the read-back of the workflow holds before its first node. Unknown counts as held: then nothing
-        can be told from it afterwards.
-        """
-        rule = self._workflow.read_back
-        if rule is None or any(self._lacks_value(each) for each in rule.conditions):
+        """Note whether the read-back of the workflow holds when its page is first seen before a press."""
+        rule, session, chosen = self._workflow.read_back, self._session, self._progress.frame.chosen
+        if rule is None or _READ_BEFORE in chosen or any(map(self._lacks_value, rule.conditions)):
             return
-
-        async def held() -> bool:
-            return await read_page(self._engine, rule, self._values, BEFORE_S) is not False
-
-        await self._progress.chosen(_READ_BEFORE, held)
+        if place_of(session.page.url) != place_of(self._engine.guide.resolved(rule.url)):
+            return
+        conditions = fill_conditions(rule.conditions, self._values)
+        verdicts = await session.judge_until_held(conditions, self._values, timeout_s=BEFORE_S)
+        # What cannot be judged counts as held: nothing can be told from it afterwards.
+        chosen[_READ_BEFORE] = any(each.status is VerdictStatus.UNKNOWN for each in verdicts) or all(
+            each.held for each in verdicts
+        )
 
     async def _is_read_back(self) -> bool:
-        """Whether the read-back of the workflow holds now, and did not before its first node."""
+        """Whether the read-back of the workflow holds now, and did not before the press that followed."""
         rule = self._workflow.read_back
         if rule is None or self._progress.frame.chosen.get(_READ_BEFORE, True):
             return False
@@ -312,10 +313,13 @@ class _WorkflowRun:
         return shown
 
     async def _hold_criteria(self) -> bool:
-        """Whether all success criteria about the page hold now. A write to come is none: it may change nothing."""
+        """Whether all success criteria about the page hold now, before a press. A write to come is none: it may change
+        nothing.
+        """
         asked = self._list_asked()
         asked = tuple(each for each in asked if not isinstance(each, WriteAccepted)) or asked
         try:
+            await self._look_before()
             verdicts = await self._session.judge(fill_conditions(asked, self._values), self._values)
         except (AgentError, PageError):
             return False

@@ -15,6 +15,7 @@ from agent.synthesis.traces.trace_pages import TracePage
 from kb_schema.conditions import Combined, Condition, ElementVisible
 from kb_schema.read_backs import PageReadBack
 from kb_schema.selectors import Selector, TemplateStrategy
+from kb_schema.url_patterns import place_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import text_of
 from web_pages.selectors.selector_terms import ClassTerm
@@ -45,8 +46,7 @@ def find_page_read_back(ends: Sequence[TraceEnd]) -> PageReadBack | None:
 
 def _find_address(ends: Sequence[TraceEnd]) -> str | None:
     """Return the address at which every trace ends and was before, without the parts of a query that differ."""
-    places = {_place(end.url) for end in ends}
-    if len(places) != 1 or None in places:
+    if not all(end.url for end in ends) or len({place_of(end.url or "") for end in ends}) != 1:
         return None
     before = [[page.stored.snapshot.url for page in _list_lists(end)] for end in ends]
     if not all(before):
@@ -58,17 +58,10 @@ def _find_address(ends: Sequence[TraceEnd]) -> str | None:
     return urlunsplit(("", "", parts.path or "/", query, parts.fragment))
 
 
-def _place(url: str | None) -> tuple[str, str] | None:
-    """Return the path and the fragment of an address."""
-    if not url:
-        return None
-    parts = urlsplit(url)
-    return parts.path or "/", parts.fragment
-
-
 def _list_lists(end: TraceEnd) -> list[TracePage]:
     """Return the earlier pages at the address where the trace ends."""
-    return [page for page in end.earlier if _place(page.stored.snapshot.url) == _place(end.url)]
+    here = place_of(end.url or "")
+    return [page for page in end.earlier if place_of(page.stored.snapshot.url) == here]
 
 
 def _list_rows(ends: Sequence[TraceEnd], *, present: bool) -> Iterator[Selector]:
