@@ -7,6 +7,7 @@ AgentError
 +-- PersonNeeded               only a person can decide or do what is next
 |   |-- ValueRefused           a field does not accept a value: a person must give another
 |   |-- UnauthoredSideEffect   the page opened a dialog, tab or download that the step does not mention
+|   |-- SignInFailed           what signs in was sent, and nobody is signed in
 |   `-- LeftWebsite            the page belongs to another website
 +-- SiteUnreachable            the website does not answer
 +-- NoKnownScreen              the page is no known screen, and no recovery edge helped
@@ -69,6 +70,12 @@ class InputMissing(AgentError):
 
 class PersonNeeded(AgentError):
     """Only a person can decide or do this."""
+
+
+class SignInFailed(PersonNeeded):
+    """Everything was entered and sent, and the website does not show a signed-in session. Not tried again: websites lock
+    accounts.
+    """
 
 
 class UnauthoredSideEffect(PersonNeeded):
@@ -180,11 +187,15 @@ class IteratorStopped(StepFailed):
 
 
 class SubtaskFailed(StepFailed):
-    """A task called by a step failed. `share`: how much of it is done all the same, 0 to 1."""
+    """A task called by a step failed. `share`: how much of it is done all the same, 0 to 1. `at_end`: every step was
+    done, and its success criteria do not hold.
+    """
 
-    def __init__(self, reason: str, *, share: float = 0.0, hint: str | None = None) -> None:
+    def __init__(
+        self, reason: str, *, share: float = 0.0, hint: str | None = None, at_end: bool = False
+    ) -> None:
         super().__init__(reason, error="subtask_failed", acted=True, hint=hint)
-        self.share = share
+        self.share, self.at_end = share, at_end
 
 
 class JournalWriteRefused(AgentError):

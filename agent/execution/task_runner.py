@@ -306,7 +306,12 @@ class TaskRunner:
         if not result.complete:
             partly = result.status in (RunStatus.PARTIAL, RunStatus.DEGRADED)
             share = result.completion_percentage / 100 if partly else 0.0
-            raise SubtaskFailed(f"task {task_id!r}: {result.error}", share=min(share, 0.99), hint=result.hint)
+            raise SubtaskFailed(
+                f"task {task_id!r}: {result.error}",
+                share=min(share, 0.99),
+                hint=result.hint,
+                at_end=result.completed_steps == result.total_steps,
+            )
         return result
 
     # -- what is kept ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent import retry_limits
-from agent.errors import StepFailed
+from agent.errors import SignInFailed, StepFailed, SubtaskFailed
 from kb_schema import action_types
 from kb_schema.action_calls import ActionCall
 from kb_schema.conditions import BaseCondition
@@ -51,7 +51,17 @@ class PreconditionRemedies:
                     f"task {task_id!r} cannot remedy {condition.type} because it requires it itself: {chain}",
                     error=condition.type,
                 )
-            await self._engine.sub_task(task_id, {}, depth)
+            try:
+                await self._engine.sub_task(task_id, {}, depth)
+            except SubtaskFailed as exc:
+                website = self._engine.session.website
+                if not exc.at_end or task_id != website.login_task_id:
+                    raise
+                hint = (
+                    exc.hint
+                    or f"check the values that {task_id!r} was given, and whether the account is locked"
+                )
+                raise SignInFailed(f"not signed in: {exc}", hint=hint) from exc
         elif name is not None:
             self._count(condition, name)
             return await self._act(name, dict(condition.remediation_params), values)

@@ -9,7 +9,7 @@ from agent.page.errors import GateFailed, PageError
 
 STORED = {
     "KnowledgeUnavailable", "NotInKnowledge", "InputMissing", "PersonNeeded", "NotAuthored", "LedAway",
-    "ValueRefused", "SiteUnreachable", "Lost", "NoWay", "NotKept", "SelectorNotFilled", "SelectorUnusable",
+    "ValueRefused", "SiteUnreachable", "Lost", "NoWay", "SignInFailed", "NotKept", "SelectorNotFilled", "SelectorUnusable",
     "ActionMisused", "ElementChanged", "ActionFailed", "OriginRefused", "NavigationFailed", "ScriptFailed",
     "PageGone",
 }  # fmt: skip
