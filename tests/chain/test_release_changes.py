@@ -133,3 +133,59 @@ async def test_a_link_with_the_recorded_address_is_followed_even_if_it_leads_on(
             done = await ran(session, result, {"title": "Oars"})
     assert done.complete, done.error
     assert pages.made == ["Oars"]
+
+
+@dataclass
+class Cards:
+    """A list of titles. What is opened stands as a card, of a class of its own, beside those that are open already."""
+
+    opened_first: bool = True
+    open: list[str] = field(default_factory=lambda: ["Task board"])
+    gone: list[str] = field(default_factory=list)
+
+    def answer(self, asked: Asked) -> Answered:
+        name = asked.query.get("name", asked.form.get("name", ""))
+        if asked.path == "/open":
+            self.open.insert(0 if self.opened_first else len(self.open), name)
+            return Answered(location="/")
+        if asked.path == "/gone":
+            self.gone.append(name)
+            self.open.remove(name)
+            return Answered(location="/")
+        left = [each for each in NOTES if each not in self.gone]
+        names = "".join(f"<p><a href='/open?name={each}'>{each}</a></p>" for each in left)
+        return Answered(
+            f"<body><aside>{names}</aside><section>{''.join(map(self._card, self.open))}</section></body>"
+        )
+
+    def _card(self, name: str) -> str:
+        return (
+            f"<div class='card-{len(name)}' data-title='{name}'><div class=bar><h2 class=title>{name}</h2><form method=post"
+            f" action=/gone><input type=hidden name=name value='{name}'><button aria-label=remove><i>x</i></button>"
+            "</form></div></div>"
+        )
+
+
+async def removes_an_opened_card(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
+    await page.locator("aside").get_by_text(given["title"], exact=True).click()
+    await page.locator("section > div", has_text=given["title"]).get_by_label("remove").click()
+    await page.wait_for_url("**/")
+
+
+async def test_what_was_opened_first_of_several_is_known_by_its_name_and_not_by_its_place(browser, tmp_path):
+    cards = Cards()
+
+    def begin(_number: int = 0) -> None:
+        cards.open, cards.gone = ["Task board"], []
+
+    given = [{"title": each} for each in NOTES[:3]]
+    with running_site(cards.answer) as site:
+        result = await induced(
+            browser, site, tmp_path / "traces", removes_an_opened_card, given, prepare=begin
+        )
+        begin()
+        cards.opened_first = False
+        async with visiting(browser, site, tmp_path / "stores") as session:
+            done = await ran(session, result, {"row": NOTES[4]})
+    assert done.complete, done.error
+    assert cards.gone == [NOTES[4]]

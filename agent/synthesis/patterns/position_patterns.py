@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent.synthesis.alignment.aligned_traces import AlignedCell, AlignedPosition, AlignmentType, RowKey
@@ -207,13 +207,25 @@ class PositionClassifier:
             made.parameterizable.append((position, lifted))
 
     def _placed(self, cells: list[AlignedCell]) -> Selector | None:
-        """Return the first or last row of a list if all steps chose it, whatever its text."""
+        """Return the first or last row of a list if all steps chose it, whatever its text. It is chosen for its text if
+        that is a value that was given before.
+        """
         if any(cell.row[1] for cell in cells) or have_common_strategy(cells):
             return None
         found = find_target_template(cells, self._pages)
         if found is not None and self._binder.known(found.words) is not None:
             return None
-        return find_constant_target(cells, self._pages)
+        placed = find_constant_target(cells, self._pages)
+        if placed is None or not self._binder.may_be_known(cells):
+            return placed
+        told = self._list_told(cells)
+        by_inputs = find_row_template(cells, self._pages, told, one_of_many=True) if told else None
+        return placed if by_inputs is None else None
+
+    def _list_told(self, cells: list[AlignedCell]) -> dict[str, Mapping[RowKey, str]]:
+        """Return the texts with which the inputs may name a part of the pages, by input."""
+        rows = [cell.row for cell in cells]
+        return {**self._binder.list_asked(rows), **self._binder.list_texts(rows)}
 
     def _steady(self, cells: list[AlignedCell]) -> Selector | None:
         """Return a selector by row text for a field whose value the task description mentions, in any place."""
@@ -287,8 +299,7 @@ class PositionClassifier:
 
         A menu that opens in a row, for instance: in a run it must not be that of another row.
         """
-        rows = [cell.row for cell in cells]
-        told = self._binder.list_asked(rows) | self._binder.list_texts(rows)
+        told = self._list_told(cells)
         about = find_data_template(cells, self._pages, told) if told else None
         if about is not None:
             return about
@@ -300,8 +311,7 @@ class PositionClassifier:
     def _find_varying(self, cells: list[AlignedCell], *, many: bool) -> TargetTemplate | None:
         """Return the template of a target that varies: by the texts that the inputs have, if there are any."""
         found = find_target_template(cells, self._pages)
-        rows = [cell.row for cell in cells]
-        told = self._binder.list_asked(rows) | self._binder.list_texts(rows)
+        told = self._list_told(cells)
         by_inputs = find_row_template(cells, self._pages, told, one_of_many=True) if told else None
         if found is not None and self._binder.known(found.words) is not None:
             return by_inputs if by_inputs is not None and by_inputs.also else found
