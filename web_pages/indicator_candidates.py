@@ -65,6 +65,8 @@ class PageProfileIndex:
                 self._exact[sign] |= bit
                 if sign not in page.passing:
                     self._steady[sign] |= bit
+            for sign in page.states:
+                self._exact[sign] |= bit
             for place, texts in page.texts.items():
                 for text in texts:
                     self._texts[place][text] |= bit

@@ -21,13 +21,14 @@ from web_pages.accessible_names import is_control, label_text, name_of, role_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import squeeze, text_of
 from web_pages.selectors.generated_names import looks_generated
+from web_pages.state_marks import list_state_marks
 from web_pages.stored_pages import StoredPage
 from web_pages.visibility import visible
 
 LONGEST_TEXT = 80
 """The most characters of a feature's text; longer texts are content, not names."""
 MOST_SIGNS = 5_000
-"""The most features of one page."""
+"""The most features of one page, and the most features of its state."""
 
 _TEST_IDS = ("data-testid", "data-qa", "data-test", "data-cy")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -55,6 +56,8 @@ _CONTROLS = frozenset({"button", "link", "tab", "menuitem"})
 _COLUMNS = frozenset({"columnheader"})
 _SAYING_TAGS = frozenset({"dt", "legend", "caption", "figcaption", "summary", "p"})
 _CURRENT = "[aria-current]"
+_BARE = "body:not(:has(*))"
+"""A page of text alone, as servers send it where nothing is."""
 _DATA_ROLES = frozenset({"cell", "gridcell", "rowheader"})
 _STEADY_ROLES = frozenset({"navigation", "menu", "menubar", "tablist", "form", "banner", "contentinfo"})
 """Lists inside these belong to the site, not to its data."""
@@ -135,6 +138,20 @@ def _by_title(sign: PageFeature) -> Condition:
     return TitleContains(type="title_contains", value=sign.text)
 
 
+def _by_state(sign: PageFeature) -> Condition:
+    if sign.where == "class":
+        return DomElement(type="dom_element", selector=f".{sign.text}")
+    return _by_attribute(sign)
+
+
+def _by_rows(sign: PageFeature) -> Condition:
+    return DomElement(type="dom_element", selector=sign.where)
+
+
+def _by_whole_text(sign: PageFeature) -> Condition:
+    return DomContains(type="dom_contains", value=sign.text, selector=sign.where, exact=True)
+
+
 def _by_class(sign: PageFeature) -> Condition:
     return DomElement(type="dom_element", selector=f"body[class~={css_string(sign.text)}]")
 
@@ -152,8 +169,13 @@ KINDS: dict[str, PageFeatureKind] = {
     "title": PageFeatureKind(9, _by_title, partial=True),
     "marker": PageFeatureKind(10, _by_class),
     "text": PageFeatureKind(11, _by_text, partial=True),
+    "state": PageFeatureKind(12, _by_state),
+    "rows": PageFeatureKind(13, _by_rows),
+    "said": PageFeatureKind(14, _by_whole_text),
+    "class": PageFeatureKind(15, _by_state),
 }
-"""Every kind of feature. A new one is one line here and its detection in `_list_element_features`."""
+"""Every kind of feature. A new one is one line here and its detection in `_list_element_features`; the last four are
+of a page's state and are found in `state_marks`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +187,9 @@ class PageProfile:
     """Those of `signs` that were seen only in unstable places."""
     texts: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Whole texts by kind and place, for kinds that match a part of a text."""
+    states: frozenset[PageFeature] = frozenset()
+    """Features of its state: messages, refused fields, rows, classes, short texts. They tell pages at one address
+    apart, and are no part of `signs`."""
     data: frozenset[str] = frozenset()
     """The content of table rows, repeated items and fields, folded: names of data."""
     shape: frozenset[str] = frozenset()
@@ -173,7 +198,7 @@ class PageProfile:
     def shows(self, sign: PageFeature) -> bool:
         """Return whether the feature's condition holds on the page."""
         if not KINDS[sign.kind].partial:
-            return sign in self.signs
+            return sign in self.signs or sign in self.states
         return any(sign.text in text for text in self.texts.get((sign.kind, sign.where), ()))
 
 
@@ -182,6 +207,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
     steady: set[PageFeature] = set()
     passing: set[PageFeature] = set()
     by_place: dict[tuple[str, str], set[str]] = {}
+    states: set[PageFeature] = set()
     data: set[str] = set()
     shape: set[str] = set()
     title = page.snapshot.title
@@ -189,7 +215,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
         by_place["title", ""] = {title}
         if _is_a_name(title):
             steady.add(PageFeature("title", "", title))
-    for sign, comes_and_goes in _collect_features(page, data, shape):
+    for sign, comes_and_goes in _collect_features(page, states, data, shape):
         if KINDS[sign.kind].partial:
             by_place.setdefault((sign.kind, sign.where), set()).add(sign.text)
         if _is_a_name(sign.text) and len(steady) + len(passing) < MOST_SIGNS:
@@ -198,6 +224,7 @@ def build_page_profile(page: StoredPage) -> PageProfile:
         signs=frozenset(steady | passing),
         passing=frozenset(passing - steady),
         texts={key: tuple(sorted(texts)) for key, texts in by_place.items()},
+        states=frozenset(states),
         data=frozenset(data),
         shape=frozenset(shape),
     )
@@ -208,9 +235,12 @@ def _is_a_name(text: str) -> bool:
 
 
 def _collect_features(
-    page: StoredPage, data: set[str], shape: set[str]
+    page: StoredPage, states: set[PageFeature], data: set[str], shape: set[str]
 ) -> Iterator[tuple[PageFeature, bool]]:
-    """Yield every feature of the visible elements, and whether its place is unstable; collect data in `data`."""
+    """Yield every feature of the visible elements, and whether its place is unstable.
+
+    Collect in `states`, `data` and `shape` what `PageProfile` has of these names.
+    """
     passing: set[int] = set()
     steady: set[int] = set()
     holding: set[int] = set()
@@ -230,6 +260,9 @@ def _collect_features(
             if visible(element):
                 if id(element) not in passing and len(shape) < MOST_SHAPES:
                     shape.add(_shape_of(element))
+                if len(states) < MOST_SIGNS:
+                    marks = list_state_marks(element, role, in_data=id(element) in holding)
+                    states.update(PageFeature(*mark) for mark in marks)
                 if len(data) < MOST_DATA:
                     data.update(_data_of(element, in_data=id(element) in holding))
                 for sign in _list_element_features(element, role):
@@ -294,10 +327,7 @@ def _list_element_features(element: Element, role: str | None) -> Iterator[PageF
         for token in (element.get("class") or "").split():
             if not looks_generated(token):
                 yield PageFeature("marker", "body", token)
-    if element.tag in _HEADINGS:
-        yield from _saying("heading", element.tag, text_of(element))
-    elif element.tag in _SAYING_TAGS:
-        yield from _saying("text", element.tag, text_of(element))
+    yield from _texts(element)
     if "aria-current" in element.attributes:
         yield from _saying("current", _CURRENT, text_of(element))
     kind = _ROLE_KINDS.get(role or "")
@@ -305,6 +335,20 @@ def _list_element_features(element: Element, role: str | None) -> Iterator[PageF
         yield from _saying(kind, role, squeeze(name_of(element)))
     if is_control(element) and role != "button":
         yield from _saying("label", "", label_text(element))
+
+
+def _texts(element: Element) -> Iterator[PageFeature]:
+    """Yield the heading or the text that an element is."""
+    if element.tag in _HEADINGS:
+        yield from _saying("heading", element.tag, text_of(element))
+    elif element.tag in _SAYING_TAGS:
+        yield from _saying("text", element.tag, text_of(element))
+    elif (
+        element.tag == "body"
+        and element.root.kind == "document"
+        and not any(True for _ in element.elements())
+    ):
+        yield from _saying("text", _BARE, text_of(element))
 
 
 def _saying(kind: str, where: str, text: str) -> Iterator[PageFeature]:

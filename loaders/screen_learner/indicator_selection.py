@@ -105,7 +105,7 @@ def draft_signature(
     rivals = others & evidence.at(patterns)
     valued = sorted(
         (_valued(evidence, each, own, within, rivals) for each in traits),
-        key=lambda each: (-each.value, each.trait.sign.kind, each.trait.sign.where, each.trait.sign.text),
+        key=_order,
     )
     usable = [each for each in valued if each.trait.trust >= _LEAST_TRUST and each.value >= _LEAST_VALUE]
     required = _required(usable, own, rivals, way, anywhere=not patterns)
@@ -118,6 +118,11 @@ def draft_signature(
     threshold = way.threshold if own.bit_count() > 1 else min(way.threshold, 0.5)
     made = SignatureDraft(patterns, required, primary, threshold=threshold)
     return _against_rivals(evidence, made, valued, own, within)
+
+
+def _order(each: _TraitValue) -> tuple[float, str, str, str]:
+    """Return the sort key: the most valuable first."""
+    return -each.value, each.trait.sign.kind, each.trait.sign.where, each.trait.sign.text
 
 
 def _valued(evidence: PageEvidence, trait: Trait, own: int, within: int, rivals: int) -> _TraitValue:
@@ -223,7 +228,9 @@ def _against_rivals(
     taken_in = made.accepted(evidence, within) & ~own
     if not taken_in:
         return made
-    lacking = _find_signs_rivals_lack(valued, own, taken_in)
+    states = [_valued(evidence, each, own, within, taken_in) for each in evidence.state_traits(own)]
+    states.sort(key=_order)
+    lacking = _find_signs_rivals_lack(valued, own, taken_in) or _find_signs_rivals_lack(states, own, taken_in)
     if lacking is not None:
         made = SignatureDraft(
             made.patterns,
@@ -268,7 +275,9 @@ def _find_signs_rivals_lack(valued: Sequence[_TraitValue], own: int, rivals: int
 
 def _find_rival_signs(evidence: PageEvidence, rivals: int, own: int) -> IndicatorDraft | None:
     """Return up to three features that together all rivals show and none of its own pages."""
-    usable = [each for each in evidence.traits(rivals) if not each.mask & own]
+    usable = [
+        each for each in (*evidence.traits(rivals), *evidence.state_traits(rivals)) if not each.mask & own
+    ]
     usable.sort(key=lambda each: (each.passing, -each.trust, each.sign.kind, each.sign.where, each.sign.text))
     chosen: list[PageFeature] = []
     left = rivals

@@ -30,7 +30,7 @@ def deduplicate_pages(pages: Iterable[ObservedPage], *, in_each_run: bool = Fals
     found: dict[object, ObservedPage] = {}
     for page in pages:
         run = page.run if in_each_run else ""
-        key = (page.path, page.screen, page.profile.signs, page.profile.passing, run)
+        key = (page.path, page.screen, page.profile.signs, page.profile.passing, page.profile.states, run)
         if key not in found or page.run < found[key].run:
             found[key] = page
     return sorted(found.values(), key=_order)

@@ -32,6 +32,10 @@ DURABLE = {
     "id": 0.5,
     "marker": 0.5,
     "text": 0.5,
+    "state": 0.5,
+    "rows": 0.45,
+    "said": 0.4,
+    "class": 0.35,
 }
 """The probability that a feature of a kind survives a redesign: texts and names of fields outlive ids, test
 ids, classes.
@@ -161,6 +165,19 @@ class PageEvidence:
                 found.append(Trait(sign, mask, self._trust(sign, own, passing=False), passing=False))
         return found
 
+    def state_traits(self, own: int) -> list[Trait]:
+        """Return the features of state that at least half of these pages show and some other page does not."""
+        least = own.bit_count() / 2
+        seen: set[PageFeature] = set()
+        for number in page_numbers(own):
+            seen |= self.pages[number].profile.states
+        found = []
+        for sign in sorted(seen, key=_fixed):
+            mask = self.book.mask(sign)
+            if mask != self.all and (mask & own).bit_count() >= least:
+                found.append(Trait(sign, mask, self._trust(sign, own, passing=False), passing=False))
+        return found
+
     def _pieces(self, own: int) -> set[PageFeature]:
         """Return parts of headings and titles: before a data name (`Change history:`), and common prefixes of
         its pages.
@@ -229,7 +246,7 @@ _SHORTEST = 4
 _PARTS = re.compile(r"[:|\"\u201c\u201d\u201e\u00ab\u00bb\u203a/]\s*|\s[-\u2013\u2014\u00b7]\s|[(),]\s*")
 _WORDS = re.compile(r"\S+")
 _MOST_WORDS = 14
-_OF_WORDS = frozenset({"heading", "control", "title", "text", "current"})
+_OF_WORDS = frozenset({"heading", "control", "title", "text", "current", "said"})
 
 
 def _short_first(sign: PageFeature) -> tuple[str, int, str, str]:

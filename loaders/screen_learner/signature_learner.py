@@ -7,7 +7,7 @@ screen is refused with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kb_schema.screens import Signature
@@ -246,12 +246,19 @@ class _SignatureLearner:
         else:
             # If a similar page was seen once, nothing would be left to distinguish it.
             parts = [part for _, part in evidence.groups(evidence.all) if part.bit_count() > 1]
-            of = {number: at for part in parts for at, number in enumerate(page_numbers(part))}
+            of = {number: at for part in parts for number, at in self._numbered(part)}
             most = max(2, min(MOST_FOLDS, own.bit_count()))
         folds = [0] * most
         for number, at in of.items():
             folds[at % most] |= 1 << number
         return [fold for fold in folds if fold]
+
+    def _numbered(self, part: int) -> Iterator[tuple[int, int]]:
+        """Yield these pages with numbers; those that differ only in the state of one page have the same."""
+        places: dict[object, int] = {}
+        for number in page_numbers(part):
+            page = self.evidence.pages[number]
+            yield number, places.setdefault((page.path, page.profile.signs), len(places))
 
     def _learned(
         self, screen: str, made: SignatureDraft, trial: _SelectionTrial, own: int, folds: Sequence[int]

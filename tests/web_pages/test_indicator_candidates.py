@@ -38,6 +38,11 @@ def elements(draw, depth=2):
         f'<nav{hiding} aria-label="{quoted}"><a href="/">{more}</a></nav>',
         f"<table><thead><tr><th{hiding}>{word}</th></tr></thead><tbody><tr><td>{more}</td></tr></tbody></table>",
         f"<fieldset{hiding}><legend>{word}</legend><input type=radio></fieldset>",
+        f'<div class="error-message big"{hiding}>{word}</div>',
+        f'<span role="status"{hiding}>{word} <i>{more}</i></span>',
+        f'<input aria-invalid="true" class="is-invalid"{hiding}>',
+        f'<table id="found" class="list"><tr><td{hiding}><table class="inner"><tr><td>{more}</td></tr></table></td></tr></table>',
+        f'<ul class="results"><li{hiding}>{word}</li></ul>',
     ]
     if depth:
         inner = "".join(draw(st.lists(elements(depth - 1), max_size=3)))
@@ -74,7 +79,7 @@ def book_of(*html: str) -> PageProfileIndex:
 @given(st.lists(pages(), min_size=2, max_size=3))
 def test_a_sign_is_on_a_page_exactly_where_its_condition_holds(seen):
     profiles = [build_page_profile(page) for page in seen]
-    signs = sorted(set().union(*(each.signs for each in profiles)), key=repr)
+    signs = sorted(set().union(*(each.signs | each.states for each in profiles)), key=repr)
     conditions = [sign.condition for sign in signs]
     book = PageProfileIndex(profiles)
     for number, (page, drawn) in enumerate(zip(seen, profiles, strict=True)):

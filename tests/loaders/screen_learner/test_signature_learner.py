@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,14 @@ from kb_schema.url_patterns import matches_pattern
 from loaders.screen_learner.observed_pages import ObservedPage
 from loaders.screen_learner.page_clusters import cluster_pages
 from loaders.screen_learner.screen_names import choose_free_id, choose_name
-from loaders.screen_learner.signature_learner import LearnedSignature, SignatureNotLearned, learn_signature
+from loaders.screen_learner.signature_learner import (
+    LearnedSignature,
+    SignatureNotLearned,
+    learn_signature,
+    learn_signatures,
+)
 from loaders.screen_learner.url_patterns import pattern_of
+from tests.support.pages import NamedElements
 from web_pages.page_profiles import build_page_profile
 from web_pages.stored_pages import StoredPage, evaluate
 
@@ -165,3 +171,54 @@ def test_a_pattern_matches_the_address_it_was_made_of_and_nothing_below_it(parts
     assert not matches_pattern(pattern, f"/{'/'.join(parts)}/below{rest}")
     if rest.startswith("#"):
         assert matches_pattern(pattern, f"/{'/'.join(parts)}?later=1{rest}")
+
+
+def message(kind: str, text: str) -> str:
+    return f'<div class="notice {kind}">{text}</div>'
+
+
+def form(number: int, more: str = "") -> str:
+    words = ("Larch", "Moss", "Granite", "Copper", "Thistle", "Quarry")[number]
+    return f"<h1>Boat</h1>{more}<label>Length <input value={words}></label><button>Save</button>"
+
+
+def listed(number: int) -> str:
+    cells = "".join(f"<tr><td>{each}</td></tr>" for each in range(number))
+    return f'<h1>Boats</h1><table class="boats"><thead><tr><th>Name</th></tr></thead><tbody>{cells}</tbody></table>'
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (form, lambda n: form(n, message("error", f"{n} metres are too few"))),
+        (lambda n: form(n, message("success", "Saved")), lambda n: form(n, message("error", f"{n} is too short"))),
+        (form, lambda n: form(n).replace("<input", "<input aria-invalid=true")),
+        (form, lambda n: form(n, f"<span>Nothing was changed</span><i>{n}</i>")),
+        (lambda n: listed(n + 1), lambda n: listed(0)),
+    ],
+)  # fmt: skip
+def test_states_at_one_address_that_were_sorted_as_screens_are_told_apart(
+    one: Callable[[int], str], other: Callable[[int], str]
+):
+    pages = [
+        seen(body(number), f"/boats/{number}", f"{name}{number}", name)
+        for number in range(3)
+        for name, body in (("one", one), ("other", other))
+    ]
+    found = learn_signatures(pages)
+    assert not found.refused
+    for name, body in (("one", one), ("other", other)):
+        page = stored(body(5), "/boats/5")
+        accepted = {
+            screen
+            for screen, learned in found.learned.items()
+            if all(
+                verdict.held
+                for verdict in evaluate(page, learned.signature.required_indicators, NamedElements())
+            )
+            and not any(
+                verdict.held
+                for verdict in evaluate(page, learned.signature.negative_indicators, NamedElements())
+            )
+        }
+        assert accepted == {name}
