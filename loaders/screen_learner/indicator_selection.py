@@ -36,9 +36,12 @@ class SelectionRule:
     least: float = 1.0
     """The share of its pages that show a selected feature; below 1, features are joined to disjunctions."""
     threshold: float = 0.6
+    marks: bool = False
+    """Whether what marks its state must be shown, and what marks another state of the same address must not."""
 
 
 SELECTION_RULES = (
+    SelectionRule("unique signs, one of them required, and the marks of its state", marks=True),
     SelectionRule("unique signs, one of them required"),
     SelectionRule("unique signs, more alternatives, fewer needed", unique=6, least=0.7, threshold=0.5),
     SelectionRule("nothing required", unique=0),
@@ -52,6 +55,9 @@ SELECTION_RULES = (
 )
 """The rules in the order in which they are tried."""
 
+_MARKS = frozenset({"state", "rows"})
+"""Kinds that mark a state by what they are, not only by where they were seen."""
+_MOST_MARKS = 3
 _LEAST_VALUE = 0.2
 _MOST_OF_A_KIND = 2
 _LEAST_TRUST = 0.3
@@ -116,7 +122,11 @@ def draft_signature(
         raise NoDistinguishingSign("no lasting feature is on all of its pages and not on most others")
     # One page shows one state: others will have fewer of its features.
     threshold = way.threshold if own.bit_count() > 1 else min(way.threshold, 0.5)
-    made = SignatureDraft(patterns, required, primary, threshold=threshold)
+    against: tuple[IndicatorDraft, ...] = ()
+    if way.marks and patterns:
+        marks, against = _select_marks(evidence, own, evidence.beside(own, patterns) & others)
+        required = (*required, *marks)
+    made = SignatureDraft(patterns, required, primary, against=against, threshold=threshold)
     return _against_rivals(evidence, made, valued, own, within)
 
 
@@ -128,10 +138,14 @@ def _order(each: _TraitValue) -> tuple[float, str, str, str]:
 def _valued(evidence: PageEvidence, trait: Trait, own: int, within: int, rivals: int) -> _TraitValue:
     return _TraitValue(
         trait,
-        (trait.mask & own).bit_count() / own.bit_count(),
+        _cover(trait, own),
         evidence.elsewhere(trait.mask, own, within),
         evidence.elsewhere(trait.mask, own, own | rivals) if rivals else 0.0,
     )
+
+
+def _cover(trait: Trait, own: int) -> float:
+    return (trait.mask & own).bit_count() / own.bit_count()
 
 
 def _required(
@@ -155,6 +169,34 @@ def _required(
     if not chosen or own & ~shown or (alone and not anywhere):
         return ()
     return (IndicatorDraft(tuple(each.trait.sign for each in chosen)),)
+
+
+def _select_marks(
+    evidence: PageEvidence, own: int, beside: int
+) -> tuple[tuple[IndicatorDraft, ...], tuple[IndicatorDraft, ...]]:
+    """Return what marks the state of these pages and no other at this address, and what marks those others.
+
+    Pages that have no heading, field, column or button in common, but for those of most pages of the site, are no
+    states of one page.
+    """
+    elsewhere = evidence.all & ~own & ~beside
+    parts = [part for _, part in evidence.groups(beside) if evidence.are_alike(own | part, elsewhere)]
+    if not parts:
+        return (), ()
+    beside = sum(parts)
+    marks = [each for each in evidence.state_traits(own) if _marks(each, own, beside)]
+    required = (IndicatorDraft(tuple(each.sign for each in marks[:_MOST_MARKS])),) if marks else ()
+    against: list[IndicatorDraft] = []
+    for part in parts:
+        theirs = [each for each in evidence.state_traits(part) if _marks(each, part, own)]
+        best = {each.sign.kind: each.sign for each in reversed(theirs)}
+        if theirs and (clue := IndicatorDraft(tuple(best.values()))) not in against:
+            against.append(clue)
+    return required, tuple(against)
+
+
+def _marks(trait: Trait, pages: int, others: int) -> bool:
+    return trait.sign.kind in _MARKS and not pages & ~trait.mask and not trait.mask & others
 
 
 def _may_be_required(each: _TraitValue, rivals: int, way: SelectionRule) -> bool:
@@ -228,9 +270,12 @@ def _against_rivals(
     taken_in = made.accepted(evidence, within) & ~own
     if not taken_in:
         return made
-    states = [_valued(evidence, each, own, within, taken_in) for each in evidence.state_traits(own)]
-    states.sort(key=_order)
-    lacking = _find_signs_rivals_lack(valued, own, taken_in) or _find_signs_rivals_lack(states, own, taken_in)
+    states = [_TraitValue(each, _cover(each, own), 0.0, 0.0) for each in evidence.state_traits(own)]
+    lacking = (
+        _find_signs_rivals_lack(valued, own, taken_in, _PERMITTED)
+        or _find_signs_rivals_lack(states, own, taken_in, _LEAST_TRUST)
+        or _find_signs_rivals_lack(valued, own, taken_in, _LEAST_TRUST)
+    )
     if lacking is not None:
         made = SignatureDraft(
             made.patterns,
@@ -256,9 +301,11 @@ def _against_rivals(
     )
 
 
-def _find_signs_rivals_lack(valued: Sequence[_TraitValue], own: int, rivals: int) -> IndicatorDraft | None:
+def _find_signs_rivals_lack(
+    valued: Sequence[_TraitValue], own: int, rivals: int, least_trust: float
+) -> IndicatorDraft | None:
     """Return up to three features that the rivals lack and that together all its pages show."""
-    usable = [each for each in valued if each.trait.trust >= _LEAST_TRUST and not each.trait.mask & rivals]
+    usable = [each for each in valued if each.trait.trust >= least_trust and not each.trait.mask & rivals]
     whole = [each for each in usable if each.cover == 1.0]
     if whole:
         return IndicatorDraft(tuple(each.trait.sign for each in _diverse(whole, 3, of_a_kind=1)))

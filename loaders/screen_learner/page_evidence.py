@@ -43,6 +43,8 @@ ids, classes.
 MOST_GROUPS = 150
 """The most screens that a feature is compared with one by one; of more, their pages are counted."""
 
+_TOOLS = frozenset({"heading", "title", "label", "field", "column", "test_id"})
+"""Kinds of features, besides buttons, that states of one page have in common."""
 _LIKE_DATA = re.compile(
     r"""\d{1,4}[-/.:]\d{1,2} | \d\s?% | [\w.+-]+@[\w-]+\.\w | [€$£¥]\s?\d | \d[\d,.]*\s?[€$£¥] | \d{4,}
       | \b\d+\s+(?:results?|items?|of|rows?|entries|pages?|hours?|days?|minutes?)\b | ://""",
@@ -99,6 +101,10 @@ class PageEvidence:
         return frozenset().union(*(page.profile.data for page in self.pages))
 
     @cached_property
+    def _places(self) -> list[tuple[str, ...]]:
+        return [place(page.path) for page in self.pages]
+
+    @cached_property
     def slots(self) -> AddressSlots:
         """The varying parts of addresses."""
         return AddressSlots([self.paths(mask) for mask in self.of.values()], self.data)
@@ -118,6 +124,29 @@ class PageEvidence:
                 )
             found |= self._by_pattern[pattern]
         return found if some else self.all
+
+    def beside(self, own: int, patterns: Iterable[str]) -> int:
+        """Return the other pages at the addresses of these: where a pattern matches, or with other ids or queries."""
+        places = {self._places[number] for number in page_numbers(own)}
+        same = page_mask(number for number, at in enumerate(self._places) if at in places)
+        return (self.at(patterns) | same) & ~own
+
+    def are_alike(self, mask: int, elsewhere: int) -> bool:
+        """Return whether these pages have a feature in common that most of the pages `elsewhere` lack."""
+        shared = frozenset.intersection(*(self._tools[number] for number in page_numbers(mask)))
+        most = elsewhere.bit_count() / 2
+        return any((self.book.mask(sign) & elsewhere).bit_count() <= most for sign in shared)
+
+    @cached_property
+    def _tools(self) -> list[frozenset[PageFeature]]:
+        return [
+            frozenset(
+                sign
+                for sign in page.profile.signs - page.profile.passing
+                if sign.kind in _TOOLS or (sign.kind == "control" and sign.where == "button")
+            )
+            for page in self.pages
+        ]
 
     def showing(self, signs: Iterable[PageFeature]) -> int:
         """Return the pages that show any of the features."""
@@ -176,18 +205,20 @@ class PageEvidence:
             mask = self.book.mask(sign)
             if mask != self.all and (mask & own).bit_count() >= least:
                 found.append(Trait(sign, mask, self._trust(sign, own, passing=False), passing=False))
-        return found
+        return sorted(found, key=lambda each: (-each.trust, -each.mask.bit_count(), _fixed(each.sign)))
 
     def _pieces(self, own: int) -> set[PageFeature]:
-        """Return parts of headings and titles: before a data name (`Change history:`), and common prefixes of
-        its pages.
+        """Return parts of headings, titles and texts: before a data name (`Change history:`), and common beginnings and
+        ends of its pages.
         """
         found: set[PageFeature] = set()
         whole: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
         for number in page_numbers(own):
             profile = self.pages[number].profile
             for sign in profile.signs - profile.passing:
-                if sign.kind in ("heading", "title"):
+                if sign.kind == "text":
+                    whole[sign.kind, sign.where].append(sign.text.split(" "))
+                elif sign.kind in ("heading", "title"):
                     whole[sign.kind, sign.where].append(sign.text.split(" "))
                     pieces = [piece.strip() for piece in _SEPARATOR.split(sign.text)]
                     found |= {
@@ -197,9 +228,11 @@ class PageEvidence:
                     }
         for (kind, where), texts in whole.items():
             if len(texts) == own.bit_count() > 1:
-                shared = " ".join(commonprefix(texts))  # noqa: RUF071 - of words, not of paths
-                if len(shared) >= _SHORTEST:
-                    found.add(PageFeature(kind, where, shared))
+                ends = commonprefix([text[::-1] for text in texts])[::-1]  # noqa: RUF071 - of words
+                for shared in (commonprefix(texts), ends if len(ends) > 1 else []):  # noqa: RUF071 - of words, not of paths
+                    said = " ".join(shared)
+                    if len(said) >= _SHORTEST:
+                        found.add(PageFeature(kind, where, said))
         return found
 
     def _names_a_thing(self, text: str) -> bool:
@@ -235,6 +268,8 @@ class PageEvidence:
             trust *= 0.9
         if sign.kind == "control" and sign.where == "link":
             trust *= 0.7  # many links are labelled like their target
+        if sign.kind == "rows" and not sign.where.endswith(" td"):
+            trust *= 0.75  # a list may be of anything
         if sign.kind == "column" and own.bit_count() < _MANY:
             trust *= 0.75  # an empty list has none
         return trust

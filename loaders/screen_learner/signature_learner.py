@@ -179,9 +179,8 @@ class _SignatureLearner:
         """Return patterns of its addresses, optionally with queries even if it was seen at one address only."""
         evidence = self.evidence
         paths = evidence.paths(own)
-        if len(set(paths)) == 1 and any(
-            is_error_page(evidence.pages[number].profile) for number in page_numbers(own)
-        ):
+        errors = [is_error_page(evidence.pages[number].profile) for number in page_numbers(own)]
+        if all(errors) or (len(set(paths)) == 1 and any(errors)):
             return ()
         rivals = sorted(set(evidence.paths(evidence.all & ~own)))
         return patterns_for(paths, rivals, evidence.slots, queries=query)

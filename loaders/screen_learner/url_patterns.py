@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from os.path import commonprefix
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import re2
 
@@ -74,13 +74,15 @@ def pattern_of(paths: Iterable[str]) -> str | None:
 class AddressSlots:
     """The parts of addresses that identify one of many things: those that vary on the pages of a screen.
 
-    An address that was seen once is interpreted by those of other screens.
+    An address that was seen once is interpreted by those of other screens: `/issue3` is one of many if another screen
+    was at `/issue12`. Numbers that are just 1 to n may be steps.
     """
 
     def __init__(self, screens: Iterable[Sequence[str]], data: Collection[str] = ()) -> None:
         self._values: dict[tuple[str, ...], set[str]] = defaultdict(set)
         self._before: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self._data = data
+        self._numbers: dict[tuple[tuple[str, ...], str], set[int]] = defaultdict(set)
         for paths in screens:
             by_shape: dict[object, list[tuple[str, ...]]] = defaultdict(list)
             for path in paths:
@@ -99,14 +101,22 @@ class AddressSlots:
         for each in every:
             for at in range(1, len(each)):
                 self._before[each[at]].add(_opened(each[:at]))
+                glued = split_glued_id(each[at])
+                if glued is not None:
+                    self._numbers[_opened(each[:at]), glued[0]].add(int(glued[1]))
 
     def are_open(self, parts: tuple[str, ...], at: int) -> bool:
         """Return whether the part identifies one of many."""
-        return parts[at] in self._values.get(_opened(parts[:at]), ())
+        before = _opened(parts[:at])
+        if parts[at] in self._values.get(before, ()):
+            return True
+        glued = split_glued_id(parts[at])
+        numbers = self._numbers.get((before, glued[0]), set()) if glued is not None else set()
+        return len(numbers) > 1 and max(numbers) > len(numbers)
 
     def is_a_thing(self, parts: tuple[str, ...], at: int) -> bool:
         """Return whether the part is the text of a row or an item of some page, and occurs nowhere else."""
-        plain = parts[at].replace("-", " ").replace("_", " ").casefold()
+        plain = unquote(parts[at]).replace("-", " ").replace("_", " ").casefold()
         return at >= 2 and plain in self._data and len(self._before.get(parts[at], ())) < 2
 
 
