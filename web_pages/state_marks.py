@@ -102,6 +102,7 @@ def _rows(element: Element) -> Iterator[Mark]:
     while around is not None and found < _MOST_TABLES:
         if around.tag == "table":
             found += 1
+            yield "rows", "table td", ""
             yield from (("rows", f"{name} td", "") for name in _names(around))
         around = around.parent
 
