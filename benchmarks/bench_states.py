@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
-from loaders.screen_learner.signature_learner import learn_signatures  # noqa: E402
+from loaders.screen_learner.signature_learner import learn_joined_signatures  # noqa: E402
 from mcp_server.identification.screen_identification import identify  # noqa: E402
 from mcp_server.knowledge.compiled_view import compile_view  # noqa: E402
 from periplus.learned_screens.learned_knowledge import build_knowledge_base  # noqa: E402
@@ -74,7 +74,7 @@ def measure(
     figures = StateFigures()
     for seed in range(draws):
         drawn, others = draw(pages, count, seed)
-        found = learn_signatures([page.observed for page in drawn])
+        found = learn_joined_signatures([page.observed for page in drawn])
         knowledge, left_out = build_knowledge_base(found.learned, "bench", pages[0].base)
         figures.refused += len(found.refused) + len(left_out)
         figures.reasons.update((name, why.reason) for name, why in found.refused.items())

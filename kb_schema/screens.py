@@ -142,6 +142,8 @@ class Screen(Document):
     url: str | None = None
     """Its address; None: it is reached only by actions."""
     state_signature: Signature | None = None
+    ambiguous_of: tuple[LocalId, ...] = ()
+    """Screens that nothing tells apart: a page of this one is a page of any of them."""
     layouts: tuple[LocalId, ...] = ()
     """Shared elements of the website that are on this screen too (menus, headers)."""
     ui_elements: tuple[UIElement, ...] = ()

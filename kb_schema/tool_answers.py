@@ -67,6 +67,8 @@ class Identification(Model):
     confidence: float = 0.0
     threshold: float = 0.0
     ambiguous: bool = False
+    ambiguous_of: tuple[str, ...] = ()
+    """The screens that this one stands for, which nothing tells apart."""
     distinguishing: tuple[str, ...] = ()
     """If ambiguous: what would distinguish the candidates."""
     because: str = ""

@@ -65,10 +65,10 @@ _LEAST_TRUST = 0.3
 
 
 class NoDistinguishingSign(Exception):
-    """There is no draft; the reason in a few words."""
+    """There is no draft; the reason in a few words. `rival`: the screen that it is not told apart from."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    def __init__(self, reason: str, rival: str = "") -> None:
+        self.reason, self.rival = reason, rival
         super().__init__(reason)
 
 
@@ -292,7 +292,7 @@ def _against_rivals(
         if clue is None:
             where = " at the same address" if made.patterns else ""
             raise NoDistinguishingSign(
-                f"nothing distinguishes it from {name or 'a page of no screen'}{where}"
+                f"nothing distinguishes it from {name or 'a page of no screen'}{where}", name
             )
         if clue not in against:
             against.append(clue)

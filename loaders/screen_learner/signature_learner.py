@@ -8,7 +8,7 @@ screen is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kb_schema.screens import Signature
 from loaders.screen_learner.error_pages import is_error_page
@@ -20,6 +20,7 @@ from loaders.screen_learner.indicator_selection import (
 )
 from loaders.screen_learner.observed_pages import ObservedPage, deduplicate_pages
 from loaders.screen_learner.page_evidence import PageEvidence, Trait
+from loaders.screen_learner.screen_names import choose_free_id
 from loaders.screen_learner.signature_drafts import SignatureDraft
 from loaders.screen_learner.url_patterns import patterns_for
 from web_pages.page_masks import page_numbers
@@ -31,10 +32,10 @@ MOST_FOLDS = 8
 
 
 class SignatureNotLearned(Exception):
-    """There is no signature for a screen. `reason` says why."""
+    """There is no signature for a screen. `reason` says why; `rival` is the screen that it is not told apart from."""
 
-    def __init__(self, screen: str, reason: str) -> None:
-        self.screen, self.reason = screen, reason
+    def __init__(self, screen: str, reason: str, rival: str = "") -> None:
+        self.screen, self.reason, self.rival = screen, reason, rival
         super().__init__(f"{screen}: {reason}")
 
 
@@ -57,6 +58,8 @@ class LearnedSignature:
     """The number of other screens' held-back pages that it accepted."""
     way: str = ""
     """The selection rule."""
+    ambiguous_of: tuple[str, ...] = ()
+    """The labels that nothing tells apart, if it is the signature of several."""
 
     @property
     def url_pattern(self) -> str | None:
@@ -125,6 +128,35 @@ def learn_signatures(pages: Sequence[ObservedPage], *, least_pages: int = 1) -> 
     return found
 
 
+def learn_joined_signatures(pages: Sequence[ObservedPage]) -> LearnedScreens:
+    """Return the same as `learn_signatures`; labels that nothing tells apart are learned as one screen of a new id.
+
+    `LearnedSignature.ambiguous_of` has the labels of such a screen.
+    """
+    names = {page.screen: frozenset({page.screen}) for page in pages if page.screen is not None}
+    ids = {joint: label for label, joint in names.items()}
+    given = [page.screen for page in pages]
+    while True:
+        found = learn_signatures(pages)
+        pairs = [(name, why.rival) for name, why in found.refused.items() if why.rival in names]
+        if not pairs:
+            break
+        for one, other in pairs:
+            joint = names[one] | names[other]
+            names |= dict.fromkeys((*joint, one, other), joint)
+        for joint in sorted(set(names.values()) - ids.keys(), key=sorted):
+            ids[joint] = choose_free_id(" or ".join(sorted(joint)), names)
+            names[ids[joint]] = joint
+        pages = [
+            page if label is None else replace(page, screen=ids[names[label]])
+            for page, label in zip(pages, given, strict=True)
+        ]
+    for name, each in found.learned.items():
+        if len(names[name]) > 1:
+            found.learned[name] = replace(each, ambiguous_of=tuple(sorted(names[name])))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _SelectionTrial:
     """The result of one rule on the held-back pages."""
@@ -158,7 +190,7 @@ class _SignatureLearner:
         traits = evidence.traits(own)
         patterns = {False: self._patterns(own, query=False)}
         folds = self._folds(own)
-        reason = ""
+        reason = rival = ""
         trials = []
         for way in SELECTION_RULES:
             if way.query not in patterns:
@@ -168,12 +200,12 @@ class _SignatureLearner:
             if not trial.mistakes and self._whole(own, way, patterns[way.query], traits)[0] is not None:
                 break
         for trial in sorted(trials, key=lambda each: each.mistakes):
-            made, why = self._whole(own, trial.way, patterns[trial.way.query], traits)
-            reason = reason or why
+            made, why, near = self._whole(own, trial.way, patterns[trial.way.query], traits)
+            reason, rival = reason or why, rival or near
             if made is not None and (not trial.mistakes or not self._by_run):
                 return self._learned(screen, made, trial, own, folds)
             reason = reason or trial.mistake
-        raise SignatureNotLearned(screen, reason)
+        raise SignatureNotLearned(screen, reason, rival)
 
     def _patterns(self, own: int, *, query: bool) -> tuple[str, ...]:
         """Return patterns of its addresses, optionally with queries even if it was seen at one address only."""
@@ -187,13 +219,15 @@ class _SignatureLearner:
 
     def _whole(
         self, own: int, way: SelectionRule, patterns: tuple[str, ...], traits: Sequence[Trait]
-    ) -> tuple[SignatureDraft | None, str]:
-        """Return the rule's signature of all pages if it makes no mistake; else the reason."""
+    ) -> tuple[SignatureDraft | None, str, str]:
+        """Return the rule's signature of all pages if it makes no mistake; else the reason, and a screen that it is not
+        told apart from.
+        """
         evidence = self.evidence
         try:
             made = draft_signature(evidence, own, evidence.all, way, patterns, traits)
         except NoDistinguishingSign as exc:
-            return None, exc.reason
+            return None, exc.reason, exc.rival
         wrong = made.accepted(evidence, evidence.all) ^ own
         if wrong or not (made.speaks or made.patterns):
             at = evidence.pages[page_numbers(wrong)[0]].path if wrong else ""
@@ -202,8 +236,9 @@ class _SignatureLearner:
                 f"every selection of features is wrong about {at}"
                 if wrong
                 else "it has no positive indicator",
+                "",
             )
-        return made, ""
+        return made, "", ""
 
     def _tried(
         self,

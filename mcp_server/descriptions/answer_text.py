@@ -36,6 +36,7 @@ def render_identification(answer: Identification) -> str:
     sure = "AMBIGUOUS, " if answer.ambiguous else ""
     because = f": {answer.because}" if answer.because else ""
     lines = [f"{answer.screen_id} ({answer.name}), {sure}confidence {answer.confidence:.2f}{because}"]
+    lines += [f"- one of: {', '.join(answer.ambiguous_of)}"] if answer.ambiguous_of else []
     lines += [f"- {words}" for words in answer.distinguishing]
     for each in answer.evidence:
         lines.append(

@@ -244,18 +244,24 @@ def _to_identification(
     rivals = [e for e in accepted[1:] if best.confidence - e.confidence <= AMBIGUOUS_WITHIN + _ROUNDING]
     distinguishing = tuple(words for rival in rivals for words in _distinguishing_evidence(best, rival))
     screen_id = best.signature.screen_id
+    one_of = best.signature.ambiguous_of
+    if one_of:
+        distinguishing = (f"nothing that was seen tells {' and '.join(one_of)} apart", *distinguishing)
     return Identification(
         website_id=view.website_id,
         screen_id=screen_id,
         name=best.signature.name,
         confidence=round(best.confidence, 4),
         threshold=best.signature.threshold,
-        ambiguous=bool(rivals),
+        ambiguous=bool(rivals or one_of),
+        ambiguous_of=one_of,
         distinguishing=distinguishing,
         evidence=best.evidence,
         candidates=_candidates([each for each in judged if each is not best]),
         hint="look for what distinguishes them before acting"
         if rivals
+        else f"it is one of {', '.join(one_of)}: look which before acting"
+        if one_of
         else f"get_available_actions for {screen_id!r} says what one can do here",
     )
 

@@ -43,6 +43,8 @@ class CompiledSignature:
     further: tuple[Indicator, ...]
     """Primary, then optional indicators."""
     scope: ConditionScope
+    ambiguous_of: tuple[str, ...] = ()
+    """The screens that it stands for, which nothing tells apart."""
 
     @property
     def positive(self) -> tuple[Indicator, ...]:
@@ -83,6 +85,7 @@ def compile_signature(
             *_indicators("optional", signature.optional_indicators, _optional_weight(screen, signature)),
         ),
         scope=scope,
+        ambiguous_of=screen.ambiguous_of,
     )
     return compiled if compiled.positive else None
 

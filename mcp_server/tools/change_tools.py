@@ -102,9 +102,9 @@ async def publish_workflow(
         list[dict[str, JsonValue]], Field(description="task_dependency edges between them", max_length=1_000)
     ] = [],  # noqa: B006 - as above
     screens: Annotated[
-        list[dict[str, JsonValue]], Field(description="New screen documents that it uses", max_length=200)
+        list[dict[str, JsonValue]], Field(description="New screens that it uses", max_length=200)
     ] = [],  # noqa: B006 - as above
-    replace: Annotated[bool, Field(description="Replace an existing workflow of that id")] = False,
+    replace: Annotated[bool, Field(description="Replace the workflow of that id")] = False,
 ) -> ToolReply[PublicationAnswer]:
     """Publish a workflow to the knowledge base, after validation."""
     parsed = _document({"type": "workflow", **workflow}, Workflow)

@@ -44,7 +44,7 @@ PageArgument = Annotated[
     PageSnapshot,
     BeforeValidator(_parse_page),
     WithJsonSchema(_PAGE_SCHEMA),
-    Field(description="The page: `url` with `html`, or with `text` (plain or accessibility text)"),
+    Field(description="The page: `url` with `html`, or `text` (plain or accessibility text)"),
 ]
 
 

@@ -62,9 +62,7 @@ def get_next_step(
 def find_tasks_for_screen(
     request: WebsiteRequest,
     screen_id: ScreenId,
-    reach: Annotated[
-        bool, Field(description="Also tasks that can be reached from there, with the path")
-    ] = False,
+    reach: Annotated[bool, Field(description="Also tasks reachable from there, with the path")] = False,
     facts: FactsArgument = None,
     cursor: Id | None = None,
 ) -> ToolReply[TaskList]:

@@ -91,7 +91,14 @@ def check(
     knowledge = _knowledge(folder, website, budget, mongodb_url, arangodb_url)
     names, known = {each.name for each in stored}, None
     if labels is not None:
-        known = read_foreign(labels, budget, read_labels, labels, names, set(knowledge.screens))
+        joint = {
+            name: screen.screen_id
+            for screen in knowledge.screens.values()
+            for name in screen.ambiguous_of
+            if name not in knowledge.screens
+        }
+        given = read_foreign(labels, budget, read_labels, labels, names, {*knowledge.screens, *joint})
+        known = {name: label and joint.get(label, label) for name, label in given.items()}
     with _progress(len(stored), quiet=as_json) as on_page:
         report = check_signatures(
             compile_view(knowledge, "files"), _read(stored), labels=known, base_url=base_url, on_page=on_page

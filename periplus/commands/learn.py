@@ -22,7 +22,12 @@ from loaders import read_knowledge_folder
 from loaders.files.folder_layout import WEBSITE_STEM
 from loaders.files.folder_writer import TargetFolderOccupied, write_folder
 from loaders.markup_escapes import one_line
-from loaders.screen_learner.signature_learner import LearnedScreens, LearnedSignature, learn_signatures
+from loaders.screen_learner.signature_learner import (
+    LearnedScreens,
+    LearnedSignature,
+    learn_joined_signatures,
+    learn_signatures,
+)
 from periplus.commands.command_options import ImportMemory, ImportSeconds, choose_import_budget
 from periplus.commands.command_output import format_count, print_json
 from periplus.errors import UserError
@@ -127,7 +132,8 @@ def learn(
         raise UserError("--out and --propose cannot be combined", fix="choose one of them")
     with _progress() as on_page:
         pages = read_sorted_pages(snapshots, labels, base_url, budget, on_page)
-    found = learn_signatures([page.observed for page in pages])
+    observed = [page.observed for page in pages]
+    found = learn_signatures(observed) if proposing else learn_joined_signatures(observed)
     site = choose_base_url(pages, base_url)
     knowledge, refused = build_knowledge_base(found.learned, website or suggest_website_id(site), site)
     wrong = find_misidentified_pages(knowledge, pages, {*refused, *found.refused})
@@ -261,6 +267,7 @@ class _LearnReport:
         table = Table(
             "screen", "pages", "held out", "confidence", "URL", "note", box=SIMPLE_HEAD, header_style="dim"
         )
+        joined: list[str] = []
         for name, each in self._learned.items():
             held = f"{each.held_out - each.missed} of {each.held_out}" if each.held_out else "none"
             table.add_row(
@@ -271,7 +278,13 @@ class _LearnReport:
                 _format_name(" | ".join(each.url_patterns) or "anywhere"),
                 "" if each.proven else _format_name(each.evidence),
             )
+            if each.ambiguous_of:
+                joined.append(
+                    f"[yellow]one screen[/] {_format_name(name)}: nothing tells {_format_name(' and '.join(each.ambiguous_of))} apart"
+                )
         out.print(table)
+        for line in joined:
+            _say(line)
         for name, reason in self._refused.items():
             _say(f"[yellow]not learned[/] {_format_name(name)}: {_format_name(reason)}")
         wrong = {page.name for page in self._wrong}
@@ -307,6 +320,7 @@ def _learned_json(learned: LearnedSignature) -> dict[str, Any]:
         "taken_in": learned.taken_in,
         "confidence": learned.confidence,
         "evidence": learned.evidence,
+        "ambiguous_of": list(learned.ambiguous_of),
     }
 
 

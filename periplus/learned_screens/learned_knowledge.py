@@ -54,9 +54,10 @@ def build_screen(screen_id: str, learned: LearnedSignature, website_id: str) -> 
         type="screen",
         website_id=website_id,
         screen_id=screen_id,
-        name=words_of_id(screen_id),
+        name=name_screen(screen_id, learned.ambiguous_of),
         url_patterns=learned.url_patterns,
         state_signature=learned.signature,
+        ambiguous_of=learned.ambiguous_of,
         metadata={"learned": learned.evidence},
     )
 
@@ -64,13 +65,18 @@ def build_screen(screen_id: str, learned: LearnedSignature, website_id: str) -> 
 def find_misidentified_pages(
     knowledge: KnowledgeBase, pages: Sequence[SortedPage], left_out: Iterable[str]
 ) -> list[MisidentifiedPage]:
-    """Return the pages that are not identified as they were sorted; pages of omitted screens must match none."""
+    """Return the pages that are not identified as they were sorted; pages of omitted screens must match none.
+
+    A page of one of several screens that nothing tells apart is right if it is identified as one of them.
+    """
     view = compile_view(knowledge, "learned")
     without = set(left_out)
     found = []
     for page in pages:
         answer = identify(view, StoredPage(page.stored.read()), answer_probes, base_url=page.base)
         due = None if page.screen in without else page.screen
+        if due is not None and due in answer.ambiguous_of:
+            continue
         if answer.screen_id != due or answer.ambiguous:
             found.append(MisidentifiedPage(page.stored.name, page.screen, answer.screen_id, answer.ambiguous))
     return found
@@ -83,17 +89,26 @@ def find_authored_content(knowledge: KnowledgeBase, website_id: str) -> str | No
         if isinstance(document, Website):
             known = said <= {"base_url"} and document.website_id == website_id
         elif isinstance(document, Screen):
-            plain = said <= {"screen_id", "url_patterns", "state_signature", "metadata"}
+            plain = said <= {"screen_id", "url_patterns", "state_signature", "ambiguous_of", "metadata"}
             known = (
                 plain
                 and document.metadata.keys() == {"learned"}
-                and document.name == words_of_id(document.screen_id)
+                and document.name == name_screen(document.screen_id, document.ambiguous_of)
             )
         else:
             known = False
         if not known:
             return f"{document.kind.replace('_', ' ')} {document.local_id}"
     return None
+
+
+def name_screen(screen_id: str, ambiguous_of: Sequence[str]) -> str:
+    """Return the name of a learned screen; of one that stands for several, the names of all.
+
+    >>> name_screen("ship_or_boat", ("boat", "ship"))
+    'Boat or Ship'
+    """
+    return " or ".join(map(words_of_id, ambiguous_of)) or words_of_id(screen_id)
 
 
 def words_of_id(screen_id: str) -> str:

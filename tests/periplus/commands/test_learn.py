@@ -123,6 +123,39 @@ def test_pages_of_screens_that_were_not_learned_are_not_called_right(periplus, p
     )
 
 
+def test_screens_that_nothing_tells_apart_are_learned_as_one_with_both_names(periplus, pages, tmp_path):
+    labels = json.loads((pages / "labels.json").read_text())
+    for number in (1, 2, 3):
+        name = f"same{number}"
+        write_snapshot(
+            PageSnapshot(url=f"{BASE}/goods/{number + 3}", title="Shop", html=shown(number + 3)), pages / name
+        )
+        labels[name] = "goods_price"
+    (pages / "labels.json").write_text(json.dumps(labels))
+    given = ("--snapshots", pages, "--labels", pages / "labels.json")
+    code, told, _ = periplus("learn", *given, "--website", "shop", "--out", tmp_path / "kb")
+    assert code == 0, told
+    assert "one screen goods_detail_or_goods_price: nothing tells goods_detail and goods_price apart" in told
+    knowledge, _ = read_knowledge_folder(tmp_path / "kb")
+    joint = knowledge.screens["goods_detail_or_goods_price"]
+    assert joint.ambiguous_of == ("goods_detail", "goods_price")
+    assert joint.name == "Goods detail or Goods price"
+    assert knowledge.screens.keys() == {"goods_list", "goods_detail_or_goods_price"}
+    code, told, _ = periplus("kb", "check", tmp_path / "kb", *given, "--json")
+    report = json.loads(told)
+    outcomes = {each["name"]: each["outcome"] for each in report["results"]}
+    assert {outcomes[name] for name in ("one1", "one2", "same1", "same2")} == {"ambiguous"}
+    assert outcomes["list/1"] == "right"
+    assert periplus("learn", *given, "--website", "shop", "--out", tmp_path / "kb")[0] == 0, (
+        "it may be written again"
+    )
+    proposed = json.loads(periplus("learn", *given, "--json")[1])
+    assert proposed["screens"]["goods_detail_or_goods_price"]["ambiguous_of"] == [
+        "goods_detail",
+        "goods_price",
+    ]
+
+
 def test_what_is_new_is_proposed_for_a_loaded_knowledge_base(periplus, pages, tmp_path):
     small = {"list/1": "goods_list", "list/2": "goods_list"}
     (tmp_path / "small.json").write_text(json.dumps(small))
