@@ -16,12 +16,18 @@ from pydantic import BaseModel, ValidationError
 
 from kb_schema.documents import problems_of
 from kb_schema.errors import KnowledgeError, Problem
-from kb_schema.explorations import AttemptedTransition, AttemptStart, Exploration, ExplorationPage
+from kb_schema.explorations import (
+    AttemptedTransition,
+    AttemptStart,
+    Exploration,
+    ExplorationPage,
+    PageRevisit,
+)
 from kb_schema.page_snapshots import PageSnapshot
 from kb_schema.snapshot_folder import FACTS_SUFFIX, PAGE_SUFFIX, write_snapshot
 
 EXPLORATION_FILE, PAGES_FILE, PASSAGES_FILE = "exploration.json", "pages.jsonl", "passages.jsonl"
-BEGUN_FILE = "begun.jsonl"
+BEGUN_FILE, REVISITS_FILE = "begun.jsonl", "revisits.jsonl"
 PAGES_FOLDER, PICTURE_SUFFIX = "pages", ".jpg"
 
 M = TypeVar("M", bound=BaseModel)
@@ -62,6 +68,10 @@ class ExplorationFolder:
     def begun(self) -> list[tuple[str, str]]:
         """Return page and offer of each attempt that was allowed to change something, in order."""
         return [(each.page_id, each.offer_id) for each in self._lines(BEGUN_FILE, AttemptStart)]
+
+    def revisits(self) -> list[PageRevisit]:
+        """Return what became of the pages that were opened again, in order."""
+        return list(self._lines(REVISITS_FILE, PageRevisit))
 
     def snapshot(self, page_id: str) -> PageSnapshot:
         """Return the snapshot of a page."""
@@ -107,6 +117,10 @@ class ExplorationFolder:
     def add_begun(self, page_id: str, offer_id: str) -> None:
         """Record that an attempt that may change something on the site starts now."""
         self._append(BEGUN_FILE, AttemptStart(page_id=page_id, offer_id=offer_id))
+
+    def add_revisit(self, revisit: PageRevisit) -> None:
+        """Record what became of a page that was opened again."""
+        self._append(REVISITS_FILE, revisit)
 
     def end(self, exploration: Exploration) -> None:
         """Record how the exploration ended."""

@@ -8,6 +8,7 @@ An exploration is a folder, written continuously so that it can be resumed after
     pages.jsonl           one `ExplorationPage` per line
     passages.jsonl        one `AttemptedTransition` per line
     begun.jsonl           one `AttemptStart` per line, written before an attempt that may change the site
+    revisits.jsonl        one `PageRevisit` per line, if it updates an earlier exploration
 
 `agent/exploration` writes it (`exploration_folder` has the format), `loaders/exploration_import` makes a
 knowledge base of it, and `loaders/screen_learner` groups its pages into screens.
@@ -153,6 +154,20 @@ class AttemptedTransition(Model):
     status: int | None = None
     message: ShortText = ""
     """The text of a dialog, an error, or the address at another origin."""
+    at: AwareDatetime
+
+
+class PageRevisit(Model):
+    """A page of an earlier exploration that was opened again."""
+
+    page_id: LocalId
+    outcome: Literal["found", "gone", "not_found"]
+    """`found`: its record is the new one; `gone`: its address answers that there is no such page (404 or 410);
+    `not_found`: anything else was there, or it could not be opened.
+    """
+    status: int | None = None
+    message: ShortText = ""
+    """What was there instead; for a page that was found, empty."""
     at: AwareDatetime
 
 

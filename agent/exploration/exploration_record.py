@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
@@ -47,6 +48,17 @@ class ExplorationWriter(Protocol):
 
     def add_begun(self, page_id: str, offer_id: str) -> None:
         """Record that an action that may change data is about to be performed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """What a page has: its controls, its snapshot and its picture (JPEG)."""
+
+    offers: tuple[Offer, ...]
+    left_out: int
+    """How many controls it has besides."""
+    snapshot: PageSnapshot
+    picture: bytes | None
 
 
 class ExplorationRecord:
@@ -99,6 +111,31 @@ class ExplorationRecord:
         behind: str | None = None,
     ) -> ExplorationPage:
         """Record a new page with its controls; with a `layer` on it, with those of the layer."""
+        content = await self.read(arrival, look, layer)
+        page = ExplorationPage(
+            page_id=self.book.new_id(),
+            url=look.url,
+            title=look.title,
+            state=look.state,
+            depth=depth,
+            seen_at=datetime.now(UTC),
+            status=arrival.status,
+            signed_in=self.signed_in,
+            start=start,
+            openable=openable,
+            picture=content.picture is not None,
+            layer=layer.kind,
+            behind=behind if layer.kind else None,
+            held_back=arrival.held_back,
+            reads=arrival.reads,
+            left_out=content.left_out,
+            offers=content.offers,
+        )
+        self.take(page, content.snapshot, content.picture)
+        return page
+
+    async def read(self, arrival: AttemptResult, look: PageObservation, layer: PageLayer) -> PageContent:
+        """Return the controls of the page in the tab, or of the `layer` on it, with its snapshot and picture."""
         limits = self.wanted.limits
         async with asyncio.timeout(
             2 * limits.page_s + 3 * SPARE_S
@@ -113,25 +150,6 @@ class ExplorationRecord:
             )
             snapshot = await take_snapshot(arrival.page)
             picture = await _picture(arrival.page)
-        page = ExplorationPage(
-            page_id=self.book.new_id(),
-            url=look.url,
-            title=look.title,
-            state=look.state,
-            depth=depth,
-            seen_at=datetime.now(UTC),
-            status=arrival.status,
-            signed_in=self.signed_in,
-            start=start,
-            openable=openable,
-            picture=picture is not None,
-            layer=layer.kind,
-            behind=behind if layer.kind else None,
-            held_back=arrival.held_back,
-            reads=arrival.reads,
-            left_out=0 if layer.kind else count_left_out(look, limits.offers_per_page),
-            offers=offers,
-        )
         told = snapshot.model_copy(
             update={
                 "html": clean_text(snapshot.html, len(snapshot.html)),
@@ -139,8 +157,31 @@ class ExplorationRecord:
                 "url": look.url,
             }
         )
-        self.take(page, told, picture)
-        return page
+        left_out = 0 if layer.kind else count_left_out(look, limits.offers_per_page)
+        return PageContent(offers, left_out, told, picture)
+
+    def renew(
+        self,
+        page: ExplorationPage,
+        arrival: AttemptResult,
+        look: PageObservation,
+        content: PageContent,
+    ) -> None:
+        """Replace the record of a page that was opened again and may have changed."""
+        told = {
+            "title": look.title,
+            "state": look.state,
+            "seen_at": datetime.now(UTC),
+            "status": arrival.status or page.status,
+            "picture": content.picture is not None or page.picture,
+            "held_back": arrival.held_back,
+            "reads": arrival.reads,
+            "left_out": content.left_out,
+            "offers": content.offers,
+        }
+        changed = page.model_copy(update=told)
+        self.writer.add_page(changed, content.snapshot, content.picture)
+        self.book.note_page(changed)
 
     def take(self, page: ExplorationPage, snapshot: PageSnapshot, picture: bytes | None) -> None:
         """Record a new page that this process or a worker observed."""

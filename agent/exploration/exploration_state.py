@@ -59,6 +59,8 @@ class ExplorationState:
     ) -> None:
         self.limits = limits
         self.pages: dict[str, ExplorationPage] = {}
+        self._highest = 0
+        """The highest number of a page, those that are gone included."""
         self.passages = 0
         self.tried: set[tuple[str, str]] = set()
         """Pairs of page id and offer id."""
@@ -102,15 +104,19 @@ class ExplorationState:
 
     def new_id(self) -> str:
         """Return the id for the next page."""
-        return f"p{len(self.pages) + 1:04d}"
+        return f"p{self._highest + 1:04d}"
 
     def note_page(self, page: ExplorationPage) -> None:
         """Add or update a kept page."""
-        known = page.page_id in self.pages
+        known = self.pages.get(page.page_id)
+        self._highest = max(self._highest, _number_of(page.page_id), len(self.pages) + (known is None))
         self.pages[page.page_id] = page
-        if known:
-            return
         address, digests = normalize_address(page.url), PageDigests.of(page.state)
+        if known is not None:
+            if known.state != page.state:  # it was opened again, and has changed
+                others = [each for each in self._at[address] if each[1] != page.page_id]
+                self._at[address] = [*others, (digests, page.page_id)]
+            return
         self._paths.add(build_place_path(page.url))
         self._at[address].append((digests, page.page_id))
         states = self._addresses[build_place(page.url)]
@@ -125,6 +131,7 @@ class ExplorationState:
     def note_passage(self, passage: AttemptedTransition) -> None:
         """Add an attempted transition."""
         self.passages += 1
+        self._highest = max(self._highest, _number_of(passage.from_page), _number_of(passage.to_page or ""))
         page = self.pages.get(passage.from_page)
         if page is None:
             return
@@ -205,6 +212,17 @@ class ExplorationState:
         """Whether a page with its address is kept."""
         return normalize_address(url) in self._addresses.get(build_place(url), ())
 
+    def names_alone(self, page: ExplorationPage) -> bool:
+        """Whether no page of another place has the title of this one."""
+        others = (each for each in self.pages.values() if build_place(each.url) != build_place(page.url))
+        return bool(page.title) and all(each.title != page.title for each in others)
+
+    def settle(self) -> None:
+        """Note that nothing more is to be tried on the pages so far: only what is new from now on is."""
+        for page in self.pages.values():
+            self.closed |= {(page.page_id, offer.offer_id) for offer in page.offers}
+            self.ways.add((build_place_path(page.url), "address"))
+
     def note_sticky(self, offer: Offer) -> None:
         """Note that the website keeps the effect of a control."""
         self.sticky.add(_anywhere(offer))
@@ -249,6 +267,10 @@ class ExplorationState:
         if known is None:
             known = self._keys[page.page_id, offer.offer_id] = _key(page, offer)
         return known
+
+
+def _number_of(page_id: str) -> int:
+    return int(page_id[1:]) if page_id[:1] == "p" and page_id[1:].isdecimal() else 0
 
 
 def kind_of(page: ExplorationPage, offer: Offer) -> OfferKey:

@@ -151,7 +151,7 @@ class ExplorationStepRunner:
 
     # -- sessions
 
-    async def _check_signed_in(self, arrival: AttemptResult) -> None:
+    async def check_signed_in(self, arrival: AttemptResult) -> None:
         """Raises `SignInLost` if the page shows that the session is signed out."""
         look = arrival.look
         if not self.ledger.signed_in or look is None:
@@ -194,7 +194,7 @@ class ExplorationStepRunner:
             self.unopened[address] = reason
             self.ledger.tell(exploration_events.OfferSkipped("", address, reason))
             return
-        await self._check_signed_in(arrival)
+        await self.check_signed_in(arrival)
         try:
             page_id, new = await self._note(arrival, depth=0, start=start, by_address=True)
             if new and page_id is not None and start:
@@ -250,7 +250,7 @@ class ExplorationStepRunner:
         if not self._is_at(first):
             return False
         for passage in way[:LONGEST_PATH]:
-            offer = self._offer(passage)
+            offer = self.find_offer(passage)
             if offer is None or offer.selector is None or self.look is None:
                 return False
             await self.rules.pace.turn()
@@ -280,14 +280,15 @@ class ExplorationStepRunner:
             await self.tab.drop(arrival.page)
             self.look = None
             return
-        await self._check_signed_in(arrival)
+        await self.check_signed_in(arrival)
         self.look = arrival.look
         if arrival.look is not None:
             judged = self.book.judge(arrival.look.url, arrival.look.state)
             self.at = judged.page_id if judged.verdict is PageNovelty.KNOWN else None
             self.ledger.lost.pop(self.at or "", None)
 
-    def _offer(self, passage: AttemptedTransition) -> Offer | None:
+    def find_offer(self, passage: AttemptedTransition) -> Offer | None:
+        """Return the control of a transition; None if its page has none any more."""
         page = self.book.pages[passage.from_page]
         return next((each for each in page.offers if each.offer_id == passage.offer_id), None)
 
@@ -369,7 +370,7 @@ class ExplorationStepRunner:
     ) -> None:
         """Record the result and its page, and try the exit actions of a new page."""
         if arrival.outcome in ("arrived", "popup"):
-            await self._check_signed_in(arrival)
+            await self.check_signed_in(arrival)
         to: str | None = page.page_id if arrival.outcome in ("stayed", "dialog") else None
         new, message = False, arrival.message
         if arrival.outcome in ("arrived", "popup") and arrival.look is not None:

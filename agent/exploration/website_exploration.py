@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,12 +29,13 @@ from agent.exploration.exploration_steps import (
     SignInLost,
 )
 from agent.exploration.frontier import choose_next_step, explain_prohibition, list_unexplored_items
+from agent.exploration.page_revisits import revisit_page
 from agent.exploration.pages.page_observation import leads_to_other_address
 from agent.exploration.requests.request_rate import RequestRate
 from agent.exploration.requests.robots_permissions import RobotsPermissions
 from agent.exploration.shared_exploration import ExplorationWorkers, SharedExploration
 from kb_schema.exploration_folder import ExplorationFolder
-from kb_schema.explorations import AttemptedTransition, Exploration
+from kb_schema.explorations import AttemptedTransition, Exploration, PageRevisit, UnexploredItem
 
 MOST_SIGN_INS = 5
 """Maximum number of times that the exploration signs in again."""
@@ -90,8 +91,12 @@ async def explore(
     keep_signed_in: SignInRenewal | None = None,
     stop: asyncio.Event | None = None,
     workers: ExplorationWorkers | None = None,
+    revisit: Sequence[str] | None = None,
 ) -> Exploration:
     """Explore until nothing is left or a limit is reached; resumes an exploration that the folder contains.
+
+    `revisit`: update that exploration. Its pages with these ids are opened again, once each, and compared
+    (`page_revisits`); then only what is new on them is explored. None: explore what is left.
 
     `tell` receives the events. `storage_state` is a signed-in session. Setting `stop` ends the exploration cleanly.
     `workers` perform steps that change nothing, and `browser` the rest. Raises `ExplorationMismatch`,
@@ -100,6 +105,7 @@ async def explore(
     """
     book_folder = ExplorationFolder(folder)
     is_new = _is_new(folder)
+    earlier = book_folder.exploration.unexplored if revisit is not None else ()
     begun = _resume_exploration(book_folder, wanted)
     book_folder.begin(begun)
     _close_what_was_cut_off(book_folder)
@@ -107,6 +113,8 @@ async def explore(
         begun, book_folder, tell, stop or asyncio.Event(), keep_signed_in or SignInRenewal(), workers
     )
     explorer.storage = storage_state
+    if revisit is not None:
+        explorer.update(revisit, earlier)
     explorer.ledger.signed_in = storage_state is not None or keep_signed_in is not None
     try:
         return await explorer.run(browser)
@@ -162,7 +170,9 @@ class _Explorer:
         self.wanted, self.folder, self.tell, self.stop, self.keep = wanted, folder, tell, stop, keep
         self.limits = wanted.limits
         self.storage: StorageState | None = None
-        self.book = ExplorationState(wanted.limits, folder.pages(), folder.passages())
+        gone = {each.page_id for each in folder.revisits() if each.outcome == "gone"}
+        pages = (page for page in folder.pages() if page.page_id not in gone)
+        self.book = ExplorationState(wanted.limits, pages, folder.passages())
         self.ledger = ExplorationRecord(wanted, folder, self.book, tell, signed_in=False)
         self.permission = RobotsPermissions(wanted.origins, respected=wanted.robots)
         pace = RequestRate(
@@ -178,6 +188,22 @@ class _Explorer:
         self.began = time.monotonic()
         self.sign_ins = 0
         self.hints = wanted.hints
+        self.earlier: tuple[UnexploredItem, ...] | None = None
+        """What an earlier exploration left, if this one updates it."""
+        self.settled: set[tuple[str, str]] = set()
+        """Controls of the earlier exploration, by page."""
+        self.revisit: list[str] = []
+        self.unanswered: list[PageRevisit | None] = []
+        """Of each page that was opened again: its record if the site did not answer."""
+
+    def update(self, revisit: Sequence[str], earlier: Sequence[UnexploredItem]) -> None:
+        """Explore only what is new: open these pages again, and settle everything else.
+
+        `earlier`: what the earlier exploration left.
+        """
+        self.book.settle()
+        self.revisit, self.settled = list(revisit), set(self.book.closed)
+        self.earlier = tuple(earlier)
 
     async def run(self, browser: Browser) -> Exploration:
         """Run the exploration and return its final record."""
@@ -207,6 +233,7 @@ class _Explorer:
         await self.hands.open_starts(self.wanted.starts)
         if self.hands.unopened and not self.book.pages:
             raise StartNotOpened(*next(iter(self.hands.unopened.items())))
+        await self._revisit()
         while True:
             over = self._over()
             if over is not None:
@@ -223,6 +250,19 @@ class _Explorer:
                 await self.sharing.run(await context.storage_state(), self._over_at(), self._progress)
             else:
                 await self.hands.take(step)
+
+    async def _revisit(self) -> None:
+        """Open the known pages again. Raises `SignInLost`, and `StartNotOpened` if the site answered none of them."""
+        while self.revisit and self._over() is None:
+            page = self.book.pages[self.revisit[0]]
+            self._progress(len(self.revisit))
+            made = await revisit_page(self.hands, page)
+            self.folder.add_revisit(made)
+            self.revisit.pop(0)
+            self.unanswered.append(made if made.status is None and made.outcome != "found" else None)
+        if self.unanswered and None not in self.unanswered:
+            first = next(each for each in self.unanswered if each is not None)
+            raise StartNotOpened(self.book.pages[first.page_id].url, first.message)
 
     def _progress(self, left: int) -> None:
         seconds = time.monotonic() - self.began
@@ -242,6 +282,9 @@ class _Explorer:
 
     def _end(self, ended: EndedBy) -> Exploration:
         left = list_unexplored_items(self.book, self.ledger.lost, self.permission.may_open)
+        if self.earlier is not None:
+            new = (each for each in left if (each.page_id, each.offer_id or "") not in self.settled)
+            left = (*self.earlier, *new)
         if ended == "done" and any(each.reason.endswith("from a start page") for each in left):
             ended = "depth"
         done = self.wanted.model_copy(

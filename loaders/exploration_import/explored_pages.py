@@ -43,9 +43,10 @@ class ExploredSite:
         self.exploration = main.exploration
 
     def pages(self) -> Iterator[ExplorationPage]:
-        """Yield the pages in the order in which they were found."""
+        """Yield the pages in the order in which they were found, without those that are gone since."""
         for prefix, folder in self._parts.items():
-            for page in folder.pages():
+            gone = {each.page_id for each in folder.revisits() if each.outcome == "gone"}
+            for page in (each for each in folder.pages() if each.page_id not in gone):
                 behind = None if page.behind is None else prefix + page.behind
                 yield (
                     page.model_copy(update={"page_id": prefix + page.page_id, "behind": behind})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +37,8 @@ class ExploredKnowledge:
     screens: Mapping[str, tuple[str, ...]]
     """The pages of each screen, by id."""
     warnings: tuple[str, ...] = ()
+    elements: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """Page and offer -> the screen and the element that they became."""
 
 
 def build_knowledge(
@@ -75,7 +77,7 @@ class _KnowledgeBuilder:
         """
         kept = list(screens)
         while True:
-            documents = self._documents(kept, name)
+            documents, placed = self._documents(kept, name)
             try:
                 knowledge, warnings = assemble(SourcedDocument(each) for each in documents)
             except KnowledgeError as exc:
@@ -84,11 +86,18 @@ class _KnowledgeBuilder:
                 kept = [screen for screen in kept if screen not in wrong]
                 continue
             remarks += [f"{each.document}: {each.message}" for each in warnings]
-            return ExploredKnowledge(
-                knowledge, {each.screen_id: each.page_ids for each in kept}, tuple(remarks)
-            )
+            elements = {
+                (look.page_id, offer.offer_id): (each.screen.screen_id, each.element.element_id)
+                for each in placed
+                for look, offer in each.control.seen
+            }
+            pages = {each.screen_id: each.page_ids for each in kept}
+            return ExploredKnowledge(knowledge, pages, tuple(remarks), elements)
 
-    def _documents(self, screens: Sequence[ExploredScreen], name: str | None) -> list[Document]:
+    def _documents(
+        self, screens: Sequence[ExploredScreen], name: str | None
+    ) -> tuple[list[Document], list[PlacedControl]]:
+        """Return the documents, and the controls with their elements."""
         addresses = ScreenAddresses(screens, self._exploration.base_url)
         controls = {
             screen.screen_id: list(self._separate(controls_of(screen.looks, addresses, self._used())))
@@ -106,7 +115,7 @@ class _KnowledgeBuilder:
         moves = ObservedTransitions(
             screens, placed, addresses, has_sign_in_conditions=bool(has_sign_in_conditions)
         )
-        return [
+        documents: list[Document] = [
             website,
             *(_screen(each, own[each.screen_id], layouts) for each in screens),
             *(group for group, _ in groups.values()),
@@ -115,6 +124,7 @@ class _KnowledgeBuilder:
             *recoveries_of(groups, screens, self._passages),
             *tasks,
         ]
+        return documents, placed
 
     def _separate(self, controls: Sequence[ScreenControl]) -> Iterator[ScreenControl]:
         """Yield the controls; of fields in rows that no text tells apart, each: one element never stands for two."""

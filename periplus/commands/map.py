@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from playwright.async_api import Browser
 from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
@@ -18,26 +18,23 @@ from kb_schema import KnowledgeBase
 from kb_schema.documents import describe_invalid_value
 from kb_schema.explorations import MapLimits
 from kb_schema.url_patterns import is_web_address, origin_of
-from kb_store import LoadReport, Stores, load_knowledge
+from kb_store import LoadReport, Stores, load_knowledge, read_knowledge
 from kb_store.runs.run_store import RunStore
+from loaders import read_knowledge_folder
 from loaders.exploration_import import ExploredKnowledge
+from loaders.map_updates.update_report import to_json as update_to_json
 from periplus.commands.command_options import Headed, choose_import_budget, parse_inputs
 from periplus.commands.command_output import print_json
+from periplus.commands.map_sign_in import SignInOptions
 from periplus.errors import UserError
 from periplus.exit_codes import ExitCode
 from periplus.exploration.map_folder import MAPS, MapFolder, find_map_folder
 from periplus.exploration.map_knowledge_base import write_knowledge_base
-from periplus.exploration.map_run import MapRunPlan, SignInFunction, map_website
+from periplus.exploration.map_run import MapRunPlan, map_website
 from periplus.exploration.map_summary import print_map_summary
 from periplus.exploration.map_summary import summary_to_json as summary_json
+from periplus.exploration.map_update import MapUpdate, apply_update, print_update, propose_update, update_map
 from periplus.exploration.map_view import MapView
-from periplus.exploration.sign_in_methods import (
-    ExplorationSignIn,
-    TaskSignIn,
-    sign_in_by_storage_state,
-    sign_in_by_task,
-    sign_in_with_form,
-)
 from periplus.exploration.sitemap_addresses import select_sitemap_addresses
 from periplus.fleet.workers_option import WorkerSelection, WorkersOption, parse_workers
 from periplus.foreign_input import read_foreign
@@ -45,8 +42,7 @@ from periplus.run_store_adapters import open_run_store
 from periplus.session_setup import start_browser
 from periplus.settings import load_settings
 from periplus.store_selection import ArangoUrl, MongoUrl, open_selected_stores
-from periplus.terminal.live_view import find_terminal_prompts
-from periplus.website_selection import suggest_website_id
+from periplus.website_selection import list_websites, select_website, suggest_website_id
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -129,6 +125,22 @@ def map_(
         bool, typer.Option("--ignore-robots", help="Also open pages that robots.txt disallows.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an earlier exploration.")] = False,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update", help="Tell what has changed on the site since it was mapped, and explore what is new."
+        ),
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="With --update: make the changes in the map's knowledge base.")
+    ] = False,
+    propose: Annotated[
+        bool,
+        typer.Option(
+            "--propose",
+            help="With --update: compare with the website in the store, and store the changes as proposals.",
+        ),
+    ] = False,
     redraw: Annotated[
         Path | None,
         typer.Option(
@@ -166,10 +178,26 @@ def map_(
 
     Four browsers explore in parallel. Each control named with --allow is still used only once.
 
+    [bold]periplus map --update --website example --apply[/]
+
+    Opens each known screen again, explores what is new, and says what is new, gone or renamed.
+
     Exit codes: 0 done, 2 an error to correct, 130 interrupted (the pages so far were written).
     """
     console = Console(stderr=as_json)
     opening = open_selected_stores(mongodb_url, arangodb_url) if load or sign_in is not None else None
+    if update or apply or propose:
+        alone = not (resume or redraw is not None or force or workers != "1")
+        chosen = _UpdateOptions(update, apply, propose, load, alone=alone)
+        asked = SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
+        plan = _plan_update(chosen, asked, url, website, name, out, robots=not ignore_robots)
+        given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
+        plan = _apply_limits(_add_rules(plan, allow, reads), given, resume=True)
+        plan = _add_start_pages(plan, also or [], sitemap, console)
+        journey = _MapCommand(plan, asked, opening, open_run_store(mongodb_url), None, headed=headed)
+        stores = (lambda: open_selected_stores(mongodb_url, arangodb_url)) if propose or load else None
+        _update(journey, chosen, stores, console, as_json=as_json)
+        return
     if redraw is not None:
         if url is not None or resume:
             raise UserError(
@@ -178,7 +206,7 @@ def map_(
         folder = find_map_folder(redraw)
         chart, stopped = write_knowledge_base(folder, name=name, force=force), False
     else:
-        asked = _SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
+        asked = SignInOptions(storage_state, sign_in, sign_in_form, sign_in_url, parse_inputs(inputs or []))
         plan = _plan(url, website, name, out, allow, origin, seed, robots=not ignore_robots)
         plan = replace(plan, reads=_check_reads(reads or []))
         given = {"depth": depth, "states": states, "seconds": time, "per_second": rate}
@@ -207,37 +235,32 @@ def map_(
 
 
 @dataclass(frozen=True, slots=True)
-class _SignInOptions:
-    """The sign-in options of the command line."""
+class _UpdateOptions:
+    """The options of the command line that concern `--update`."""
 
-    storage_state: Path | None
-    task: str | None
-    form: bool
-    at: str | None
-    """The address of the form; None: the start page."""
-    inputs: dict[str, str]
+    update: bool
+    apply: bool
+    propose: bool
+    load: bool
+    alone: bool
+    """Whether no option was given that it cannot be combined with."""
 
     def check(self) -> None:
         """Raise `UserError` for contradicting or unused options."""
-        ways = [self.storage_state is not None, self.task is not None, self.form]
-        if sum(ways) > 1:
+        if not self.update:
+            option = "--apply" if self.apply else "--propose"
+            raise UserError(f"{option} needs --update", fix="also give --update")
+        if self.apply and self.propose:
+            raise UserError("--apply and --propose cannot be combined", fix="give one of them")
+        if self.load and not self.apply:
             raise UserError(
-                "--storage-state, --sign-in and --sign-in-form cannot be combined", fix="give one of them"
+                "--update --load needs --apply: only changed knowledge can be loaded",
+                fix="also give --apply, or --propose instead",
             )
-        if self.inputs and not (self.task or self.form):
+        if not self.alone:
             raise UserError(
-                "--input is only used for signing in", fix="also give --sign-in TASK or --sign-in-form"
-            )
-        if self.at is not None and not self.form:
-            raise UserError("--sign-in-url needs --sign-in-form", fix="also give --sign-in-form")
-        if self.at is not None and not is_web_address(self.at):
-            raise UserError(
-                f"--sign-in-url {self.at} is not a web address",
-                fix="write it like https://app.example.com/login",
-            )
-        if self.form and not self.inputs:
-            raise UserError(
-                "--sign-in-form needs the values to type", fix="--input email=... --input password=..."
+                "--update cannot be combined with --resume, --redraw, --workers or --force",
+                fix="leave it out",
             )
 
 
@@ -246,7 +269,7 @@ class _MapCommand:
     """One exploration with its stores and workers."""
 
     plan: MapRunPlan
-    sign_in: _SignInOptions
+    sign_in: SignInOptions
     opening: MapStoresContext | None
     run_store: AbstractAsyncContextManager[RunStore]
     workers: WorkerSelection | None
@@ -270,30 +293,21 @@ class _MapCommand:
                 parts = FleetExplorationParts(await stack.enter_async_context(open_fleet(self.workers)))
             with MapView(console, f"map of {self.plan.website_id}") as view:
                 return await map_website(
-                    browser, self.plan, self._signing_in(stores, runs, view), view, parts
+                    browser, self.plan, self.sign_in.choose(self.plan, stores, runs, view), view, parts
                 )
 
-    def _signing_in(
-        self, stores: Stores | None, runs: RunStore | None, view: MapView
-    ) -> SignInFunction | None:
-        asked, plan = self.sign_in, self.plan
-        if asked.storage_state is not None:
-            session = sign_in_by_storage_state(asked.storage_state)
-
-            async def kept(_: Browser) -> ExplorationSignIn:
-                return session
-
-            return kept
-        if asked.form:
-            return lambda browser: sign_in_with_form(browser, asked.at or plan.url, asked.inputs)
-        if asked.task is not None and stores is not None and runs is not None:
-            task = TaskSignIn(asked.task, plan.website_id, origin_of(plan.url), asked.inputs)
-            folder = plan.folder.path / "signing-in"
-            folder.mkdir(parents=True, exist_ok=True)
-            return lambda browser: sign_in_by_task(
-                browser, task, stores, runs, folder, find_terminal_prompts(view)
-            )
-        return None
+    async def update(self, before: KnowledgeBase, console: Console) -> tuple[MapUpdate, bool]:
+        """Compare the website with its map, and explore what is new. Raises `UserError` and `KnowledgeError`."""
+        async with AsyncExitStack() as stack:
+            stores = runs = None
+            if self.sign_in.task is not None and self.opening is not None:
+                stores = await stack.enter_async_context(self.opening)
+                runs = await stack.enter_async_context(self.run_store)
+            browser = await stack.enter_async_context(start_browser(headed=self.headed))
+            with MapView(console, f"update of {self.plan.website_id}") as view:
+                return await update_map(
+                    browser, self.plan, before, self.sign_in.choose(self.plan, stores, runs, view), view
+                )
 
 
 def _plan(
@@ -328,6 +342,90 @@ def _plan(
         seed=seed,
         name=name,
     )
+
+
+def _plan_update(
+    chosen: _UpdateOptions,
+    asked: SignInOptions,
+    url: str | None,
+    website: str | None,
+    name: str | None,
+    out: Path | None,
+    *,
+    robots: bool,
+) -> MapRunPlan:
+    """Return the plan of an update: that of the map in the folder. Raises `UserError`."""
+    chosen.check()
+    asked.check()
+    website_id = website or (suggest_website_id(url) if url is not None else None)
+    if out is None and website_id is None:
+        raise UserError(
+            "--update needs to know which map",
+            fix="name it: --website ID, --out DIR, or the URL that was mapped",
+        )
+    folder = MapFolder(out or load_settings().data_dir / MAPS / (website_id or ""))
+    if not folder.exploration.exists:
+        raise UserError(
+            f"{folder.path} contains no map to update", fix="map the website first: periplus map URL"
+        )
+    before = folder.exploration.exploration
+    if before.signed_in_by and not (asked.form or asked.task or asked.storage_state):
+        raise UserError(
+            f"the map was made signed in ({before.signed_in_by}); signed out, its screens would not be found",
+            fix="sign in again: --sign-in TASK, --sign-in-form, or --storage-state",
+        )
+    return _plan(
+        before.starts[0], before.website_id, name, folder.path, None, None, before.seed, robots=robots
+    )
+
+
+def _add_rules(plan: MapRunPlan, allow: list[str] | None, reads: list[str] | None) -> MapRunPlan:
+    """Return the plan with the controls that may be used and the requests that read. Raises `UserError`."""
+    return replace(plan, allowed=tuple(allow or ()), reads=_check_reads(reads or []))
+
+
+def _update(
+    journey: _MapCommand,
+    chosen: _UpdateOptions,
+    open_stores: Callable[[], MapStoresContext] | None,
+    console: Console,
+    *,
+    as_json: bool,
+) -> None:
+    """Update the map, and make or propose the changes. Raises `UserError` and `KnowledgeError`."""
+    plan = journey.plan
+    if chosen.propose and open_stores is not None:
+        before = asyncio.run(_read_stored(open_stores(), plan.website_id))
+    else:
+        at = plan.folder.knowledge
+        before, _ = read_foreign(at, choose_import_budget(None, None), read_knowledge_folder, at)
+    update, stopped = asyncio.run(journey.update(before, console))
+    proposed = None
+    if chosen.apply:
+        apply_update(update)
+    elif chosen.propose and open_stores is not None:
+        proposed = asyncio.run(_propose(update, open_stores()))
+    if chosen.load and open_stores is not None:
+        asyncio.run(_load(update.edit.knowledge, open_stores()))
+    if as_json:
+        print_json(
+            Console(), update_to_json(update.report) | {"proposals": proposed, "applied": chosen.apply}
+        )
+    else:
+        print_update(console, update, applied=chosen.apply, proposed=proposed)
+    if stopped:
+        raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+async def _read_stored(opening: MapStoresContext, website_id: str) -> KnowledgeBase:
+    async with opening as stores:
+        selected = select_website(website_id, await list_websites(stores))
+        return (await read_knowledge(stores.documents, stores.graph, selected))[0]
+
+
+async def _propose(update: MapUpdate, opening: MapStoresContext) -> int:
+    async with opening as stores:
+        return await propose_update(update, stores)
 
 
 def _check_reads(patterns: list[str]) -> tuple[str, ...]:

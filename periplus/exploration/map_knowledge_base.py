@@ -33,6 +33,20 @@ def check_unedited(folder: MapFolder) -> None:
         )
 
 
+def is_unedited(folder: MapFolder) -> bool:
+    """Return whether the files are as they were generated."""
+    try:
+        check_unedited(folder)
+    except UserError:
+        return False
+    return True
+
+
+def note_generated(folder: MapFolder) -> None:
+    """Note the files of the knowledge base as generated: later edits are detected. Raises `OSError`."""
+    (folder.path / DRAWN).write_text(json.dumps(_files(folder.knowledge), indent=1), encoding="utf-8")
+
+
 def write_knowledge_base(
     folder: MapFolder, *, name: str | None = None, force: bool = False
 ) -> ExploredKnowledge:
@@ -52,7 +66,7 @@ def write_knowledge_base(
     result = build_knowledge(folder.exploration, signed_out=signed_out, name=name)
     try:
         write_folder(result.knowledge, folder.knowledge, force=force)
-        (folder.path / DRAWN).write_text(json.dumps(_files(folder.knowledge), indent=1), encoding="utf-8")
+        note_generated(folder)
     except TargetFolderOccupied as exc:
         raise UserError(str(exc), fix="choose another folder with --out") from exc
     except OSError as exc:

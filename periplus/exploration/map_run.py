@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -97,7 +97,7 @@ async def map_website(
         view.say("signing in")
         signed = await sign_in(browser)
     with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
-        await _explore_website(browser, plan, signed, view, stop, workers)
+        await explore_website(browser, plan, signed, view, stop, workers)
         if signed is not None and not stop.is_set():
             view.say("exploring without sign-in")
             await _explore_signed_out(browser, plan, view, stop)
@@ -107,14 +107,21 @@ async def map_website(
     ), stop.is_set()
 
 
-async def _explore_website(
+async def explore_website(
     browser: Browser,
     plan: MapRunPlan,
     signed: ExplorationSignIn | None,
     view: MapView,
     stop: asyncio.Event,
     workers: ExplorationWorkers | None,
+    *,
+    revisit: Sequence[str] | None = None,
+    name: str = EXPLORATION,
 ) -> None:
+    """Explore the website into a folder of the map; `revisit`: pages of that exploration to open again, to update it.
+
+    Raises `UserError` and `KnowledgeError`.
+    """
     wanted = plan.exploration(signed.by if signed is not None else "", plan.limits)
     keep = (
         SignInRenewal(sign_in_again=signed.again) if signed is not None and signed.again is not None else None
@@ -123,12 +130,13 @@ async def _explore_website(
         await explore(
             browser,
             wanted,
-            plan.folder.path / EXPLORATION,
+            plan.folder.path / name,
             tell=view,
             storage_state=None if signed is None else signed.state,
             keep_signed_in=keep,
             stop=stop,
             workers=workers,
+            revisit=revisit,
         )
     except ExplorationNotSignedIn as exc:
         raise UserError(

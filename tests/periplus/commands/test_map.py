@@ -79,6 +79,14 @@ def refused(*args: str) -> UserError:
         ((SITE, "--website", "not an id"), "--website: expected letters, digits,"),
         ((SITE, "--redraw", "x"), "--redraw cannot be combined with URL"),
         (("--redraw", "nowhere"), "contains no map"),
+        (("--update",), "--update needs to know which map"),
+        (("--update", "--website", "nowhere"), "contains no map to update"),
+        (("--apply", SITE), "--apply needs --update"),
+        (("--propose", SITE), "--propose needs --update"),
+        (("--update", SITE, "--apply", "--propose"), "--apply and --propose cannot be combined"),
+        (("--update", SITE, "--resume"), "--update cannot be combined"),
+        (("--update", SITE, "--workers", "2"), "--update cannot be combined"),
+        (("--update", SITE, "--load"), "--update --load needs --apply"),
     ],
 )
 def test_what_cannot_be_mapped_is_said_before_any_browser_starts(
@@ -94,6 +102,22 @@ def test_a_map_that_is_there_is_not_begun_anew(tmp_path: Path) -> None:
     error = refused(SITE, "--out", str(tmp_path / "map"))
     assert "already contains a map" in error.message
     assert "--resume" in (error.fix or "")
+
+
+def test_a_map_that_was_made_signed_in_is_not_updated_signed_out(tmp_path: Path) -> None:
+    folder = seen(tmp_path / "map")
+    signed_in = folder.exploration.exploration.model_copy(update={"signed_in_by": "form"})
+    folder.exploration.end(signed_in)
+    error = refused("--update", "--out", str(folder.path))
+    assert "made signed in (form)" in error.message
+    assert "--sign-in-form" in (error.fix or "")
+
+
+def test_an_update_needs_the_knowledge_of_the_map(tmp_path: Path) -> None:
+    folder = seen(tmp_path / "map")
+    result = CliRunner().invoke(app, ["--update", "--out", str(folder.path)])
+    assert result.exception is not None
+    assert str(folder.knowledge) in str(result.exception)
 
 
 def test_a_map_is_drawn_anew_without_a_browser(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""What has changed on a mapped website: compared with its knowledge, reported, and applied."""
