@@ -27,7 +27,7 @@ ControlChangeKind = Literal[
 ]
 MOST_WORDS = 0.5
 """The share of a region's words from which it is there again: else it may not have been loaded."""
-_NUMBERS = re.compile(r"\d+([.,:/\-\s]*\d+)*")
+_NUMBERS = re.compile(r"\d+(?:[.,:/\-\s]*\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def compare_pages(before: SeenPage, after: SeenPage) -> Iterator[ControlChange]:
 def _compare_controls(before: Offer, after: Offer) -> Iterator[ControlChange]:
     if _is_content(before) or _is_content(after):
         return
-    if _mask(name_of(before)) != _mask(name_of(after)):
+    if _are_other_words(name_of(before), name_of(after)):
         yield ControlChange("renamed", before, after)
     was, now = _options(before), _options(after)
     added, removed = (
@@ -112,8 +112,14 @@ def _options(offer: Offer) -> tuple[str, ...]:
     )
 
 
-def _mask(text: str) -> str:
-    return _NUMBERS.sub("#", text).casefold()
+def _are_other_words(before: str, after: str) -> bool:
+    """Return whether two names differ in more than data: a count, or how long ago something was.
+
+    >>> _are_other_words("Save", "Store"), _are_other_words("8 seconds ago", "6 minutes ago")
+    (True, False)
+    """
+    numbers = _NUMBERS.findall(before), _NUMBERS.findall(after)
+    return before.casefold() != after.casefold() and (numbers[0] == numbers[1] or not all(numbers))
 
 
 def _is_content(offer: Offer) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
+from urllib.parse import unquote
 
 from kb_schema.explorations import FAMILY
 from kb_schema.url_patterns import ANY, split_glued_id
@@ -62,6 +63,11 @@ _LINK = 0.25
 _TOOLS = frozenset({"label", "field", "column", "landmark", "test_id", "marker"})
 _OFFERED = frozenset({"label", "field", "control"})
 _CALLED = frozenset({"heading", "title"})
+HEADING = "heading"
+SAME_PART = 0.7
+"""The share of the smaller page's features from which it shows a part of the other: to somebody with fewer rights."""
+LEAST_IN_COMMON = 4.0
+"""The weight of common features that this takes: a heading and a title are the same on any two pages of one kind."""
 _COMMON = 0.6
 """The share of places from which a feature belongs to the site's frame."""
 _FEW_PLACES = 4
@@ -117,6 +123,8 @@ class _PageVariant:
     signs: frozenset[PageFeature]
     """All features of one of them, including texts and data."""
     error: bool
+    naming: str
+    """Its heading with `#` for the name that its address ends with: `milestone #`; empty if it has none."""
     pages: tuple[int, ...]
 
     @property
@@ -181,10 +189,30 @@ def _build_variants(pages: Sequence[ObservedPage]) -> list[_PageVariant]:
             shapes[at, roles] - frame_built,
             min((pages[number].profile.signs for number in found[at, roles]), key=_fixed),
             any(is_error_page(pages[number].profile) for number in found[at, roles]),
+            _naming(at, min((pages[number].profile.signs for number in found[at, roles]), key=_fixed)),
             tuple(found[at, roles]),
         )
         for at, roles in order
     ]
+
+
+def _naming(at: tuple[str, ...], signs: frozenset[PageFeature]) -> str:
+    """Return the heading of a page that names one thing after the word for its kind, as its address does.
+
+    Only a name as people write it counts, with a capital letter or several words: `add` is an action.
+    """
+    name = unquote(at[-1]) if len(at) > LEAST_DEPTH else ""
+    if not name or ANY in name or not (name != name.lower() or " " in name or at[-1] != name):
+        return ""
+    ending = f" {name.casefold()}"
+    heads = {
+        piece.casefold().strip()
+        for sign in signs
+        if (sign.kind, sign.where) in ((HEADING, "h1"), ("title", ""))
+        for piece in _PIECES.split(sign.text)
+    }
+    kinds = sorted(head.removesuffix(ending).strip() for head in heads if head.endswith(ending))
+    return f"{kinds[0]} #" if kinds and kinds[0].isalpha() else ""
 
 
 def _roles(sign: PageFeature, data: frozenset[str]) -> Iterator[SignRole]:
@@ -325,8 +353,18 @@ def _of_one_kind(
             by_id = any(ANY in name for name in names)
             stem = _stem_of(part)
             same_word = bool(stem) and any(_stem_of(name) == stem for name in names)
-            if same_word or any(
-                _stand_for_another(looks, addresses, other, by_id=by_id, family=family) for other in others
+            named = _namings(looks, addresses)
+            same_name = any(
+                named & _namings(looks, other) and _offer_a_part_everywhere(looks, addresses, other)
+                for other in others
+            )
+            if (
+                same_word
+                or same_name
+                or any(
+                    _stand_for_another(looks, addresses, other, by_id=by_id, family=family)
+                    for other in others
+                )
             ):
                 names.append(part)
                 if len(others) < _FEW_PLACES:
@@ -338,6 +376,26 @@ def _of_one_kind(
             else:
                 kinds[-1][0].append(part)
     return [names for names, _ in kinds]
+
+
+def _namings(looks: Sequence[_PageVariant], addresses: Mapping[tuple[str, ...], list[int]]) -> frozenset[str]:
+    """Return how the pages at the end of an address are named, those without a name left out."""
+    return frozenset(looks[number].naming for number in addresses.get((), ()) if looks[number].naming)
+
+
+def _offer_a_part_everywhere(
+    looks: Sequence[_PageVariant],
+    one: Mapping[tuple[str, ...], list[int]],
+    other: Mapping[tuple[str, ...], list[int]],
+) -> bool:
+    """Return whether pages at the end of two addresses offer the same, or some of it: one of them may be empty."""
+    return all(_offers_a_part(looks[a], looks[b]) for a in one.get((), ())[:3] for b in other.get((), ())[:3])
+
+
+def _offers_a_part(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether one page offers all that the other does."""
+    first, second = (frozenset(role for role in look.tools if role[0] in _OFFERED) for look in (one, other))
+    return one.error == other.error and (first <= second or second <= first)
 
 
 def _stem_of(part: str) -> str:
@@ -413,8 +471,20 @@ def _join_place(
     for one, other in _pairs(numbers):
         first, second = looks[one], looks[other]
         alike = _role_similarity(first.roles, second.roles) >= SAME_PLACE
-        if first.error == second.error and (alike or (family and _offer_the_same(first, second))):
+        named = first.naming != "" and first.naming == second.naming and _offers_a_part(first, second)
+        if first.error == second.error and (
+            alike or named or _shows_a_part(first, second) or (family and _offer_the_same(first, second))
+        ):
             joined.join(one, other)
+
+
+def _shows_a_part(one: _PageVariant, other: _PageVariant) -> bool:
+    """Return whether two pages of one of many things have a name in common, and one shows a part of the other."""
+    if not (one.called & other.called) or not any(ANY in part for part in one.place):
+        return False
+    common = _weight(one.roles & other.roles)
+    least = min(_weight(one.roles), _weight(other.roles))
+    return common >= LEAST_IN_COMMON and common >= SAME_PART * least and _offers_a_part(one, other)
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

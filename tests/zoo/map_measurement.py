@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -18,6 +18,7 @@ from playwright.async_api import Browser
 
 from kb_schema.url_patterns import origin_of
 from tests.support.mapping_rates import MappedSite, map_site, pairwise
+from tests.zoo.map_names import NameFigures, measure_names, read_kept_names
 from tests.zoo.map_uses import FieldFigures, GoalFigures, measure_fields, measure_goals
 from tests.zoo.registry.serving import PASSWORD
 from tests.zoo.zoo_jobs import Application
@@ -78,6 +79,7 @@ class MapFigures:
     never_tried: list[str] = field(default_factory=list)
     """Screens to which links lead, none of which was opened."""
     fields: FieldFigures = field(default_factory=FieldFigures)
+    kept_names: NameFigures = field(default_factory=NameFigures)
     goals: list[GoalFigures] = field(default_factory=list)
     """Screens that were to be reached in fresh browsers, signed out."""
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -123,9 +125,18 @@ def compare_map(name: str, truth: MapTruth, made: MappedSite, changed: list[str]
         len(set(truth.screens) & reached),
         sum(made.own.get(page) == screen for page, screen in made.labels.items()),
         len(wanted.keys() - made.labels.keys()), changed, round(made.seconds, 1),
-        sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())), measure_fields(made), [],
+        sorted(set(truth.screens) - reached), sorted(links - set(wanted.values())), measure_fields(made),
+        _measure_names(name, truth, made, wanted), [],
         {screen: sorted(each) for screen, each in sorted(names.items())},
     )  # fmt: skip
+
+
+def _measure_names(
+    application: str, truth: MapTruth, made: MappedSite, wanted: Collection[str]
+) -> NameFigures:
+    urls = ((page.page_id, page.url) for page in made.seen.pages() if page.page_id in wanted)
+    names = {each.screen_id: each.name for each in made.knowledge.screens.values()}
+    return measure_names(made.labels, names, urls, truth.screen_of, read_kept_names().get(application, {}))
 
 
 def format_map(figures: MapFigures) -> str:
@@ -144,6 +155,10 @@ def format_map(figures: MapFigures) -> str:
     ]
     told = f"{figures.fields.known} of {figures.fields.fields}"
     lines.append(f"    fields of the largest forms: {told} {', '.join(figures.fields.unknown[:8])}")
+    names = figures.kept_names
+    lines.append(
+        f"    names that a person would keep: {names.kept} of {names.screens} {', '.join(names.others)}"
+    )
     counts = Counter(each.arrival for each in figures.goals)
     lines.append(f"    goals: {counts['arrived']} of {len(figures.goals)} reached, {counts['wrong']} falsely")
     lines += [

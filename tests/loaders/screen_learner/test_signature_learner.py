@@ -222,3 +222,37 @@ def test_states_at_one_address_that_were_sorted_as_screens_are_told_apart(
             )
         }
         assert accepted == {name}
+
+
+def goal(name: str, body: str = "") -> ObservedPage:
+    address = name.replace(" ", "%20")
+    return seen(f"<main><h1>Goal {name}</h1>{body}</main>", f"/goals/{address}", name)
+
+
+def test_pages_that_are_named_like_their_addresses_are_one_screen_whatever_they_contain():
+    table = "<h2>Open</h2><label>Group by <select id=by></select></label><table><th>Jobs</th></table>"
+    pages = [goal("Spring", table), goal("Summer party"), goal("Winter", table)]
+    elsewhere = [seen("<main><h1>Goals</h1></main>", "/goals", "a"), boat("b", 1)]
+    assert cluster_pages([*pages, *elsewhere]) == [[0, 1, 2], [3], [4]]
+
+
+def test_actions_and_sections_with_fields_of_their_own_are_not_named_like_one_thing():
+    pages = [
+        seen("<main><h1>Goal add</h1><input id=name></main>", "/goals/add", "a"),
+        seen("<main><h1>Goal delete</h1></main>", "/goals/delete", "b"),
+        seen("<main><h1>Settings Mail</h1><label>Host <input id=host></label></main>", "/settings/Mail", "c"),
+        seen("<main><h1>Settings Look</h1><label>Size <input id=size></label></main>", "/settings/Look", "d"),
+    ]
+    assert cluster_pages(pages) == [[0], [1], [2], [3]]
+
+
+def test_a_page_of_one_of_many_things_that_shows_a_part_of_another_is_the_same_screen():
+    shown = "<h1>Ticket</h1><h2>Description</h2><h2>Attachments</h2><section id=ticketbox></section><p id=owner></p>"
+    form = "<form><h2>Modify</h2><textarea id=comment></textarea><label>Owner <input id=who></label><button>Submit</button>"
+    form += "<label>Kind <input id=kind></label><label>Copy to <input id=cc></label><h3>Preview</h3></form>"
+    pages = [
+        seen(f"{shown}{form}", "/ticket/1", "a"),
+        seen(shown, "/ticket/2", "b"),
+        seen("<h1>Sign in first</h1>", "/ticket/3", "c"),
+    ]
+    assert cluster_pages(pages) == [[0, 1], [2]]
