@@ -191,13 +191,16 @@ def _linked_paths(looks: Sequence[ExploredPage]) -> set[str]:
 
 
 def _row_names(looks: Sequence[ExploredPage]) -> set[str]:
-    """Return the labels of links that contain ids."""
-    return {
-        " ".join(offer.name.split())
-        for look in looks
-        for offer in look.page.offers
-        if offer.in_row and offer.href is not None and is_open(place(path_of(offer.href)))
-    }
+    """Return the labels of links to one of many things: those in rows, and others that are in no menu."""
+    menu = _menu_entries(looks)
+    names: set[str] = set()
+    for look in looks:
+        for offer in look.page.offers:
+            parts = [] if offer.href is None else [part for part in place(path_of(offer.href)) if part]
+            name = " ".join(offer.name.split())
+            if is_open(tuple(parts)) and (offer.in_row or (is_open(tuple(parts[-1:])) and name not in menu)):
+                names.add(name)
+    return names
 
 
 def _own_address(group: Sequence[int], labelled: Sequence[ObservedPage]) -> str | None:

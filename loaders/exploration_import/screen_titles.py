@@ -31,6 +31,8 @@ _COUNTED = re.compile(
     r"(?![45]\d\d\s)(?:\d[\d.,]*\s+)?(?P<rest>[^\W\d].*?\w\W?)(?:\s+\(\d[\d.,]*(?:\s[^)]*)?\))?"
 )
 """A name with a number of things before or behind it."""
+MOST_WORDS = 2
+"""So many words in one place of the addresses of a screen are names of sections; more are names of things."""
 SHARED = 0.8
 """The share of addresses from which a common prefix distinguishes none of them."""
 
@@ -46,32 +48,105 @@ def titles_of(
     `rows`: the names of list rows. `entries`: the site's menu: name -> path to which it leads, the commonest first.
     """
     grouped = [[seen[at] for at in group] for group in groups]
+    others = [_others(group, seen) for group in groups]
     site = _SiteTexts(grouped, rows)
+    told = [site.title(own, rest) for own, rest in zip(grouped, others, strict=True)]
+    led = [_menu_entry(own, rest, entries, site) for own, rest in zip(grouped, others, strict=True)]
     names = [
-        _menu_entry(own, others, entries) or site.title(own, others)
-        for own, others in zip(grouped, (_others(group, seen) for group in groups), strict=True)
+        site.without_site(without_counts(entry if entry and led.count(entry) == 1 else name))
+        for entry, name in zip(led, told, strict=True)
     ]
-    names = [without_counts(name) for name in names]
-    alike: dict[str, list[int]] = defaultdict(list)
-    for number, name in enumerate(names):
-        alike[to_id_words(name)].append(number)
-    for numbers in alike.values():
-        if len(numbers) > 1:
-            paths = [seen[groups[number][0]].path for number in numbers]
-            parted = zip(_parted(paths), _headed_apart([grouped[each] for each in numbers]), strict=True)
-            for number, (by_path, by_heading) in zip(numbers, parted, strict=True):
-                beside = by_path or by_heading
-                names[number] = f"{names[number]} ({beside})" if beside else names[number]
+    for numbers in _list_alike(names):
+        _tell_by_title(names, numbers, grouped)
+    for numbers in _list_alike(names):
+        _tell_by_place(names, numbers, grouped)
     return [name[:LONGEST] for name in names]
 
 
+def _list_alike(names: Sequence[str]) -> list[list[int]]:
+    """Return the numbers of the names that are one id."""
+    alike: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(names):
+        alike[to_id_words(name)].append(number)
+    return [numbers for numbers in alike.values() if len(numbers) > 1]
+
+
+def _tell_by_title(
+    names: list[str], numbers: Sequence[int], grouped: Sequence[Sequence[ObservedPage]]
+) -> None:
+    """Give screens of one name the title of their pages, if no other screen has it: `Preferences: Language`."""
+    outside = {
+        title
+        for number, own in enumerate(grouped)
+        if number not in numbers
+        for page in own
+        for title in _first_titles(page)
+    }
+    above = _find_above(numbers, grouped)
+    titles = {number: _kind_titles(grouped[number]) - outside for number in numbers}
+    if len({title for each in titles.values() for title in each}) > 1:
+        for number in numbers:
+            if number != above and titles[number]:
+                names[number] = without_counts(min(titles[number]))
+
+
+def _tell_by_place(
+    names: list[str], numbers: Sequence[int], grouped: Sequence[Sequence[ObservedPage]]
+) -> None:
+    """Add to screens of one name what their addresses, or else their headings, have of their own."""
+    above = _find_above(numbers, grouped)
+    places = [_spoken_place(grouped[number]) for number in numbers]
+    parted = zip(_parted(places), _headed_apart([grouped[each] for each in numbers]), strict=True)
+    for number, (by_path, by_heading) in zip(numbers, parted, strict=True):
+        heading = "" if any(map(str.isdecimal, by_heading)) else by_heading
+        beside = "" if number == above else by_path or heading
+        names[number] = f"{names[number]} ({beside})" if beside else names[number]
+
+
+def _spoken_place(own: Sequence[ObservedPage]) -> tuple[str, ...]:
+    """Return the common place of pages, in which one of a few plain words stands for the others."""
+    places = [_parts(page.path) for page in own]
+    if len({len(each) for each in places}) > 1:
+        return _place_of(own)
+    columns = [sorted(set(parts)) for parts in zip(*places, strict=True)]
+    return tuple(
+        parts[0] if len(parts) <= MOST_WORDS and all(map(str.isalpha, parts)) else ANY for parts in columns
+    )
+
+
+def _find_above(numbers: Sequence[int], grouped: Sequence[Sequence[ObservedPage]]) -> int | None:
+    """Return the screen below whose address those of the others lie, or None."""
+    places = {number: _place_of(grouped[number]) for number in numbers}
+    first = min(numbers, key=lambda number: len(places[number]))
+    own = places[first]
+    below = (places[number] for number in numbers if number != first)
+    return first if all(len(each) > len(own) and each[: len(own)] == own for each in below) else None
+
+
+def _kind_titles(own: Sequence[ObservedPage]) -> set[str]:
+    """Return the titles that all pages of a screen have, but for those of one thing: `User 10: Ada` at `/user10`."""
+    shared = set.intersection(*map(_first_titles, own))
+    return {title for title in shared if not any(_shows_its_number(page, [title]) for page in own)}
+
+
+def _first_titles(page: ObservedPage) -> set[str]:
+    """Return the titles of a page without the part that names its site."""
+    return {_PIECES.split(text)[0] for text in _titles(page)}
+
+
 def _menu_entry(
-    own: Sequence[ObservedPage], others: Sequence[ObservedPage], entries: Mapping[str, str]
+    own: Sequence[ObservedPage],
+    others: Sequence[ObservedPage],
+    entries: Mapping[str, str],
+    site: _SiteTexts,
 ) -> str:
-    """Return the menu entry that leads to the shortest address of these pages, if no heading or title names them."""
+    """Return the menu entry that leads to the shortest address of these pages, if no heading or title names them.
+
+    A sentence with the site's name is no name: `Registering with our tracker`.
+    """
     elsewhere = {text for page in others for text in (*list_shared_titles([page]), *_texts(page))}
     shared = set.intersection(*({*list_shared_titles([page]), *_texts(page)} for page in own))
-    if shared - elsewhere:
+    if any(not site.is_sentence(text) for text in shared - elsewhere):
         return ""
     paths = {page.path for page in own}
     leading = [(len(path), at, name) for at, (name, path) in enumerate(entries.items()) if path in paths]
@@ -90,11 +165,24 @@ class _SiteTexts:
         )
         least = max(LEAST_COMMON, COMMON * len(grouped))
         self._common = {text for text, times in shown.items() if times > least}
+        self._names = _site_names([page for own in grouped for page in own])
         self._heads_of = {id(page): self._own_heads(page) for own in grouped for page in own}
+
+    def is_sentence(self, text: str) -> bool:
+        """Whether a text has the site's name inside or at its end, without a separator: `Sign in to Quay`."""
+        return any(text != name and name in text for name in self._names) and self.without_site(text) == text
+
+    def without_site(self, text: str) -> str:
+        """Return a name without that of the site before or behind a separator: `Quay: An error`."""
+        parts = _PARTING.split(text)
+        rest = [part for part in parts if part not in self._names]
+        return text if len(rest) in (0, len(parts)) else " ".join(rest)
 
     def title(self, own: Sequence[ObservedPage], others: Sequence[ObservedPage]) -> str:
         """Return the name of the screen with these pages."""
         at = _place_of(own)
+        if all(_begins_with_its_number(page, self._heads(page)) for page in own):
+            return by_address(self._short(at), listed=at[:-1] in self._places)
         if all(_shows_its_number(page, self._heads(page)) for page in own) and (
             kind := self._of_one(own, others)
         ):
@@ -152,8 +240,11 @@ class _SiteTexts:
         headed = all(any(name in text for text in (*_texts(page), *_titles(page))) for page in own)
         if headed and name not in self._rows:
             return name
-        short = at[len(self._root) :] if at[: len(self._root)] == self._root else at
-        return by_address(short or at, listed=at[:-1] in self._places) or name
+        return by_address(self._short(at), listed=at[:-1] in self._places) or name
+
+    def _short(self, at: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a place without what nearly all addresses begin with."""
+        return (at[len(self._root) :] if at[: len(self._root)] == self._root else at) or at
 
 
 def without_counts(name: str) -> str:
@@ -184,6 +275,24 @@ def _shows_its_number(page: ObservedPage, heads: Iterable[str]) -> bool:
     """Return whether a heading has the number that ends the page's path: `User 1: Ada` at `/user1`."""
     number = re.search(r"\d+$", "/".join(each for each in segments(page.path) if each))
     return number is not None and any(number[0] in re.findall(r"\d+", text) for text in heads)
+
+
+def _begins_with_its_number(page: ObservedPage, heads: Iterable[str]) -> bool:
+    """Return whether a heading begins with the number that ends the page's path: `{1} Late jobs` at `/report/1`.
+
+    The words behind it are data.
+    """
+    number = re.search(r"\d+$", "/".join(each for each in segments(page.path) if each))
+    begun = (re.match(r"[^\w]*(\d+)(?!\w)", text) for text in heads)
+    return number is not None and any(found is not None and found[1] == number[0] for found in begun)
+
+
+def _site_names(pages: Sequence[ObservedPage]) -> set[str]:
+    """Return what the titles of most pages have behind a separator: the name of the site."""
+    counted = Counter(
+        piece for page in pages for text in _titles(page) for piece in set(_PIECES.split(text)[1:])
+    )
+    return {piece for piece, times in counted.items() if times > COMMON * len(pages)}
 
 
 def _texts(page: ObservedPage) -> tuple[str, ...]:
@@ -248,14 +357,26 @@ def by_address(at: Sequence[str], *, listed: bool = True) -> str:
     return f"{title} detail" if title and ANY in parts[-1] and (listed or len(words) == 1) else title
 
 
-def _parted(paths: Sequence[str]) -> list[str]:
-    """Return the words of each address that not all of them have."""
-    every = [[part for part in _parts(path) if part != "#"] for path in paths]
-    shared = set(every[0]).intersection(*every[1:]) | {ANY}
-    own_words = [_spoken(part for part in parts if part not in shared) for parts in every]
-    if not any(own_words) and len({len(parts) for parts in every}) > 1:
-        return ["detail" if parts[-1:] == [ANY] else "" for parts in every]
-    return own_words
+def _parted(places: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words of each place that not all of them have, without what identifies one of many things."""
+    every = [[part for part in parts if part != "#"] for parts in places]
+    shared = set(every[0]).intersection(*every[1:])
+    own_words = [
+        _spoken(part for part in parts if part not in shared and ANY not in part and "%" not in part)
+        for parts in every
+    ]
+    times = Counter(own_words)
+    return [
+        f"{words} detail".strip()
+        if times[words] > 1 and ANY in (parts or [""])[-1] and _varies(every)
+        else words
+        for words, parts in zip(own_words, every, strict=True)
+    ]
+
+
+def _varies(every: Sequence[Sequence[str]]) -> bool:
+    """Return whether some addresses have a part more than others: a list and one of its things."""
+    return len({len(parts) for parts in every}) > 1
 
 
 def _headed_apart(grouped: Sequence[Sequence[ObservedPage]]) -> list[str]:

@@ -101,3 +101,46 @@ def test_a_screen_without_a_heading_or_title_of_its_own_is_called_as_in_the_menu
     tours = [look("/tours", "Our tours", title="Quay")]
     assert named([wiki, tours], entries=entries) == ["Wiki", "Our tours"]
     assert named([wiki, tours]) == ["Other formats", "Our tours"]
+
+
+def test_screens_of_one_heading_are_told_by_their_titles_and_the_one_above_them_keeps_the_heading() -> None:
+    groups = [
+        [look(path, "Settings", f"Settings: {word} - Quay")]
+        for path, word in (("/set", "General"), ("/set/tongue", "Language"), ("/set/mail", "Notices"))
+    ]
+    assert named(groups) == ["Settings", "Settings: Language", "Settings: Notices"]
+
+
+def test_a_list_and_one_of_its_things_with_one_title_are_told_by_what_they_are() -> None:
+    groups = [
+        [look("/set", "Settings", "Settings: General - Quay")],
+        [look("/set/kinds", "Settings", "Settings: Kinds - Quay")],
+        [
+            look(f"/set/kinds/{each}", "Settings", "Settings: Kinds - Quay")
+            for each in ("Big%20Ones", "Small")
+        ],
+    ]
+    groups += [[look(f"/{each}", each)] for each in ("Boats", "Crew", "Log", "Tides")]
+    assert named(groups)[:3] == ["Settings", "Settings: Kinds", "Settings: Kinds (detail)"]
+
+
+def test_the_name_and_number_of_one_thing_tell_no_screens_apart() -> None:
+    groups = [
+        [look("/user1", title="User 1: ada - Quay", more="<h2>User1 Editing</h2>")],
+        [look("/user2", title="User 2: bea - Quay", more="<h2>User2</h2>")],
+    ]
+    assert not [name for name in named(groups) if any(map(str.isdigit, name)) or "ada" in name]
+
+
+def test_a_heading_that_begins_with_the_number_of_its_thing_is_data() -> None:
+    assert named([[look("/report/7", "{7} Late jobs (12 matches)")]]) == ["Report detail"]
+
+
+def test_the_name_of_the_site_is_in_no_name() -> None:
+    pages = [
+        look("/in", "Quay tracker: An error", "Error - Quay tracker"),
+        look("/out", "Registering with Quay tracker", "Registering with Quay tracker"),
+    ]
+    more = [look(f"/{each}", each, f"{each} - Quay tracker") for each in ("Boats", "Crew", "Log", "Tides")]
+    found = named([[each] for each in (*pages, *more)], entries={"Register": "/out"})
+    assert found[:2] == ["An error", "Register"]
