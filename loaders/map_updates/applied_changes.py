@@ -6,6 +6,7 @@ A change that a task, workflow or flow stands against, or that would break a rul
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from kb_schema import KnowledgeBase, KnowledgeError
 from kb_schema.base import Document
@@ -14,6 +15,7 @@ from kb_schema.former_ids import list_former_ids
 from kb_schema.graph_documents import GroupMembership, Transition
 from kb_schema.screens import Affordance, Screen, UIElement
 from kb_schema.selectors import Selector
+from kb_schema.tasks import Task
 from kb_schema.websites import Website
 from loaders.edits.deletion import delete
 from loaders.edits.knowledge_edit import EditRefused, KnowledgeEdit, check_edit
@@ -25,21 +27,26 @@ from loaders.map_updates.map_changes import MapChange, MapComparison
 
 CONTROL_CHANGES = frozenset({"renamed", "options", "required", "optional", "selector"})
 """The changes of a control that is still there."""
+NEW_SCREENS = frozenset({"screen_new", "screen_added"})
 
 
 def apply_map_changes(
-    knowledge: KnowledgeBase, comparison: MapComparison, built: ExploredKnowledge
+    knowledge: KnowledgeBase,
+    comparison: MapComparison,
+    built: ExploredKnowledge,
+    drafts: Mapping[str, Task] = MappingProxyType({}),
 ) -> KnowledgeEdit:
     """Return the knowledge with the changes. `left` of the edit has those that were not made, and why.
 
     `built`: the knowledge of the updated exploration, from which new elements, screens and transitions are taken.
+    `drafts`: the tasks as they were drafted for the map, by id; those that are still so go with their screens.
     """
     made, left = knowledge, list[str]()
     new_ids = _name_new_screens(knowledge, comparison, built)
     steps: list[tuple[str, Callable[[KnowledgeBase], KnowledgeBase]]] = [
         (f"{each.kind} {each.name}", step)
         for each in comparison.changes
-        if (step := _step_for(each, built, new_ids)) is not None
+        if (step := _step_for(each, comparison, built, new_ids, drafts)) is not None
     ]
     names = _match_names(knowledge, comparison, built, new_ids)
     steps += [
@@ -57,17 +64,21 @@ def apply_map_changes(
 
 
 def _step_for(
-    change: MapChange, built: ExploredKnowledge, new_ids: Mapping[str, str]
+    change: MapChange,
+    comparison: MapComparison,
+    built: ExploredKnowledge,
+    new_ids: Mapping[str, str],
+    drafts: Mapping[str, Task],
 ) -> Callable[[KnowledgeBase], KnowledgeBase] | None:
     """Return what makes a change; None if it changes no knowledge."""
     if change.kind == "screen_gone":
-        return lambda known: delete(known, EditTarget("screen", change.screens[0])).knowledge
-    if change.kind == "screen_new":
+        return lambda known: _without_screen(known, change.screens[0], drafts)
+    if change.kind in NEW_SCREENS:
         return lambda known: _with_new_screen(known, change.screens[0], built, new_ids)
     if change.kind == "new":
         return lambda known: _with_new_element(known, change, built)
     if change.kind == "gone":
-        return lambda known: _without_element(known, change)
+        return lambda known: _without_element(known, change, comparison)
     if change.kind in CONTROL_CHANGES:
         return lambda known: _with_changed_element(known, change, built)
     return None
@@ -157,15 +168,23 @@ def _built_element(change: MapChange, built: ExploredKnowledge) -> UIElement | N
     return None if placed is None else built.knowledge.elements(placed[0]).get(placed[1])
 
 
-def _without_element(knowledge: KnowledgeBase, change: MapChange) -> KnowledgeBase:
+def _without_element(knowledge: KnowledgeBase, change: MapChange, comparison: MapComparison) -> KnowledgeBase:
     """Return the knowledge without an element and the transitions that it triggers.
 
     Raises `EditRefused` if something that people wrote names it, or a screen with the same layout still has it.
     """
-    screens, element_id = change.screens, change.element_id
+    element_id = change.element_id
+    screens = tuple(each for each in change.screens if element_id in knowledge.elements(each))
     sharing = {each for screen_id in screens for each in screens_sharing(knowledge, screen_id, element_id)}
-    if sharing - {*screens}:
-        others = ", ".join(sorted(sharing - {*screens})[:3])
+    missing = {
+        each
+        for other in comparison.changes
+        if other.kind in ("gone", "not_found") and other.element_id == element_id
+        for each in other.screens
+    }
+    still = (sharing & {*comparison.found}) - missing
+    if still:
+        others = ", ".join(sorted(still)[:3])
         raise EditRefused(
             f"{element_id!r} is gone from {', '.join(screens[:3])}, but belongs to a layout of {others} too",
             "look whether it is gone there too",
@@ -176,7 +195,7 @@ def _without_element(knowledge: KnowledgeBase, change: MapChange) -> KnowledgeBa
     triggered = {
         each.local_id
         for each in knowledge.transitions.values()
-        if each.from_screen in screens and each.triggered_by.target == element_id
+        if each.from_screen in sharing and each.triggered_by.target == element_id
     }
     documents = [
         each
@@ -221,6 +240,19 @@ def _with_documents(knowledge: KnowledgeBase, changed: Sequence[Document]) -> Kn
     return check_edit(knowledge, [*kept, *new.values()]).knowledge
 
 
+def _without_screen(knowledge: KnowledgeBase, screen_id: str, drafts: Mapping[str, Task]) -> KnowledgeBase:
+    """Return the knowledge without a screen and the drafted tasks that begin there and are as they were drafted.
+
+    Raises `EditRefused` if anything else names it.
+    """
+    for task in list(knowledge.tasks.values()):
+        draft = drafts.get(task.task_id)
+        begins = next((step.action.target_screen for step in task.steps), None)
+        if draft is not None and begins == screen_id and draft.to_json() == task.to_json():
+            knowledge = delete(knowledge, EditTarget("task", task.task_id)).knowledge
+    return delete(knowledge, EditTarget("screen", screen_id)).knowledge
+
+
 # -- screens ---------------------------------------------------------------------------------------------
 
 
@@ -230,7 +262,7 @@ def _name_new_screens(
     """Return unused ids for the new screens: id in `built` -> id in the knowledge. Former ids stay reserved."""
     taken = {*knowledge.screens}
     taken |= {each for screen in knowledge.screens.values() for each in list_former_ids(screen.metadata)}
-    wanted = {each.screens[0] for each in comparison.changes if each.kind == "screen_new"}
+    wanted = {each.screens[0] for each in comparison.changes if each.kind in NEW_SCREENS}
     found: dict[str, str] = {}
     for screen_id in comparison.new_screens:
         if screen_id in wanted and screen_id in built.knowledge.screens:

@@ -14,6 +14,7 @@ from kb_schema import KnowledgeBase
 from kb_schema.exploration_folder import ExplorationFolder
 from kb_schema.explorations import ExplorationPage, Offer, PageRevisit
 from kb_schema.screens import Screen, UIElement
+from kb_schema.url_patterns import normalize_url
 from loaders.exploration_import import ExploredKnowledge
 from loaders.exploration_import.control_elements import kind_of
 from loaders.exploration_import.explored_pages import OUTSIDE, ExploredSite
@@ -24,10 +25,13 @@ from web_pages.stored_pages import StoredPage
 BAD = 400
 """The least HTTP status of an error."""
 MapChangeKind = Literal[
-    "screen_new", "screen_gone", "screen_not_found", "not_compared", "link_broken", "title",
+    "screen_new", "screen_added", "screen_gone", "screen_not_found", "not_compared", "link_broken", "title",
     "new", "gone", "not_found", "renamed", "options", "required", "optional", "selector",
 ]  # fmt: skip
-"""Of screens and addresses, then of controls (`ControlChangeKind`)."""
+"""Of screens and addresses, then of controls (`ControlChangeKind`).
+
+`screen_added`: a link to it was known and had not been opened, so that it need not be new on the site.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +218,15 @@ class _Comparison:
 
     def new_screens(self, new_ids: Sequence[str], built: ExploredKnowledge) -> Iterator[MapChange]:
         """Yield the screens that the updated exploration found."""
+        offers = (offer for page in self._was.values() for offer in page.offers)
+        known = {normalize_url(offer.href) for offer in offers if offer.href}
         for screen_id in new_ids:
             page = self._now[built.screens[screen_id][0]]
             if (page.status or 0) < BAD:
                 name = built.knowledge.screens[screen_id].name
+                kind: MapChangeKind = "screen_added" if normalize_url(page.url) in known else "screen_new"
                 yield MapChange(
-                    "screen_new",
+                    kind,
                     name,
                     (screen_id,),
                     url=page.url,

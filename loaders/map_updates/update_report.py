@@ -25,6 +25,7 @@ MOST_SCREENS = 4
 
 HEADINGS = {
     "screen_new": "New screens",
+    "screen_added": "Screens that the map lacked",
     "screen_gone": "Screens that are gone",
     "link_broken": "Broken links",
     "renamed": "Renamed",
@@ -86,7 +87,11 @@ class UpdateReport:
 
 
 def _headline(changes: Sequence[MapChange]) -> Iterator[TextParts]:
-    for kind, word in (("screen_new", "new"), ("screen_gone", "gone")):
+    for kind, word in (
+        ("screen_new", "new"),
+        ("screen_gone", "gone"),
+        ("screen_added", "that the map lacked"),
+    ):
         number = sum(each.kind == kind for each in changes)
         if number:
             yield (f"{format_count(number, 'screen')} {word}",)
@@ -121,7 +126,7 @@ def _headline(changes: Sequence[MapChange]) -> Iterator[TextParts]:
 def describe_change(change: MapChange, names: dict[str, str]) -> TextParts:
     """Return a change in words."""
     name, before, url = WebsiteName(change.name), WebsiteName(change.before), WebsiteName(change.url)
-    if change.kind == "screen_new":
+    if change.kind in ("screen_new", "screen_added"):
         return (name, " at ", url, *((", by ", WebsiteName(change.note)) if change.note else ()))
     if change.kind in ("screen_gone", "screen_not_found"):
         return (name, " at ", url, ": ", WebsiteName(change.note))

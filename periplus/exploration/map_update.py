@@ -10,6 +10,7 @@ import asyncio
 import json
 import shutil
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from kb_schema.explorations import MapLimits
 from kb_schema.graph_documents import Transition
 from kb_schema.proposals import ReportedSupport, ScreenChange, TransitionChange
 from kb_schema.screens import Screen
+from kb_schema.tasks import Task
 from kb_store import Stores, read_knowledge
 from loaders.diffs.diff_summary import to_plain_text
 from loaders.edits.knowledge_edit import KnowledgeEdit
@@ -80,7 +82,7 @@ async def update_map(
     `before`: the website's knowledge. Raises `UserError`, `KnowledgeError`, and `OSError` if the folder cannot be
     written.
     """
-    updated = _copy_exploration(plan.folder)
+    updated = _copy_exploration(plan.folder, before)
     pages = list_revisited_pages(before, _site(updated))
     plan = replace(plan, limits=_with_room(plan, updated))
     stop = asyncio.Event()
@@ -105,20 +107,26 @@ async def update_map(
     return await asyncio.to_thread(_finish, plan, before, updated), stop.is_set()
 
 
-def _copy_exploration(folder: MapFolder) -> MapFolder:
+def _copy_exploration(folder: MapFolder, knowledge: KnowledgeBase) -> MapFolder:
     updated = MapFolder(folder.path / UPDATE)
     if updated.path.exists():
         shutil.rmtree(updated.path)
     for source, name in ((folder.exploration, EXPLORATION), (folder.signed_out, SIGNED_OUT)):
         if source.exists:
             shutil.copytree(source.path, updated.path / name)
-            _forget_revisits(ExplorationFolder(updated.path / name))
+            _forget_revisits(ExplorationFolder(updated.path / name), knowledge)
     return updated
 
 
-def _forget_revisits(copied: ExplorationFolder) -> None:
-    """Remove what earlier updates said, but for the pages that are gone: these are no pages of the map."""
-    gone = [each for each in copied.revisits() if each.outcome == "gone"]
+def _forget_revisits(copied: ExplorationFolder, knowledge: KnowledgeBase) -> None:
+    """Remove what earlier updates said, but for the pages of screens that are gone and are in the knowledge no more."""
+    prefix = OUTSIDE if copied.path.name == SIGNED_OUT else ""
+    there = {str(each.metadata.get("seen_as", "")) for each in knowledge.screens.values()}
+    gone = [
+        each
+        for each in copied.revisits()
+        if each.outcome == "gone" and f"{prefix}{each.page_id}" not in there
+    ]
     (copied.path / REVISITS_FILE).unlink(missing_ok=True)
     for each in gone:
         copied.add_revisit(each)
@@ -159,7 +167,9 @@ def _finish(plan: MapRunPlan, before: KnowledgeBase, updated: MapFolder) -> MapU
     built = build_knowledge(updated.exploration, signed_out=signed_out, name=plan.name)
     revisits = read_revisits(updated.exploration, signed_out)
     comparison = compare_maps(before, _site(plan.folder), _site(updated), revisits, built)
-    edit = apply_map_changes(before, comparison, built)
+    gone = any(each.kind == "screen_gone" for each in comparison.changes)
+    drafts = _draft_again(plan.folder) if gone else {}
+    edit = apply_map_changes(before, comparison, built, drafts)
     ended = updated.exploration.exploration
     report = UpdateReport(
         website_id=before.website.website_id,
@@ -179,6 +189,12 @@ def _finish(plan: MapRunPlan, before: KnowledgeBase, updated: MapFolder) -> MapU
     ):
         (updated.path / f"{REPORT}.{ending}").write_text(text, encoding="utf-8")
     return MapUpdate(report, plan.folder, before, edit)
+
+
+def _draft_again(folder: MapFolder) -> Mapping[str, Task]:
+    """Return the tasks as they were drafted for the map, by id."""
+    signed_out = folder.signed_out if folder.signed_out.exists else None
+    return build_knowledge(folder.exploration, signed_out=signed_out).knowledge.tasks
 
 
 def _name_screens(before: KnowledgeBase, built: ExploredKnowledge) -> dict[str, str]:
@@ -205,6 +221,7 @@ def apply_update(update: MapUpdate) -> None:
             if new.exists():
                 shutil.rmtree(folder.path / name, ignore_errors=True)
                 new.rename(folder.path / name)
+                _forget_revisits(ExplorationFolder(folder.path / name), update.edit.knowledge)
     except OSError as exc:
         raise UserError(
             f"{folder.path} cannot be written: {exc.strerror or exc}", fix="look at its permissions"

@@ -37,6 +37,8 @@ FORM = (
     "{field}<button>{button}</button></form>"
 )
 
+DAYS = "<form method=post action=/tides/add><label>Day <input name=day required></label><button>Add a tide</button></form>"
+
 
 def page(title: str, body: str, more: str = "") -> str:
     return (
@@ -53,7 +55,7 @@ def site_pages() -> dict[str, Page]:
         "/boats/add": page("New boat", FORM.format(field="", button="Save")),
         "/crew": page("Crew", "<ul><li>Ada</li><li>Ben</li></ul><label>Find <input name=q></label>"),
         "/berths": page("Berths", "<p>Twelve berths are free.</p><button type=button>Print</button>"),
-        "/tides": page("Tides", "<p>High water at nine.</p><a href=/boats>Which boats may leave</a>"),
+        "/tides": page("Tides", "<p>High water at nine.</p>" + DAYS),
     }  # fmt: skip
 
 
@@ -224,3 +226,26 @@ async def test_proposed_changes_are_in_the_store_and_a_second_update_supports_th
     }
     assert {len(each.supports) for each in kept} == {2}
     assert all("Save renamed to Store" in each.supports[0].note for each in kept)
+
+
+async def test_a_screen_that_is_gone_stays_if_a_task_of_people_names_it_and_is_told_again(
+    mapped: MappedSite,
+) -> None:
+    knowledge, _ = read_knowledge_folder(mapped.folder.knowledge)
+    task_id = next(
+        each for each, task in knowledge.tasks.items() if task.steps[0].action.target_screen == "tides"
+    )
+    edit = rename(knowledge, find_target(knowledge, task_id), "Look up the tides")
+    write_new_knowledge(mapped.folder.knowledge, knowledge, edit.knowledge, edit.renamed)
+    del mapped.site.pages["/tides"]
+
+    first = await mapped.update()
+    apply_update(first)
+
+    assert "look_up_the_tides" in first.report.left[0]
+    now, _ = read_knowledge_folder(mapped.folder.knowledge)
+    assert "tides" in now.screens
+    again = await mapped.update()
+    assert ("screen_gone", "Tides") in told(again.report.changes)
+    mapped.site.pages["/tides"] = site_pages()["/tides"]
+    assert to_plain_text((await mapped.update()).report.headline).startswith("nothing changed")
