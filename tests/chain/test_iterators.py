@@ -14,6 +14,7 @@ from kb_schema import parse_document
 from kb_schema.run_records import StepStatus
 from kb_store.store_factory import open_runs
 from periplus.run_store_adapters import RunStoreKeeping
+from tests.support import small_sites
 from tests.support.live_spadeworks import visiting
 from tests.support.lives import another_life, kept_state
 
@@ -215,3 +216,32 @@ async def test_an_item_is_tried_as_often_as_the_knowledge_says_and_a_next_page_t
     result = await TaskRunner(session).run_task("clear")
     assert "no progress" in (result.error or "")
     assert result.outputs["all_items"] == [{"item": 0, "status": "done"}]
+
+
+def _page_of_names(asked: small_sites.Asked) -> small_sites.Answered:
+    """Three pages; the last has no link to a next one."""
+    number = int(asked.path.removeprefix("/") or 1)
+    following = f"<a id=next href='/{number + 1}'>Next</a>" if number < 3 else ""
+    return small_sites.Answered(f"<title>Names</title><h1>Names {number}</h1>{following}")
+
+
+async def test_a_loop_over_pages_goes_to_the_last_one_and_ends(browser, tmp_path):
+    names = {"type": "screen", "screen_id": "names", "name": "Names", "url": "/", "url_patterns": ["^/\\d*$"],
+             "state_signature": {"required_indicators": [{"type": "title_contains", "value": "Names"}]}}  # fmt: skip
+    look = {"type": "task", "task_id": "look", "steps": [{"step_id": "look", "action": {"action_type": "no_op"}}],
+            "io_spec": {"outputs": [{"name": "heading", "extraction": {"method": "dom_extraction", "selector": "h1"}}]}}  # fmt: skip
+    over = {"type": "task", "task_id": "over", "steps": [
+                {"step_id": "go", "action": {"action_type": "navigate", "target_screen": "names"}},
+                {"step_id": "all", "action": {"action_type": "execute_iterator"}}],
+            "iterator_spec": {"type": "pagination", "item_action": {"task_id": "look"},
+                              "next_page": {"action_type": "click", "target": "#next"}}}  # fmt: skip
+    documents = [parse_document({"website_id": small_sites.WEBSITE, **each}) for each in (names, look, over)]
+    with small_sites.running_site(_page_of_names) as site:
+        async with small_sites.visiting(browser, site, tmp_path, *documents) as session:
+            result = await TaskRunner(session).run_task("over")
+    assert result.complete, result.error
+    assert [each["outputs"]["heading"] for each in result.outputs["all_items"]] == [
+        "Names 1",
+        "Names 2",
+        "Names 3",
+    ]

@@ -128,6 +128,50 @@ async def test_the_next_strategy_of_an_element_is_used_and_a_step_may_be_left_ou
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
 
 
+@pytest.mark.parametrize("spared", [{"required": False}, {"can_skip": True}, {}])
+async def test_a_step_that_can_be_spared_does_not_fail_the_task(session, site, spared):
+    missing = {"step_id": "extra", "action": {"action_type": "fill", "target": "#is-not-there", "value": "x"}}
+    _knows(session, _task(FILL, {**missing, **spared}, MOOR))
+    engine, _ = _engine(session)
+    result = await engine.run_task("t")
+    assert result.succeeded is bool(spared), result.error
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"] * bool(spared)
+
+
+async def test_a_screen_is_opened_by_its_address_where_the_knowledge_says_so(session):
+    taken = []
+    session.bus.listen(lambda e: taken.append(e.transition_id) if isinstance(e, TransitionTaken) else None)
+    opens = {
+        "step_id": "open",
+        "action": {"action_type": "navigate", "target_screen": "boat_new", "method": "direct_url"},
+    }
+    _knows(session, {"type": "task", "task_id": "t", "steps": [opens]})
+    engine, _ = _engine(session)
+    result = await engine.run_task("t")
+    assert result.complete, result.error
+    assert (session.screen_id, taken) == ("boat_new", [])
+
+
+async def test_a_page_is_loaded_again_and_its_fields_are_filled_again(session, site):
+    answers = iter(["<script>moor.disabled = true</script>"])
+
+    async def spoilt_once(route):
+        if route.request.method != "GET":
+            return await route.fallback()
+        answer = await route.fetch()
+        body = (await answer.text()).replace("</body>", f"{next(answers, '')}</body>")
+        return await route.fulfill(response=answer, body=body)
+
+    await session.page.route("**/boats/new", spoilt_once)
+    rule = {"element_not_editable": {"recovery": "refresh_and_retry", "retry": True}}
+    _knows(session, _task(FILL, {**MOOR, "error_handling": rule}))
+    engine, tried = _engine(session)
+    result = await engine.run_task("t")
+    assert result.complete, result.error
+    assert [name for name, _ in tried] == ["refresh_and_retry"]
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
 class _Meddler(RunObserver):
     """Spoils the page once, after a step."""
 
@@ -155,6 +199,24 @@ async def test_a_task_goes_on_from_the_step_its_strategy_names(session, site):
     result = await engine.run_task("t")
     assert result.complete, result.error
     assert [boat["name"] for boat in site.state()["boats"]] == ["Tern"]
+
+
+async def test_the_screen_of_a_step_is_opened_again_where_its_rule_says_so(session):
+    there = [{"type": "on_screen", "screen_id": "boat_new"}]
+    rule = {"error_handling": [{"condition": "on_screen", "recovery": "navigate_manually", "retry": True}]}
+    read = {
+        "step_id": "read",
+        "action": {"action_type": "extract", "target": "#name"},
+        "preconditions": there,
+        **rule,
+    }
+    _knows(session, _task({"step_id": "look", "action": {"action_type": "no_op"}}, read))
+    meddler = _Meddler("look", lambda: session.page.goto(f"{session.base_url}/quay"))
+    engine, tried = _engine(session, meddler)
+    result = await engine.run_task("t")
+    assert result.complete, result.error
+    assert tried == [("navigate_manually", "again")]
+    assert session.screen_id == "boat_new"
 
 
 async def test_going_on_from_an_earlier_step_repeats_nothing_that_happened(session, site):

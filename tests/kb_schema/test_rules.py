@@ -72,6 +72,9 @@ BROKEN = {
     "a step after which an output is read": (
         {**TASK, "io_spec": {"outputs": [{"name": "x", "after_step": "step_9", "extraction": {
             "method": "url_parsing", "pattern": "x"}}]}}, "$.io_spec.outputs[0].after_step", "step_1"),
+    "another task's output": (
+        {**TASK, "io_spec": {"inputs": [{"name": "x", "source": "task_context", "from_task": "order", "from_output": "nmber"}]}},
+        "$.io_spec.inputs[0].from_output", None),
     "a segment's task": (
         {"flow_id": "f", "name": "f", "segments": [{"segment_id": "s", "type": "task_execution", "task_id": "ordre"}]},
         "$.segments[0].task_id", "order"),

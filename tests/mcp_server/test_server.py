@@ -174,6 +174,17 @@ async def test_every_tool_answers_as_its_model_and_as_text(tool, arguments, mode
     assert text_of(result)
 
 
+async def test_the_map_has_every_screen_and_transition_and_a_screen_has_its_groups():
+    knowledge = pantry.knowledge()
+    drawn = SiteMap.model_validate((await called("get_site_map", {})).structured_content)
+    assert {each.screen_id for each in drawn.screens} == knowledge.screens.keys()
+    assert {each.transition_id for each in drawn.transitions} == knowledge.transitions.keys()
+    for screen_id in knowledge.screens:
+        answer = (await called("find_screen_groups", {"screen_id": screen_id})).structured_content
+        found = {each.group_id for each in GroupList.model_validate(answer).groups}
+        assert found == {each.group for each in knowledge.memberships if each.screen == screen_id}
+
+
 async def test_an_answer_over_the_handshake_transport_is_the_same():
     arguments = {"website_id": "pantry", "from_screen": "shelf", "to_screen": "jar_new"}
     answers = []

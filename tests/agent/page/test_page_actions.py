@@ -252,6 +252,22 @@ async def test_any_value_can_stand_in_a_parameterised_selector(page, strategy):
         assert await page.title() == name
 
 
+async def test_where_a_template_finds_nothing_the_element_is_taken_by_its_index(page):
+    await show(
+        page,
+        "<button onclick=\"document.title='first'\">a</button><button onclick=\"document.title='second'\">b</button>",
+    )
+    told = {
+        "strategies": [
+            {"type": "dom_index", "index": "{n}", "fallback": True},
+            {"type": "parameterized_css", "template": "[data-who='{{who}}']", "parameters": ["who"]},
+        ]
+    }
+    selector = fill_selector_parameters(Selector.model_validate(told), {"who": "Ann", "n": 1})
+    await perform_action(page, "click", selector=selector)
+    assert await page.title() == "second"
+
+
 def test_strategies_without_their_variables_are_dropped():
     selector = Selector.model_validate({
         "strategies": [

@@ -194,6 +194,16 @@ async def test_initialising_mends_validators_and_indexes_that_were_changed(store
     assert "indexes complete" in (await store_status(stores.documents, stores.graph)).documents.detail
 
 
+async def test_records_are_indexed_by_website_and_id_and_screens_by_address(stores, raw):
+    await initialise(stores.documents)
+    for name in DOCUMENTS.values():
+        keys = [
+            [field for field, _ in each["key"]] for each in (await raw[name].index_information()).values()
+        ]
+        assert ["_id.website_id", "_id.generation", "_id.local_id"] in keys, name
+        assert (["_id.website_id", "_id.generation", "body.url_patterns"] in keys) is (name == "screens")
+
+
 async def test_many_processes_may_prepare_at_the_same_time(mongodb_url, tmp_path):
     async def opened() -> None:
         async with open_stores(tmp_path, mongodb_url=mongodb_url):

@@ -200,6 +200,18 @@ def test_tasks_are_told_by_their_closest_relation_to_a_screen(view):
     assert found == {"add_jar": ("begins", None), "stock_up": ("by_subtask", "add_jar")}
 
 
+def test_a_task_that_is_composed_of_another_by_an_edge_runs_it():
+    whole = {
+        "type": "task",
+        "task_id": "whole",
+        "steps": [{"step_id": "look", "action": {"action_type": "no_op"}}],
+    }
+    edge = {"type": "composes", "_from": "task/whole", "_to": "task/add_jar"}
+    view = compile_view(pantry.knowledge(also=(whole, edge)), "1")
+    found = {t.task_id: (t.relation, t.by) for t in screen_tasks.find_screen_tasks(view, "jar_new").tasks}
+    assert found == {"add_jar": ("begins", None), "whole": ("by_subtask", "add_jar")}
+
+
 def test_tasks_in_reach_come_with_the_way_that_facts_leave_open(view):
     (add_jar,) = [
         t
@@ -272,6 +284,14 @@ def test_search_takes_kinds_and_goes_on_where_it_stopped(view):
     assert paged == list(every)
     assert view.search.hits("jar", 2).more
     assert not view.search.hits("jar", 100).more
+
+
+def test_a_way_out_is_found_by_what_it_is_for():
+    edge = {"type": "global_recovery", "transition_id": "out_of_the_cellar", "_from": "groups/forms",
+            "_to": "screen/shelf", "triggered_by": "refresh", "use_cases": ["navigation_drift"]}  # fmt: skip
+    view = compile_view(pantry.knowledge(also=(edge,)), "1")
+    (hit, *_) = view.search.hits("drift", 3).hits
+    assert (hit.kind, hit.id) == ("global_recovery", "out_of_the_cellar")
 
 
 @pytest.mark.parametrize(

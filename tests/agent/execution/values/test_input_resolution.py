@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from agent.errors import InputMissing, NoPath, PersonNeeded
 from agent.execution.values.input_resolution import MISSING, map_inputs, refresh_inputs, resolve_inputs
+from agent.execution.values.value_generators import GENERATORS
 from agent.execution.values.value_sources import SOURCES
 from agent.run_context import RunContext, TimestampedValues
 from kb_schema.io_specs import SOURCES as NAMED
@@ -308,6 +310,21 @@ async def test_values_are_typed_before_they_are_transformed(world):
     assert values == {"n": 24, "flag": True, "rows": ["a", "b"], "o": {"k": 1}}
     with pytest.raises(PersonNeeded, match="expected type integer"):
         await world.resolve({"name": "bad", "type": "integer", "source": "user_input"})
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+async def test_every_generator_gives_a_value_where_no_example_was_written(world, name):
+    spec = {"name": "x", "source": "generated_value", "generator": name}
+    assert (await world.resolve(spec))["x"] not in (None, "")
+
+
+async def test_a_date_is_generated_moved_and_written_in_a_segments_own_format(world):
+    week = [{"type": "add_days", "value": 7}, {"type": "format_date", "format": "MM/DD/YYYY"}]
+    rule = {"source": "generated_value", "generator": "current_date", "transforms": week}
+    first = date.today()  # noqa: DTZ011 - the generator's own day
+    made = (await world.map(x=rule))["x"]
+    days = {first, date.today()}  # noqa: DTZ011 - midnight may be between the two
+    assert made in {f"{day + timedelta(days=7):%m/%d/%Y}" for day in days}
 
 
 async def test_a_generator_that_there_is_not_is_named_with_those_there_are(world):

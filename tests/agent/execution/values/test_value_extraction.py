@@ -155,6 +155,18 @@ async def test_what_says_nothing_leaves_it_to_the_fallback_and_is_kept_where_tha
     assert await _read(page, table) == []
 
 
+async def test_an_output_is_read_from_the_address_also_where_the_page_does_not_show_it(page):
+    await page.route(
+        "http://site.test/**", lambda route: route.fulfill(body="<p>x</p>", content_type="text/html")
+    )
+    await page.goto("http://site.test/agent/agt-7/edit")
+    of_address = {"method": "url_parsing", "pattern": "/agent/([^/]+)"}
+    assert await _read(page, of_address) == "agt-7"
+    shown = {"method": "dom_extraction", "selector": ".none", "attribute": "data-agent-id"}
+    assert await _read(page, {**shown, "fallback": of_address}) == "agt-7"
+    assert await _read(page, {**of_address, "pattern": "/campaign/([^/]+)"}) is MISSING
+
+
 async def test_what_an_address_says_is_read_as_it_was_meant(page):
     await page.route(
         "http://site.test/**", lambda route: route.fulfill(body="<p>x</p>", content_type="text/html")
@@ -218,3 +230,13 @@ def test_an_action_document_is_given_targets_by_knowledge_and_never_by_data():
     assert targets(by_data, {"said": "main_menu"})[0] == "main_menu"
     with pytest.raises(StepFailed, match="expected an element id"):
         targets(by_data, {"said": "nav > a"})
+
+
+def test_an_action_document_without_a_required_parameter_names_it():
+    parameters = {"text": {"required": True}, "note": {"required": False}}
+    document = Action.model_validate({"action_id": "type_it", "name": "T", "parameters": parameters})
+    call = ActionCall(action_type="type_it", parameters={"note": "x"})
+    with pytest.raises(StepFailed, match="'type_it' requires the parameter 'text'"):
+        bind_call(document, call, call)
+    given = ActionCall(action_type="type_it", text="Tern")
+    assert bind_call(document, given, given) == {"text": "Tern", "note": ""}
