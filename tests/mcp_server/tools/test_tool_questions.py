@@ -69,6 +69,21 @@ def test_a_page_is_answered_with_what_can_be_done_on_it(view):
     assert [a.element_id for a in answer.actions] == ["sign_out", "label", "save"]
 
 
+def test_an_action_comes_with_what_must_hold_before_it():
+    filled = {"type": "field_filled", "field_id": "kind"}
+    press = {"action_type": "click", "preconditions": [filled, {"type": "authenticated"}]}
+    screen = {"type": "screen", "screen_id": "labels", "name": "Labels", "url_patterns": ["^/labels$"], "ui_elements": [
+        {"element_id": "kind", "type": "input", "selector": "#kind", "affordances": [{"action_type": "fill"}]},
+        {"element_id": "print", "type": "button", "selector": "#print", "affordances": [press]}]}  # fmt: skip
+    view = compile_view(pantry.knowledge(also=(screen,)), "1")
+    needed = {
+        a.element_id: a.preconditions for a in available_actions.available_actions(view, "labels").actions
+    }
+    assert needed["kind"] == ()
+    assert [text.split()[0] for text in needed["print"]] == ["field_filled", "authenticated"]
+    assert "kind" in needed["print"][0]
+
+
 def test_a_page_that_is_no_known_screen_is_answered_with_the_ways_out(view):
     lost = identified(view, pantry.LOST, last_known="jar_new")
     answer = available_actions.describe_identified_screen(view, lost, "working")
