@@ -72,6 +72,74 @@ def test_what_is_broken_is_told_with_file_and_line_and_the_rest_is_read(tmp_path
     assert "metadata" in told[3]
 
 
+def _session(folder, *turns):
+    manifest = {
+        "session_id": "s",
+        "created_at": "2026-01-01T10:00:00Z",
+        "ended_at": "2026-01-01T10:05:00Z",
+        "turns": [{"turn": number} for number in range(1, len(turns) + 1)],
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for number, entries in enumerate(turns, 1):
+        (folder / f"turn_{number:03d}").mkdir()
+        lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+        (folder / f"turn_{number:03d}" / "session.jsonl").write_text(lines)
+    return folder
+
+
+def _click(**more):
+    return {"type": "AgentActionResults", "action_type": "click", "timestamp": "2026-01-01T10:00:01Z", **more}
+
+
+def test_a_missing_page_before_a_step_is_the_page_after_the_step_before_it(tmp_path):
+    _session(
+        tmp_path,
+        [
+            _click(body_html_after_last_action="one"),
+            _click(body_html_after_last_action="two"),
+            _click(body_html_before_last_action="own", body_html_after_last_action="three"),
+        ],
+        [_click()],
+    )
+    pages = [step.html_before for step in read_session(tmp_path).steps]
+    assert pages == [None, "one", "own", "three"]
+
+
+def test_what_was_done_is_a_step_with_the_reasoning_of_its_plan_and_without_results_the_first_plan_is(
+    tmp_path,
+):
+    plan = {
+        "type": "AgentResponse",
+        "timestamp": "2026-01-01T10:00:00Z",
+        "reasoning": "it is the blue one",
+        "next_actions": [
+            [{"action_type": "fill", "target": "#a"}, {"action_type": "press"}],
+            [{"type": "wait"}],
+        ],
+    }
+    done = _click(target="#b", source_url="https://a.test/x", action_group_index=2, parallel_index=1)
+    steps = read_session(_session(tmp_path, [plan, done, _click()], [plan])).steps
+    assert [(step.action_type, step.target, step.reasoning) for step in steps] == [
+        ("click", "#b", "it is the blue one"),
+        ("click", None, None),
+        ("fill", "#a", "it is the blue one"),
+    ]
+    assert (steps[0].source_url, steps[0].action_group_index, steps[0].parallel_index) == (
+        "https://a.test/x",
+        2,
+        1,
+    )
+
+
+def test_a_trace_knows_its_folder_its_times_and_its_number_of_turns(tmp_path):
+    trace = read_session(_session(tmp_path, [_click()], [], [_click()]))
+    assert (trace.turn_count, trace.session_dir) == (3, str(tmp_path))
+    assert (trace.start_time, trace.end_time) == (
+        datetime(2026, 1, 1, 10, 0, tzinfo=UTC),
+        datetime(2026, 1, 1, 10, 5, tzinfo=UTC),
+    )
+
+
 def test_a_part_outside_of_the_session_is_not_read(tmp_path):
     (tmp_path / "secret.txt").write_text("hunter2")
     folder = tmp_path / "session"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 
 import pytest
 from pydantic_ai.exceptions import UnexpectedModelBehavior
@@ -11,8 +12,9 @@ from pydantic_ai.models.function import FunctionModel
 
 from agent.inferencer import InferenceFailed, ModelInferencer
 from agent.synthesis.alignment.aligned_traces import AlignedPosition, AlignedTraceSet, AlignmentType
+from agent.synthesis.alignment.step_equivalence import are_equivalent
 from agent.synthesis.alignment.trace_alignment import TraceAligner
-from agent.synthesis.errors import TraceEvaluationError, TraceNormalizationError
+from agent.synthesis.errors import PatternExtractionError, TraceEvaluationError, TraceNormalizationError
 from agent.synthesis.graph.action_graph import LoopNode
 from agent.synthesis.graph.graph_synthesis import HybridSynthesizer, LLMSynthesizer, build_synthesis_feed
 from agent.synthesis.graph.graph_validation import GraphValidator
@@ -26,13 +28,13 @@ from agent.synthesis.synthesis_prompts import (
     create_prompt_formatter,
 )
 from agent.synthesis.traces.input_data_generation import SyntheticDataProvider
-from agent.synthesis.traces.target_conversion import TargetStrategyConverter
+from agent.synthesis.traces.target_conversion import ELEMENT, TargetStrategyConverter
 from agent.synthesis.traces.trace_cleanup import clean_up_steps
 from agent.synthesis.traces.trace_collection import TraceCollector
-from agent.synthesis.traces.trace_evaluation import TraceEvaluator
+from agent.synthesis.traces.trace_evaluation import EvaluationRule, TraceEvaluator
 from agent.synthesis.traces.trace_normalization import TraceNormalizer
 from agent.synthesis.traces.trace_pages import TracePages
-from kb_schema.execution_traces import TraceActionResult, TraceStep
+from kb_schema.execution_traces import ExecutionTrace, TraceActionResult, TraceStep
 from tests.agent.synthesis import synthesis_examples as g
 
 
@@ -76,6 +78,67 @@ def test_a_generator_that_repeats_itself_is_refused():
         SyntheticDataProvider(custom_generator=lambda count: [{"a": 1}] * count).generate(2)
 
 
+def test_a_generator_of_ones_own_comes_before_a_schema():
+    provider = SyntheticDataProvider({"a": "string"}, lambda count: [{"b": n} for n in range(count)])
+    assert provider.generate(2) == [{"b": 0}, {"b": 1}]
+
+
+def test_each_type_of_a_schema_gives_values_of_its_kind():
+    kinds = {"string": str, "email": str, "integer": int, "number": float, "boolean": bool, "date": str}
+    (made,) = SyntheticDataProvider({kind: kind for kind in kinds}).generate(1)
+    assert {kind: type(value) for kind, value in made.items()} == kinds
+    assert "@" in made["email"]
+    assert date.fromisoformat(made["date"])
+
+
+async def test_data_that_is_given_comes_before_generated_data():
+    seen = []
+
+    async def agent(task, data):
+        seen.append(data)
+        return words("a")
+
+    given_data = [{"n": 1}, {"n": 2}]
+    traces = await TraceCollector(agent, SyntheticDataProvider({"n": "integer"})).collect("t", 2, given_data)
+    assert seen == [each.input_data for each in traces] == given_data
+
+
+async def test_a_pipeline_without_settings_runs_its_agent_five_times_and_validates_three_runs():
+    ran = []
+
+    async def agent(task, data):
+        return words("a b", len(ran)).model_copy(update={"trace_id": f"t{len(ran)}"})
+
+    async def counted(task, data):
+        ran.append(data)
+        return await agent(task, data)
+
+    async def runner(graph, data):
+        return words("a b")
+
+    result = await MetaAgentPipeline(counted, runner).run("go")
+    assert (len(ran), len(result.traces)) == (5, 5)
+    assert [each.passed for each in result.validation_results.results] == [True] * 3
+
+
+async def test_traces_stay_as_they_were_given():
+    traces = [g.trace_of([TraceStep(action_type="wait", args={"seconds": n})], n) for n in range(2)]
+    before = [trace.model_dump_json() for trace in traces]
+    result = await MetaAgentPipeline().from_traces(traces)
+    assert [trace.model_dump_json() for trace in result.traces] == before
+
+
+async def test_a_rejected_trace_names_the_rules_that_it_broke():
+    rules = [
+        EvaluationRule("short", "", lambda trace: len(trace.steps) < 2),
+        EvaluationRule("told", "", lambda trace: bool(trace.task_description), severity="warning"),
+    ]
+    judge = TraceEvaluator(EvaluationStrategy.RULE_BASED, rules)
+    long, short = await judge.evaluate([words("a b"), words("a")])
+    assert (long.passed, long.score, long.failed_rules, long.warnings) == (False, 0, ("short",), ("told",))
+    assert (short.passed, short.score, short.failed_rules, short.warnings) == (True, 0.5, (), ("told",))
+
+
 @pytest.mark.parametrize(
     ("strategy", "said"),
     [(EvaluationStrategy.RULE_BASED, "at least one"), (EvaluationStrategy.LLM_JUDGE, "an inferencer")],
@@ -91,6 +154,14 @@ async def test_a_judge_that_gives_no_score_is_an_error_with_the_traces_name(answ
     with pytest.raises(TraceEvaluationError) as told:
         await judge.evaluate([words("a")])
     assert told.value.trace_id == "t0"
+
+
+async def test_a_rule_that_cannot_be_asked_is_an_error_with_the_names_of_rule_and_trace():
+    rule = EvaluationRule("ends well", "", lambda trace: trace.steps[9].result.success)
+    judge = TraceEvaluator(EvaluationStrategy.RULE_BASED, [rule])
+    with pytest.raises(TraceEvaluationError, match="rule 'ends well' raised IndexError") as told:
+        await judge.evaluate([words("a", 7)])
+    assert told.value.trace_id == "t7"
 
 
 def scripted(*answers):
@@ -127,6 +198,9 @@ async def test_an_inferencer_says_why_there_is_no_answer():
             TraceStep(action_type="ElementInteraction.ScrollUpToElement", target="#a"),
             ("scroll_to_element", None),
         ),
+        (TraceStep(action_type="ElementInteraction.AppendText", target="#a"), ("append_text", None)),
+        (TraceStep(action_type="ElementInteraction.Scroll", target="#a"), ("scroll", None)),
+        (TraceStep(action_type="ElementInteraction.InputAndSubmit", target="#a"), ("input_and_submit", None)),
         (TraceStep(action_type="visit_url", target="https://x"), ("navigate", {"url": "https://x"})),
         (TraceStep(action_type="UserInputsRequired", args={"prompt": "p"}), ("wait", {"prompt": "p"})),
         (TraceStep(action_type="wait", args={"duration_ms": 250}), ("wait", {"duration": 0.25})),
@@ -157,6 +231,17 @@ def test_a_target_that_is_none_is_an_error_with_its_place(target):
     with pytest.raises(TraceNormalizationError) as told:
         TraceNormalizer().normalize([g.trace_of(steps)])
     assert (told.value.trace_id, told.value.step_index) == ("t0", 1)
+
+
+def test_an_action_that_nobody_knows_is_left_to_an_agent_step_and_said():
+    result = g.induce([g.trace_of([click("a"), TraceStep(action_type="Teleport", target="#b"), click("c")])])
+    assert [node.type for node in result.lowered.workflow.nodes] == ["task", "agent", "task"]
+    assert result.lowered.notes == ("left to an agent step: Teleport css=#b",)
+
+
+def test_what_was_skipped_is_not_learned():
+    skipped = TraceActionResult(action_skipped=True, skip_reason="it was not there")
+    assert [s.target for s in clean_up_steps((click("a", result=skipped), click("b")))] == [g.by_id("b")]
 
 
 def test_what_failed_or_was_typed_over_is_not_learned():
@@ -265,6 +350,66 @@ def test_what_repeats_is_a_loop_and_what_only_recurs_is_none(texts, loops):
     assert rounds(*texts) == loops
 
 
+def _by_session(session, **more):
+    step = TraceStep(action_type="click", target={"strategy": "__id__", "value": session}, **more)
+    return TraceNormalizer().normalize_step(step)
+
+
+def test_equal_steps_have_the_same_element_or_the_same_description_and_never_only_the_same_session_id():
+    blue, green = _by_session("1", reasoning="the blue one"), _by_session("1", reasoning="the green one")
+    assert are_equivalent(blue, _by_session("2", reasoning="The  blue one"))
+    assert not are_equivalent(blue, green)
+    one, other = ({ELEMENT: f"<i [('title', '{name}')]>"} for name in ("Open", "Close"))
+    assert are_equivalent(_by_session("1", metadata=one), _by_session("2", metadata=one))
+    assert not are_equivalent(_by_session("1", metadata=one), _by_session("1", metadata=other))
+
+
+def test_the_agreement_of_traces_is_a_number_for_each_position_and_for_the_whole():
+    whole = TraceAligner(min_score=0).align([words("a b c", 0), words("a b c", 1)])
+    assert ([each.confidence for each in whole.positions], whole.alignment_score) == ([1, 1, 1], 1)
+    apart = TraceAligner(min_score=0).align([words("a x c", 0), words("a y c", 1)])
+    assert [each.confidence for each in apart.positions] == [1, 0.5, 1]
+    assert apart.alignment_score == pytest.approx(2 / 3)
+
+
+def test_a_step_that_only_some_traces_have_in_a_loop_is_warned_of():
+    traces = [words(text, number) for number, text in enumerate(("a b b b c", "a b b c", "a c", "a c"))]
+    (warning,) = g.induce(traces).synthesis_report.warnings
+    assert warning == "Step 2: Low alignment confidence (0.5) - consider collecting more traces"
+
+
+def test_positions_that_are_not_numbered_in_order_are_an_error():
+    position = AlignedPosition(1, AlignmentType.DETERMINISTIC, {"t0": click("a")})
+    with pytest.raises(PatternExtractionError, match="numbered from 0"):
+        PatternExtractor().extract(AlignedTraceSet((position,), ("t0",), 1.0))
+
+
+def test_a_trace_in_the_form_of_the_document_becomes_a_workflow_with_an_input():
+    def told(number, place):
+        ways = [
+            {"strategy": "id", "value": "from"},
+            {"strategy": "css", "value": "input[data-testid='from']"},
+            {"strategy": "xpath", "value": "//input[@placeholder='From']"},
+        ]
+        return ExecutionTrace.model_validate({
+            "trace_id": f"trace-{number}", "task_description": "find trains", "success": True,
+            "input_data": {"start": place},
+            "steps": [
+                {"action_type": "visit_url", "target": "https://trains.test/", "args": {},
+                 "result": {"success": True}, "timestamp": "2026-01-01T10:00:01Z"},
+                {"action_type": "input_text", "target": {"strategies": ways}, "args": {"text": place},
+                 "result": {"success": True}, "timestamp": "2026-01-01T10:00:02Z"},
+            ],
+        })  # fmt: skip
+
+    result = g.induce([told(0, "Ulm"), told(1, "Köln")])
+    visit, fill = result.graph.actions()
+    assert (visit.action_type, visit.args) == ("navigate", {"url": "https://trains.test/"})
+    assert (fill.action_type, fill.args) == ("fill", {"value": "{start}"})
+    assert [each.type for each in fill.target.strategies] == ["id", "xpath", "css"]
+    assert [spec.name for spec in result.lowered.workflow.io_spec.inputs] == ["start"]
+
+
 def test_steps_that_nothing_tells_are_told_by_their_place_in_the_group():
     steps = [TraceStep(action_type="click", target={"strategy": "__id__", "value": str(n)}) for n in range(2)]
     normal = TraceNormalizer().normalize([
@@ -326,6 +471,14 @@ def test_pages_that_say_nothing_of_what_was_given_are_not_looked_at_for_rows(say
     assert (pages.asked > 0) is looked_at
 
 
+def test_ways_that_nothing_tells_apart_are_a_branch_whose_condition_is_unknown():
+    patterns = g.extract([words("a l c", 0), words("a l c", 1), words("a r c", 2), words("a r c", 3)])
+    (branch,) = patterns.branch_patterns
+    assert branch.condition_description == "Unknown: runs diverge at this point"
+    assert (branch.condition_source, branch.branch_point_index, branch.indices) == (None, 1, [1, 2])
+    assert sorted(len(positions) for positions in branch.branches.values()) == [1, 1]
+
+
 # -- prompts and models
 
 
@@ -340,6 +493,17 @@ def test_prompts_say_what_the_document_says():
     )
     position = g.align([trace]).positions[0]
     feed = build_synthesis_feed(position, {"task_description": "buy"})
+    assert create_prompt_formatter()(SYNTHESIS_TEMPLATE_KEY, **feed) == (
+        "Synthesize an ActionGraph action for a deterministic pattern.\nTask: buy\nPosition index: 0\n"
+        "Observed steps across traces:\n  t0: click target=id=a\n\nRespond with a JSON object containing:\n"
+        '  "action_type": string (the action type to use),\n'
+        '  "target": string or null (the target element or description),\n'
+        '  "args": object or null (action arguments),\n'
+        '  "confidence": float between 0.0 and 1.0,\n'
+        '  "reasoning": string (explanation of your decision)\n\n'
+        'Example: {"action_type": "click", "target": "btn-submit", "args": null, "confidence": 0.9, '
+        '"reasoning": "All traces show a click on submit button"}'
+    )
     assert feed.keys() == {
         "pattern_type",
         "task_description",
@@ -395,6 +559,49 @@ async def test_a_model_that_invents_is_not_followed(given_answer):
     assert result.graph.nodes[1].action_type == "meta_workflow_agent"
     assert any("the rule's decision is used" in told for told in result.report.warnings)
     assert result.report.synthesis_strategy == "llm"
+
+
+class Asked:
+    """A model that notes what it is asked."""
+
+    def __init__(self, reply):
+        self.prompts, self._reply = [], reply
+
+    async def infer(self, prompt):
+        self.prompts.append(prompt)
+        return self._reply
+
+
+async def test_a_model_is_asked_about_every_position_and_its_reasons_are_kept():
+    model = Asked(answer("click", None))
+    result = await LLMSynthesizer(model).synthesize(g.extract([words("a b c")]), "do it")
+    assert len(model.prompts) == 3
+    told = [(each.position_index, each.decision_source, each.reasoning) for each in result.decisions]
+    assert told == [(0, "llm", "r"), (1, "llm", "r"), (2, "llm", "r")]
+    assert [node.decision_source for node in result.graph.actions()] == ["llm"] * 3
+
+
+async def test_a_pipeline_asks_its_models_with_its_own_templates():
+    model = Asked('{"score": 1, "action_type": "click"}')
+    config = PipelineConfig(
+        evaluation_strategy=EvaluationStrategy.LLM_JUDGE,
+        synthesis_strategy=SynthesisStrategy.LLM,
+        prompt_templates={
+            EVALUATION_TEMPLATE_KEY: "judge {{ trace_id }}",
+            SYNTHESIS_TEMPLATE_KEY: "decide {{ position_index }}",
+        },
+    )
+    result = await MetaAgentPipeline(config=config, inferencer=model).from_traces([words("a b")])
+    assert result.failed_stage is None
+    assert model.prompts == ["judge t0", "decide 0", "decide 1"]
+    assert result.python_script is None  # nobody asked for one
+
+
+async def test_a_pipeline_takes_the_names_of_another_agents_actions():
+    config = PipelineConfig(custom_type_map={"Tap": "ElementInteraction.Click"})
+    trace = g.trace_of([TraceStep(action_type="Tap", target=g.by_id("a"))])
+    result = await MetaAgentPipeline(config=config).from_traces([trace])
+    assert [node.action_type for node in result.graph.actions()] == ["click"]
 
 
 @pytest.mark.parametrize("strategy", [SynthesisStrategy.LLM, SynthesisStrategy.HYBRID])

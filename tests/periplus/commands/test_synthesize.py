@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent.synthesis.graph.action_graph import ActionGraph
+from agent.synthesis.graph.synthesis_report import SynthesisReport
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.session_writer import write_session
 from periplus.website_selection import suggest_website_id
@@ -136,3 +140,41 @@ def test_traces_of_no_website_of_the_store_are_refused_before_anything_is_writte
     named = _synthesize(tmp_path, "--publish", "--website", "fleet")
     assert named.returncode == 0, named.stderr
     assert "added the website fleet" in " ".join(named.stdout.split())
+
+
+def test_the_graph_its_report_and_its_script_are_written_and_agree(tmp_path: Path):
+    _write_traces(tmp_path)
+    made = _synthesize(tmp_path)
+    assert made.returncode == 0, made.stderr
+    graph = ActionGraph.from_json_text((tmp_path / "made/graph.json").read_text())
+    scope: dict[str, Any] = {}
+    exec(compile((tmp_path / "made/workflow.py").read_text(), "workflow.py", "exec"), scope)
+    assert scope["build"]() == graph
+    told = json.loads((tmp_path / "made/report.json").read_text())
+    assert told.keys() == SynthesisReport.model_fields.keys()
+    assert told["synthesis_strategy"] == "rule_based"
+    strategies = [each.type for node in graph.actions() if node.target for each in node.target.strategies]
+    assert told["target_strategy_coverage"] == Counter(strategies)
+    assert told["total_steps"] == len(list(graph.actions()))
+    assert told["template_variables"] == [each.name for each in graph.parameters] != []
+
+
+@pytest.mark.parametrize("asks", [("--strategy", "llm"), ("--strategy", "hybrid"), ("--judge",)])
+def test_a_model_that_nobody_named_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: tuple[str, ...]
+):
+    monkeypatch.delenv("PERIPLUS_MODEL", raising=False)
+    _write_traces(tmp_path)
+    made = _synthesize(tmp_path, *asks)
+    assert made.returncode == 2
+    assert "set --model or PERIPLUS_MODEL" in " ".join(made.stderr.split())
+
+
+def test_too_few_usable_traces_are_refused_with_both_numbers(tmp_path: Path):
+    _write_traces(tmp_path)
+    manifest = tmp_path / "traces" / sample_pages.create_agent(0).trace_id / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "complete": False}))
+    made = _synthesize(tmp_path, "--min-traces", "3")
+    assert made.returncode == 2
+    assert "2/3 passed evaluation, but 3 required" in " ".join(made.stderr.split())
+    assert "3 traces read, 2 used" in " ".join(_synthesize(tmp_path, "--min-traces", "2").stdout.split())
