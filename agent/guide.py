@@ -69,10 +69,16 @@ class Guide:
         await session.look_for(timeout_s=0.0 if leaves else SETTLE_S)
 
     async def go_to(
-        self, screen_id: str, *, method: str | None = None, url: str | None = None
+        self,
+        screen_id: str,
+        *,
+        method: str | None = None,
+        url: str | None = None,
+        patience_s: float = 0.0,
     ) -> Identification:
         """Go to a screen along transitions, or by its URL if there is no path or `method` is `direct_url`.
 
+        `patience_s`: seconds the screen may take to appear, if these are more than its signature allows (KS 4.3, 4.7).
         Transitions that need a value, for example the row that is pressed, take it from the task under way, else from
         the run. Returns at once if the page shows the screen already. Raises `UnknownToKnowledge`, `NoPath`,
         `NoKnownScreen`, `SiteUnreachable`.
@@ -81,7 +87,7 @@ class Guide:
         if method == "direct_url" and origin_of(session.page.url) not in session.allowed_origins:
             address = url or (await session.knowledge.screen(screen_id)).url
             if address is not None:  # skip the start page
-                return await self._open_screen(screen_id, address)
+                return await self._open_screen(screen_id, address, patience_s)
         await self.arrive()
         here = await session.look_for(timeout_s=1.0)
         if here.screen_id == screen_id and (url is None or session.page.url == self.resolved(url)):
@@ -91,10 +97,10 @@ class Guide:
         if url is not None and here.screen_id == screen_id:
             method = "direct_url"  # the same screen with another record
         if method == "direct_url" and direct is not None:
-            return await self._open_screen(screen_id, direct)
-        return await self._along(screen_id, None if method == "path" else direct)
+            return await self._open_screen(screen_id, direct, patience_s)
+        return await self._along(screen_id, None if method == "path" else direct, patience_s)
 
-    async def _along(self, screen_id: str, direct: str | None) -> Identification:
+    async def _along(self, screen_id: str, direct: str | None, patience_s: float) -> Identification:
         """Go to a screen along transitions; open `direct` if they do not lead there."""
         session = self._session
         avoid: set[str] = set()
@@ -110,13 +116,13 @@ class Guide:
             if path is None:
                 if direct is None:
                     raise NoPath(start, screen_id, needed, self._failures)
-                return await self._open_screen(screen_id, direct)
-            failed = await self._follow(path)
+                return await self._open_screen(screen_id, direct, patience_s)
+            failed = await self._follow(path, patience_s)
             if failed is None:
                 break
             avoid.add(failed)
         if session.screen_id != screen_id and direct is not None:
-            return await self._open_screen(screen_id, direct)
+            return await self._open_screen(screen_id, direct, patience_s)
         if session.screen_id != screen_id or session.current is None:
             raise NoPath(session.screen_id, screen_id, needed, self._failures)
         return session.current
@@ -219,15 +225,16 @@ class Guide:
             return None
         return answer.paths[0] if answer.paths else None
 
-    async def _follow(self, path: Path) -> str | None:
-        """Perform a path; return the id of the transition that failed, or None on arrival."""
+    async def _follow(self, path: Path, patience_s: float = 0.0) -> str | None:
+        """Perform a path; return the id of the transition that failed, or None on arrival. `patience_s`: for its end."""
         self._session.entries.check_may_leave()
         for step in path.steps:
-            if not await self._take(step) and not await self._recover_transition(step):
+            patience = patience_s if step is path.steps[-1] else 0.0
+            if not await self._take(step, patience) and not await self._recover_transition(step):
                 return step.transition_id
         return None
 
-    async def _take(self, step: PathStep) -> bool:
+    async def _take(self, step: PathStep, patience_s: float = 0.0) -> bool:
         """Perform a transition; return whether its target screen appeared."""
         session, edge = self._session, step.edge
         values = session.context.known_values()
@@ -236,7 +243,8 @@ class Guide:
         try:
             await self._require(edge, values)
             await self._performer.perform_call(edge.triggered_by, values)
-            found = await session.look_for(_list_arrival_screens(step), timeout_s=_arrival_timeout(edge))
+            patience = await self._find_patience(step.to_screen, patience_s, edge.duration.max or 0.0)
+            found = await session.look_for(_list_arrival_screens(step), timeout_s=patience)
             arrived = found.screen_id == step.to_screen
             reason = f"it led to {found.screen_id or 'an unknown page'}"
         except (AgentError, PageError) as exc:
@@ -282,12 +290,20 @@ class Guide:
             if not verdict.held:
                 raise StepFailed(f"{transition.local_id} requires {condition.type}: {verdict.evidence}")
 
-    async def _open_screen(self, screen_id: str, url: str) -> Identification:
+    async def _open_screen(self, screen_id: str, url: str, patience_s: float = 0.0) -> Identification:
         await self.open(url)
-        found = await self._session.look_for([screen_id])
+        patience = await self._find_patience(screen_id, patience_s)
+        found = await self._session.look_for([screen_id], timeout_s=patience)
         if found.screen_id != screen_id:
             raise NoPath(found.screen_id, screen_id)
         return found
+
+    async def _find_patience(self, screen_id: str, *allowed_s: float) -> float:
+        """Return the seconds to wait for a screen: the longest that is allowed, by its signature too, at least
+        `SETTLE_S`.
+        """
+        signature = (await self._session.knowledge.screen(screen_id)).state_signature
+        return max(SETTLE_S, 0.0 if signature is None else signature.validation_timeout, *allowed_s)
 
     def resolved(self, url: str) -> str:
         """Return an authored address with the site's present base URL."""
@@ -328,8 +344,3 @@ def _list_arrival_screens(step: PathStep) -> set[str]:
     """
     astray = {state.screen_id for state in step.edge.error_states} - {step.from_screen}
     return {step.to_screen, *astray}
-
-
-def _arrival_timeout(transition: Transition) -> float:
-    """Return the seconds to wait for arrival: the transition's own maximum, at least `SETTLE_S`."""
-    return max(transition.duration.max or 0.0, SETTLE_S)

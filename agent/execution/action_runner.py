@@ -318,7 +318,10 @@ class ActionRunner:
     async def _perform_primitive(self, call: ActionCall, values: Mapping[str, Any]) -> None:
         match call.canonical_type:
             case "navigate" if call.target_screen is not None:
-                await self._engine.guide.go_to(call.target_screen, method=call.method, url=call.url)
+                allowed = max((each.timeout or 0.0 for each in self._expecting), default=0.0)
+                await self._engine.guide.go_to(
+                    call.target_screen, method=call.method, url=call.url, patience_s=allowed
+                )
             case "wait":
                 await self._wait(call)
             case "wait_for" if call.observability_trigger is not None:
