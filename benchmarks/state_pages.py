@@ -25,6 +25,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 from agent.browser.launch import launch  # noqa: E402
 from benchmarks.learning_pages import Taker  # noqa: E402
 from tests.support.foreign_sites import ADMIN_PASSWORD, ADMIN_USER, django_site  # noqa: E402
+from tests.zoo.registry.django_oscar import USER as SHOPKEEPER  # noqa: E402
+from tests.zoo.registry.django_oscar import start_django_oscar  # noqa: E402
 from tests.zoo.registry.pretalx_event import USER as ORGANISER  # noqa: E402
 from tests.zoo.registry.pretalx_event import start_pretalx  # noqa: E402
 from tests.zoo.registry.roundup import start_roundup  # noqa: E402
@@ -518,6 +520,95 @@ async def django(taker: StateTaker) -> None:
         await taker.state("book_change.errors", error)
 
 
+async def oscar(taker: StateTaker) -> None:
+    """Store a shop and its dashboard: search results, a basket, refused forms and messages after saving."""
+    alert, done, field = ".alert-danger", ".alert-success", ".error-block"
+    save = (
+        "#content form button.btn-primary[type=submit]:visible, form button.btn-primary[type=submit]:visible"
+    )
+    table, shop, board = "table td", "/catalogue", "/dashboard"
+    signing_in = partial(taker.sign_in, f"{board}/login/", "#id_username", "#id_password")
+    await taker.states(
+        "search.results",
+        "article",
+        *(f"/search/?q={each}" for each in ("a", "e", "seed", "hand", "pot", "o")),
+    )
+    await taker.states("search.empty", "#content_inner, body", *(f"/search/?q={word}x" for word in WORDS[:6]))
+    names = (
+        "beans-blue-lake_6",
+        "clay-pot_13",
+        "dibber_12",
+        "garden-hose_2",
+        "hand-fork_11",
+        "rain-barrel_3",
+    )
+    await taker.states("product", "h1", *(f"{shop}/{name}/" for name in names))
+    await taker.states("basket.empty", "#content_inner, body", *(f"/basket/?x={n}" for n in range(5)))
+    await taker.states("account", "#id_login-username", *(f"/accounts/login/?x={n}" for n in range(5)))
+    for word in WORDS[:6]:
+        mail = f"{word}@b.example"
+        await taker.send(
+            "/accounts/login/", "[name=login_submit]", **{"login-username": mail, "login-password": "wrong"}
+        )
+        await taker.state("account.refused", ".alert-danger, .error-block")
+    await taker.states(
+        "not_found", "body", *(f"/{word.lower()}/" for word in WORDS[:4]), f"{shop}/moss_901/", "/larch/2/"
+    )
+    await taker.states(
+        "sign_in",
+        "#id_username",
+        *(f"{board}/{part}/" for part in ("catalogue", "orders", "users", "pages", "ranges", "offers")),
+    )
+    for word in WORDS[:6]:
+        await signing_in(word, "wrong")
+        await taker.state("sign_in.errors", alert)
+    await signing_in(SHOPKEEPER, PASSWORD)
+    await taker.states(
+        "products",
+        table,
+        *(
+            f"{board}/catalogue/?{each}"
+            for each in ("", "title=a&upc=", "title=seed&upc=", "title=pot&upc=", "sort=title")
+        ),
+    )
+    await taker.states(
+        "orders",
+        table,
+        *(f"{board}/orders/?{each}" for each in ("", "sort=number", "sort=total_incl_tax", "sort=-number")),
+    )
+    await taker.states(
+        "customers",
+        table,
+        *(f"{board}/users/?{each}" for each in ("", "email=customer1", "email=customer2", "sort=email")),
+    )
+    await taker.states(
+        "products.empty", "form", *(f"{board}/catalogue/?title={word}x&upc=" for word in WORDS[:6])
+    )
+    numbers = range(2, 9)
+    await taker.states("product_edit", "[name=title]", *(f"{board}/catalogue/products/{n}/" for n in numbers))
+    await taker.states(
+        "product_delete", "form", *(f"{board}/catalogue/products/{n}/delete/" for n in numbers)
+    )
+    await taker.states(
+        "category_edit", "[name=name]", *(f"{board}/catalogue/categories/{n}/update/" for n in range(1, 5))
+    )
+    await taker.states("customer", "table, h1", *(f"{board}/users/{n}/" for n in numbers))
+    await taker.states("order", "table, h1", *(f"{board}/orders/{n}/" for n in range(100110, 100117)))
+    for part in ("pages", "ranges"):
+        await taker.states(f"{part}_new", "form", *(f"{board}/{part}/create/?x={n}" for n in range(4)))
+    for number, word in zip(numbers, WORDS, strict=False):
+        for part, name in (("pages", "title"), ("ranges", "name")):
+            await taker.send(f"{board}/{part}/create/", save, **{name: ""})
+            await taker.state(f"{part}_new.errors", field)
+            await taker.send(f"{board}/{part}/create/", save, **{name: word})
+            await taker.state(f"{part}.saved", done)
+            await taker.states(part, table, f"{board}/{part}/?x={number}")
+        await taker.send(f"{board}/catalogue/products/{number}/", save, title="")
+        await taker.state("product_edit.errors", alert)
+        await taker.send(f"{board}/catalogue/categories/create/", save, name="")
+        await taker.state("category_new.errors", field)
+
+
 @asynccontextmanager
 async def start_django(_: Path) -> AsyncIterator[str]:
     """Serve the admin of Django 5.2."""
@@ -530,6 +621,7 @@ APPLICATIONS: dict[str, tuple[Callable[[Path], object], Callable[[StateTaker], A
     "trac": (start_trac, trac),
     "pretalx": (start_pretalx, pretalx),
     "wagtail": (start_wagtail, wagtail),
+    "django-oscar": (start_django_oscar, oscar),
     "django-admin": (start_django, django),
 }
 

@@ -72,6 +72,11 @@ class LearnedSignature:
         return bool(self.held_out) and not self.missed and not self.taken_in
 
     @property
+    def failed(self) -> bool:
+        """Whether it missed most of the pages that were held back, or accepted another screen's."""
+        return self.held_out > 1 and (2 * self.missed > self.held_out or self.taken_in > 0)
+
+    @property
     def confidence(self) -> float:
         """0 to 1: the share of held-back pages judged correctly, with Laplace's correction."""
         return round((self.held_out - self.missed + 1) / (self.held_out + 2 + self.taken_in), 2)
@@ -129,9 +134,10 @@ def learn_signatures(pages: Sequence[ObservedPage], *, least_pages: int = 1) -> 
 
 
 def learn_joined_signatures(pages: Sequence[ObservedPage]) -> LearnedScreens:
-    """Return the same as `learn_signatures`; labels that nothing tells apart are learned as one screen of a new id.
+    """Return the same as `learn_signatures`, with screens for labels that cannot be told apart.
 
-    `LearnedSignature.ambiguous_of` has the labels of such a screen.
+    These are learned as one screen of a new id; `LearnedSignature.ambiguous_of` has their labels. A screen whose
+    signatures failed on the pages that were held back is refused.
     """
     names = {page.screen: frozenset({page.screen}) for page in pages if page.screen is not None}
     ids = {joint: label for label, joint in names.items()}
@@ -154,6 +160,12 @@ def learn_joined_signatures(pages: Sequence[ObservedPage]) -> LearnedScreens:
     for name, each in found.learned.items():
         if len(names[name]) > 1:
             found.learned[name] = replace(each, ambiguous_of=tuple(sorted(names[name])))
+    for name, each in [*found.learned.items()]:
+        if each.failed:
+            del found.learned[name]
+            found.refused[name] = SignatureNotLearned(
+                name, f"{each.evidence}; give more pages of it and of what resembles it"
+            )
     return found
 
 

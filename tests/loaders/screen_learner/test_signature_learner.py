@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from loaders.screen_learner.screen_names import choose_free_id, choose_name
 from loaders.screen_learner.signature_learner import (
     LearnedSignature,
     SignatureNotLearned,
+    learn_joined_signatures,
     learn_signature,
     learn_signatures,
 )
@@ -256,3 +258,28 @@ def test_a_page_of_one_of_many_things_that_shows_a_part_of_another_is_the_same_s
         seen("<h1>Sign in first</h1>", "/ticket/3", "c"),
     ]
     assert cluster_pages(pages) == [[0, 1], [2]]
+
+
+def test_a_signature_that_fails_on_most_of_the_pages_that_are_held_back_is_refused_with_the_reason():
+    found = learn_joined_signatures(
+        [
+            *(
+                seen(f"<h1>{name}</h1><p>{name}</p>", f"/{name}", name, "odd")
+                for name in ("Larch", "Moss", "Copper", "Granite")
+            ),
+            *(boat(run, number) for number, run in enumerate(RUNS)),
+        ]
+    )
+    assert found.learned.keys() == {"boat"}
+    assert found.refused.keys() == {"odd"}
+
+
+@pytest.mark.parametrize(
+    ("missed", "taken_in", "failed"), [(0, 0, False), (2, 0, False), (3, 0, True), (0, 1, True)]
+)
+def test_a_signature_failed_if_it_missed_most_or_accepted_another(missed: int, taken_in: int, failed: bool):
+    made = learn_signature(
+        "boat", [page for number, run in enumerate(RUNS) for page in (boats(run), boat(run, number))]
+    )
+    assert replace(made, held_out=4, missed=missed, taken_in=taken_in).failed is failed
+    assert replace(made, held_out=4, missed=missed, taken_in=taken_in).proven is (missed == taken_in == 0)
