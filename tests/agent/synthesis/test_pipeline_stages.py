@@ -350,6 +350,13 @@ def test_what_repeats_is_a_loop_and_what_only_recurs_is_none(texts, loops):
     assert rounds(*texts) == loops
 
 
+def test_another_action_on_the_same_element_is_another_step():
+    shown, typed = click("a"), TraceStep(action_type="fill", target=g.by_id("a"), args={"value": "x"})
+    aligned = TraceAligner(min_score=0).align([g.trace_of([shown], 0), g.trace_of([typed], 1)])
+    assert not are_equivalent(shown, typed)
+    assert [position.alignment_type for position in aligned.positions] == [V]
+
+
 def _by_session(session, **more):
     step = TraceStep(action_type="click", target={"strategy": "__id__", "value": session}, **more)
     return TraceNormalizer().normalize_step(step)

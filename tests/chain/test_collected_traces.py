@@ -1,0 +1,49 @@
+"""`periplus collect`, then `periplus synthesize`: the traces of a task's runs become a workflow that is tried on the site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import warm
+
+pytestmark = pytest.mark.sampled(0.3)
+
+HARBOUR = Path(__file__).parent.parent / "data" / "harbour"
+
+
+def periplus(*arguments: str, cwd: Path):
+    return warm.run("periplus", *arguments, cwd=cwd, env={"COLUMNS": "200"}, timeout=110)
+
+
+def test_the_runs_of_a_task_become_a_workflow_that_is_published_only_if_it_works_on_the_site(site, tmp_path):
+    loaded = periplus("kb", "load", str(HARBOUR / "kb"), cwd=tmp_path)
+    assert loaded.returncode == 0, loaded.stderr
+    (tmp_path / "rows.csv").write_text("boat_name,length\nTern,6\nSkua,9\nGannet,12\n")
+    base = ["--base-url", site.url]
+    rows = ["--inputs", "rows.csv", "--workers", "1", "--out", "c"]
+    collected = periplus("collect", "register_boat", *base, *rows, cwd=tmp_path)
+    assert collected.returncode == 1  # no boat has a length of 9
+    assert "2 of 3 done" in collected.stdout
+    assert len(list((tmp_path / "c").rglob("manifest.json"))) == 3
+
+    made = ["synthesize", "c/runs", "--name", "Moor boats", *base, "--validate", "1", "--publish"]
+    failed = periplus(*made, "-i", "boat_name=Auk", "-i", "length=9", "--out", "f", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "3 traces read, 2 used" in failed.stdout
+    assert "validation: 0 of 1 runs passed" in failed.stdout
+    assert "not published: validation failed" in failed.stdout
+    assert [boat["name"] for boat in site.state()["boats"]] == ["Tern", "Gannet"]
+
+    passed = periplus(*made, "-i", "boat_name=Auk", "--out", "p", cwd=tmp_path)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "0 agent steps" in passed.stdout
+    assert "validation: 1 of 1 runs passed" in passed.stdout
+    assert "periplus run Moor_boats --input boat_name=VALUE --input length=VALUE" in passed.stdout
+    assert site.state()["boats"][2:] == [
+        {"name": "Auk", "length": "6"}
+    ]  # the length is that of the first run
+    report = json.loads((tmp_path / "p" / "report.json").read_text())
+    assert (report["deterministic_count"], report["parameterizable_count"]) == (2, 2)
