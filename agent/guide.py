@@ -242,6 +242,11 @@ class Guide:
         arrived = False
         try:
             await self._require(edge, values)
+        except StepFailed as exc:  # nothing was tried: that says nothing about the transition
+            self._failures[step.transition_id] = str(exc)
+            await session.look()
+            return False
+        try:
             await self._performer.perform_call(edge.triggered_by, values)
             patience = await self._find_patience(step.to_screen, patience_s, edge.duration.max or 0.0)
             found = await session.look_for(_list_arrival_screens(step), timeout_s=patience)

@@ -189,11 +189,12 @@ class ActionRunner:
         if not all(verdict.held for verdict in verdicts) and await self.find_again(filled):
             verdicts = await self._session.judge(filled, values)
         for condition, verdict in zip(filled, verdicts, strict=True):
-            if not verdict.held and not condition.hard_dependency and condition.auto_remediate:
-                await self._engine.steps.remedy(condition, values, self._engine.depth)
-            if not verdict.held and condition.hard_dependency:
+            now = verdict
+            if not now.held and not condition.hard_dependency and condition.auto_remediate:
+                now = await self._engine.steps.remedy(condition, values, self._engine.depth)
+            if not now.held and (condition.hard_dependency or condition.auto_remediate):
                 raise StepFailed(
-                    f"{what}: precondition {condition.type}: {verdict.evidence}", error=condition.type
+                    f"{what}: precondition {condition.type}: {now.evidence}", error=condition.type
                 )
 
     async def find_again(self, conditions: Sequence[BaseCondition]) -> bool:

@@ -205,6 +205,15 @@ def _format_document(document: Document) -> str:
     return json.dumps(document.to_json(), indent=2, ensure_ascii=False)
 
 
+def list_shown_values(result: PipelineResult) -> list[dict[str, Any]]:
+    """Return the inputs that each trace shows of which the workflow was made, without those that were left out."""
+    return (
+        []
+        if result.aligned is None
+        else [read_shown_values(result, each) for each in result.aligned.trace_ids]
+    )
+
+
 def read_shown_values(result: PipelineResult, trace_id: str) -> dict[str, Any]:
     """Return the workflow's inputs that one trace shows; traces do not contain secrets."""
     shown: dict[str, Any] = {}
@@ -331,7 +340,7 @@ async def validate_workflow(
     if result.graph is None or result.lowered is None:
         return ValidationResults()
     lowered = mark_unverified(result.lowered)
-    shown = [read_shown_values(result, trace.trace_id) for trace in result.traces if trace.success]
+    shown = list_shown_values(result)
     known, _ = await read_knowledge(site.stores.documents, site.stores.graph, site.website_id)
     change = WorkflowChange(
         type="workflow",

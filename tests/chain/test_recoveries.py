@@ -387,9 +387,7 @@ async def test_what_only_another_value_mends_is_asked_of_a_person_with_what_the_
         await engine.run_task("login")
         live.ask("faults", kind="expire_session", path="^/agent", method="GET", times=1)
         with monkeypatch.context() as patient:
-            patient.setattr(
-                "agent.guide._arrival_timeout", lambda _edge: 60.0
-            )  # nobody waits where it went astray
+            patient.setattr("agent.guide.SETTLE_S", 60.0)  # nobody waits where it went astray
             async with asyncio.timeout(45):
                 await engine.guide.go_to("agent_list", method="path")
         assert ways == [("agent_list", False), ("login", True)]  # the edge says to sign in, which leads on

@@ -14,7 +14,12 @@ import pytest
 from kb_schema.execution_traces import ExecutionTrace
 from kb_schema.run_records import RunStatus
 from periplus.errors import UserError
-from periplus.synthesis.workflow_synthesis import SynthesisJudgement, induce_workflow, read_traces
+from periplus.synthesis.workflow_synthesis import (
+    SynthesisJudgement,
+    induce_workflow,
+    list_shown_values,
+    read_traces,
+)
 from tests.support.people import recorded
 from tests.support.small_sites import Answered, Asked, induced, ran, running_site, visiting
 
@@ -141,6 +146,10 @@ async def test_one_refused_demonstration_among_good_ones_is_left_out(browser, tm
         result = await induced(browser, site, tmp_path / "traces", sometimes, SHOWN)
     assert [each.passed for each in result.evaluation_results].count(False) == 1
     assert result.lowered is not None
+    assert sorted(sorted(each.values()) for each in list_shown_values(result)) == [
+        sorted(SHOWN[2].values()),
+        sorted(SHOWN[0].values()),
+    ], "a workflow is tried with the values of the others"
 
 
 class Notes(Titles):

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from agent.events import TransitionTaken
 from agent.execution.navigation_tasks import reach_screen
 from agent.execution.task_runner import TaskRunner
 from kb_schema import parse_document
 from kb_schema.documents import Document
 from tests.support.small_sites import WEBSITE, Answered, Asked, RunningSite, running_site, visiting
 
+ROW = {"type": "context_equals", "name": "row_person", "reason": "The row must be given by its text"}
 PEOPLE = {"1": "Ann", "2": "Bob", "3": "Cid"}
 
 
@@ -34,7 +36,7 @@ def site() -> Iterator[RunningSite]:
         yield found
 
 
-def _documents() -> list[Document]:
+def _documents(*conditions: dict[str, object]) -> list[Document]:
     raw = [
         {
             "type": "screen",
@@ -79,11 +81,7 @@ def _documents() -> list[Document]:
             },
             "conditions": {
                 "required": [
-                    {
-                        "type": "context_equals",
-                        "name": "row_person",
-                        "reason": "The row must be given by its text",
-                    }
+                    *(conditions or (ROW,)),
                 ]
             },
         },
@@ -128,3 +126,15 @@ async def test_without_a_row_the_value_is_named_and_nothing_is_pressed(browser, 
         assert "'row_person' (The row must be given by its text)" in (result.error or "")
         assert result.hint == "give it with --input row_person=VALUE"
         assert session.page.url == f"{site.base}/"
+
+
+async def test_a_transition_that_was_not_tried_is_not_reported(browser, site, tmp_path):
+    told: list[TransitionTaken] = []
+    async with visiting(
+        browser, site, tmp_path, *_documents({"type": "dom_element", "selector": "#never"})
+    ) as session:
+        session.bus.listen(lambda event: told.append(event) if isinstance(event, TransitionTaken) else None)
+        result = await reach_screen(TaskRunner(session), "person")
+        assert "to_person requires dom_element" in (result.error or "")
+        assert session.page.url == f"{site.base}/"
+    assert told == [], "its reliability would sink for what it is not to blame for"
