@@ -134,3 +134,34 @@ async def test_a_transition_has_the_time_that_its_longest_duration_says(session,
     )
     await engine.guide.go_to("boat_new", method="path")
     assert session.screen_id == "boat_new"
+
+
+async def test_a_step_that_ends_where_its_transition_says_it_may_gets_the_recovery_from_there(
+    session, engine, monkeypatch
+):
+    tried = []
+    session.bus.listen(
+        lambda e: tried.append((e.recovery, e.outcome)) if isinstance(e, RecoveryTried) else None
+    )
+    paths = session.knowledge.paths
+    state = {"screen_id": "quay", "reason": "nothing_happened", "recovery": "retry"}
+
+    async def known(*asked, **more):
+        answer = await paths(*asked, **more)
+        for path in answer.paths:
+            for step in path.steps:
+                step.transition["error_states"] = [state]
+        return answer
+
+    monkeypatch.setattr(session.knowledge, "paths", known)
+    once = "() => document.querySelector('#add').addEventListener('click', (e) => e.preventDefault(), {once: true})"
+    await session.page.add_init_script(
+        f"if (location.pathname === '/quay') addEventListener('DOMContentLoaded', {once})"
+    )
+    quay = {"step_id": "quay", "action": {"action_type": "navigate", "target_screen": "quay"}}
+    press = {"step_id": "press", "repeatable": True, "action": {"action_type": "click", "target": "add"},
+             "postconditions": [{"type": "on_screen", "screen_id": "boat_new"}]}  # fmt: skip
+    _knows(session, {"type": "task", "task_id": "t", "steps": [quay, press]})
+    result = await engine.run_task("t")
+    assert result.complete, result.error
+    assert tried == [("retry", "again")]

@@ -204,6 +204,26 @@ async def test_items_that_failed_on_the_way_are_told(session):
     assert "1 of 1 items failed" in (result.error or "")
 
 
+async def test_items_that_fail_one_after_the_other_stop_the_loop(session):
+    looped = {
+        "type": "list_processing",
+        "items": "{names}",
+        "item_action": {"action": {"action_type": "press", "target": "#nothere", "value": "Enter"}},
+        "continue_on_error": True,
+        "error_handling": {"max_consecutive_errors": 2},
+    }
+    every = {"step_id": "all", "action": {"action_type": "execute_iterator"}}
+    inputs = {"inputs": [{"name": "names", "type": "array"}]}
+    _knows(session, _task(TO_QUAY, every, io_spec=inputs, iterator_spec=looped))
+    session.healing = HealPolicy(max_rounds=0, gate_s=0.1)
+    result = await TaskRunner(session).run_task("t", {"names": "a, b, c, d"})
+    assert not result.succeeded
+    assert "item 2: " in (
+        result.error or ""
+    )  # the item that stops the loop is not counted: a resumed run begins with it
+    assert [(each["item"], each["status"]) for each in result.outputs["all_items"]] == [("a", "failed")]
+
+
 async def test_success_without_any_condition_is_unverified(session):
     _knows(session, _task(TO_QUAY))
     result = await TaskRunner(session).run_task("t")

@@ -170,6 +170,24 @@ async def test_what_the_caller_gives_goes_before_everything_and_defaults_come_la
     assert world.sources == {"x": "given", "y": "default"}
 
 
+async def test_an_input_without_sources_goes_by_the_order_of_its_task(world):
+    await _everywhere(world)
+    for order, expected in (
+        (["global_context", "session_context"], "global"),
+        (["session_context", "global_context"], "session"),
+        (["user_input", "task_context"], "person"),
+    ):
+        found = await world.resolve({"name": "x"}, variable_resolution={"resolution_order": order})
+        assert found == {"x": expected}
+        world.context.forget_fetched("t")
+    world.context.outputs.clear()
+    assert await world.resolve({"name": "x"}) == {"x": "session"}  # KS's own order
+    del world.context.session["x"]
+    assert await world.resolve({"name": "x"}) == {"x": "global"}
+    del world.context.global_values["x"]
+    assert await world.resolve({"name": "x"}) == {"x": "person"}
+
+
 async def test_a_person_is_asked_in_order_for_what_is_required_only_and_never_twice(world):
     world.asker.answers = {"a": "Ada"}
     specs = (
