@@ -10,6 +10,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+import structlog
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -20,6 +21,7 @@ from agent import telemetry as spans
 from agent.telemetry import span, traced
 from periplus import telemetry_setup
 from periplus.errors import UserError
+from periplus.log_setup import log_to_stderr
 
 
 @pytest.fixture
@@ -137,6 +139,18 @@ def test_a_log_line_of_a_run_names_the_run_and_the_span():
     assert (line["run_id"], line["website_id"], line["task_id"]) == ("run-1", "harbour", "moor")
     assert len(line["trace_id"]) == 32
     assert len(line["span_id"]) == 16
+
+
+def test_the_log_has_the_level_of_the_environment_and_above(monkeypatch, capsys):
+    monkeypatch.setenv("PERIPLUS_LOG_LEVEL", "WARNING")
+    log_to_stderr()
+    try:
+        log = structlog.get_logger("periplus")
+        log.info("quiet")
+        log.warning("loud")
+    finally:
+        structlog.reset_defaults()
+    assert json.loads(capsys.readouterr().err)["event"] == "loud"
 
 
 def test_nothing_is_made_of_spans_where_nobody_asks():

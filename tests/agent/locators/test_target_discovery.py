@@ -42,6 +42,7 @@ TRAPS = [
     ("<button style='display:none'>Save</button><p>Save</p>", "Save", "click"),
     ("<label>Name <input></label>", "Name", "check"),
     ("<button>Name</button>", "Name", "fill"),
+    ("<a href=#>Archive</a><button>Archive</button>", "Archive", "click"),
     ("<label>Published <input></label>", "Publish", "fill"),
     ("<button>Do not delete</button>", "Delete", "click"),
     ("<button aria-label='Delete Bob'>x</button><button aria-label='Delete Ann'>x</button>", "Delete", "click"),
@@ -86,6 +87,7 @@ FOUND = [
     ("<input type=file id=f hidden><label for=f>Choose a file</label>", "Choose a file", "upload", "#f", "label"),
     ("<a href=#>Bob</a><input type=checkbox aria-label=Bob id=c>", "Bob", "check", "#c", "label"),
     ("<button id=b>Sign in</button><a href=#>Sign in</a>", "Sign in button", "click", "#b", "role_name"),
+    ("<a href=#>Login</a><button id=b>Login</button>", "Login", "click", "#b", "role_name"),
 ]  # fmt: skip
 
 
@@ -189,6 +191,20 @@ async def test_the_order_is_data_and_says_who_speaks_for_an_element(page):
         await discover_element(page, ElementDescription("Name", "fill"), order=("fallback_css",)),
         UndiscoveredElement,
     )
+
+
+async def test_only_elements_of_shadow_roots_are_found_by_piercing(page):
+    await show(
+        page,
+        "<button>Fire</button><x-a></x-a><script>document.querySelector('x-a').attachShadow({mode:'open'})"
+        ".innerHTML='<button id=b>Hire</button>'</script>",
+    )
+    pierced = await discover_element(page, ElementDescription("Hire", "click"), order=("shadow_pierce",))
+    outside = await discover_element(page, ElementDescription("Fire", "click"), order=("shadow_pierce",))
+    assert isinstance(pierced, DiscoveredElement)
+    assert (pierced.strategy, pierced.confidence) == ("shadow_pierce", 0.80)
+    assert (await resolve_selector(page, pierced.selector)).description == "button#b"
+    assert isinstance(outside, UndiscoveredElement)
 
 
 def test_the_default_order_is_the_documented_one_and_every_websites():

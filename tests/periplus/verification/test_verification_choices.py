@@ -49,3 +49,10 @@ def test_times_are_those_of_the_command_else_of_the_environment(monkeypatch):
     monkeypatch.setenv("PERIPLUS_PLAYWRIGHT_TIMEOUT", "forever")
     with pytest.raises(UserError, match="PERIPLUS_PLAYWRIGHT_TIMEOUT"):
         load_settings()
+
+
+def test_rounds_of_healing_are_those_of_the_command_else_of_the_environment(monkeypatch):
+    assert choose_timeouts(VerifierSettings(), load_settings()).max_heal_rounds == 3
+    monkeypatch.setenv("PERIPLUS_MAX_HEAL_ROUNDS", "1")
+    assert choose_timeouts(VerifierSettings(), load_settings()).max_heal_rounds == 1
+    assert choose_timeouts(VerifierSettings(max_heal_rounds=0), load_settings()).max_heal_rounds == 0

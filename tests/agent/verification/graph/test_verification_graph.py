@@ -7,10 +7,15 @@ import sqlite3
 
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from agent import telemetry
 from agent.execution.stop_request import RunStopped, StopRequest
 from agent.verification.graph import should_heal
 from agent.verification.graph.graph_nodes import EXECUTED_AGAIN
+from agent.verification.graph.verification_graph import NODES
 from kb_schema.verification import FailureKind, VerificationRunState
 from tests.support import warm
 from tests.support.scripted_verification import PASSWORD, Script, requirement, verified
@@ -40,12 +45,25 @@ async def test_what_comes_off_passes_and_every_node_has_its_turn(tmp_path):
     script, nodes = Script(), []
     report = await verified(script, tmp_path / "db", reached=nodes.append)
     assert nodes == ["planner", "pom_builder", "generator", *["executor"] * 3, "verdict_rca"]
-    assert (report.verdict, report.rca.class_) == ("pass", "success")
+    assert (report.verdict, report.rca.class_, report.rca.confidence) == ("pass", "success", 1)
     assert report.rca.message == "All steps executed successfully"
     assert [step.status for step in report.steps] == ["success"] * 3
     assert (report.summary.total_steps, report.summary.executed_steps) == (3, 3)
+    measured = report.rca.metrics
+    assert (measured["total_steps"], measured["executed_steps"], measured["heal_rounds"]) == (3, 3, 0)
+    assert measured["execution_time_ms"] >= 0
     assert report.artifacts["test_hash"] == f"sha256:{'0' * 64}"
     assert script.done[:4] == ["open build", "build", "generate label,label,label", "open execute"]
+
+
+async def test_each_node_leaves_a_span(tmp_path, monkeypatch):
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(telemetry, "_TRACER", provider.get_tracer("periplus"))
+    await verified(Script(fails={0: 1}), tmp_path / "db")
+    assert [each.name for each in exporter.get_finished_spans() if each.name in NODES] == [
+        "planner", "pom_builder", "generator", "executor", "oracle_healer", *["executor"] * 3, "verdict_rca",
+    ]  # fmt: skip
 
 
 async def test_a_password_is_typed_but_never_kept(tmp_path):

@@ -31,6 +31,8 @@ async def test_every_element_and_outcome_is_found_and_then_executed_from_the_pla
     assert plan.missing == ()
     assert plan.coverage == 1.0
     assert [step.strategy for step in plan.steps] == ["label", "label", "role_name"]
+    assert [step.confidence for step in plan.steps] == [0.92, 0.92, 0.95]
+    assert all(step.discovered_at for step in plan.steps)
     assert plan.steps[1].password
     assert plan.steps[2].checks[0].heading == "Dashboard"
     assert "very-secret-1" not in plan.model_dump_json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -145,10 +146,12 @@ async def test_pictures_are_taken_per_step_and_secrets_are_in_no_record(site, op
         )
         assert plan.steps[0].password
         await open_first_page(site_page, "/")
+        began = datetime.now(UTC)
         done = [await execute_step(site_page, step) for step in plan.steps]
         assert [each.screenshot for each in done] == ["step-01.jpg", "step-02.jpg"]
         assert all((tmp_path / "shots" / each.screenshot).stat().st_size for each in done)
         assert "literal-password" not in done[0].model_dump_json()
+        assert began <= done[0].timestamp <= done[1].timestamp
 
 
 LOGIN = """<form aria-label=Login onsubmit="return false"><label>User <input id=user></label>
