@@ -153,6 +153,32 @@ async def test_an_acceptable_outcome_is_a_partial_success_and_told_as_one(quick,
     assert (await TaskRunner(quick).run_task("t")).status is not RunStatus.SUCCESS
 
 
+async def test_a_step_may_succeed_in_part_if_it_says_so(quick, monkeypatch):
+    monkeypatch.setattr(step_runner, "CONFIRM_S", 0.2)
+    quick.resilience = ResiliencePolicy(max_retries=0, enable_replanning=False, enable_degradation=False)
+    held = [{"type": "dom_contains", "value": value} for value in ("boats", "moored", "boats moored")]
+    missing = {"type": "dom_contains", "value": "4.5 stars", "timeout": 0.3}
+    step = reading("look", postconditions=[*held, missing])
+    for allowed, outcome in ((True, "partial"), (False, None)):
+        knows(quick, TO_QUAY, {**step, "allow_partial_success": allowed}, reading("after"))
+        result = await TaskRunner(quick).run_task("t")
+        record = [each for each in result.steps if each.step_id == "look"][-1]
+        assert (record.status is StepStatus.DONE, record.outcome) == (allowed, outcome)
+        assert (result.steps[-1].step_id == "after") is allowed
+
+
+async def test_an_acceptable_outcome_of_a_task_is_a_partial_success(quick, site):
+    goal = {"success_criteria": [{"type": "dom_contains", "value": "4.5 stars", "timeout": 0.3}]}
+    knows(quick, TO_QUAY, **goal)
+    assert (await TaskRunner(quick).run_task("t")).status is RunStatus.FAILURE
+    goal["acceptable_outcomes"] = [{"type": "dom_contains", "value": "boats moored"}]
+    knows(quick, TO_QUAY, **goal)
+    assert (await TaskRunner(quick).run_task("t")).status is RunStatus.PARTIAL
+    goal["required_evidence"] = [{"type": "dom_contains", "value": "anchor", "timeout": 0.3}]
+    knows(quick, TO_QUAY, **goal)
+    assert (await TaskRunner(quick).run_task("t")).status is RunStatus.FAILURE
+
+
 async def test_a_way_that_is_closed_is_gone_around(quick, site):
     await quick.page.add_init_script(
         "addEventListener('DOMContentLoaded', () => document.querySelector('#add')?.remove())"

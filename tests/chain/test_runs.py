@@ -71,6 +71,13 @@ def test_a_run_is_recorded_with_its_steps_outputs_and_files(site, tmp_path):
     assert {name: each["artifact_type"] for name, each in files.items()} == {
         "result.json": "result", "session/": "trace",
     }  # fmt: skip
+    measured = {each["metric_name"]: each["metric_value"] for each in run["metrics"]}
+    assert (
+        measured["replan_attempts"],
+        measured["data_retention_rate"],
+        measured["completion_percentage"],
+    ) == (0, 1, 100)
+    assert measured["workflow_duration_ms"] > 0
     result = (tmp_path / "o" / "result.json").read_bytes()
     assert files["result.json"]["file_hash"] == hashlib.sha256(result).hexdigest()
     assert files["result.json"]["size_bytes"] == len(result)

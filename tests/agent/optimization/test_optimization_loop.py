@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from agent.events import EventBus
@@ -18,6 +20,7 @@ from agent.optimization.shared_memory import (
     LAST_FAILURE,
     InMemoryReplacementStatistics,
     InMemorySharedMemory,
+    StoredReplacementStatistics,
     classify_replacement,
 )
 from agent.optimization.sources import SuiteSources
@@ -30,6 +33,7 @@ from kb_schema.suite_optimization import (
     LastFailure,
 )
 from kb_schema.verification import FailureEvidence, FailureKind
+from kb_store.store_factory import open_runs
 from tests.agent.optimization.failing_calls import candidate, failing
 
 SAVE = 'page.get_by_role("button", name="Save")'
@@ -105,6 +109,7 @@ def order(folder, **options):
 
 async def test_drift_is_patched_in_one_round_and_proved_by_a_clean_run(tmp_path):
     site, told, memory = Site(tmp_path, right={NEW, NEW_GO}, look=found), [], InMemorySharedMemory()
+    began = datetime.now(UTC)
     bus = EventBus()
     bus.listen(told.append)
     report = await optimize(order(tmp_path), OptimizationPorts(site.run, site.look, memory=memory), bus=bus)
@@ -116,7 +121,10 @@ async def test_drift_is_patched_in_one_round_and_proved_by_a_clean_run(tmp_path)
     assert "+++ b/test_it.py" in report.diff
     assert not list((tmp_path / "out/backups").rglob("*.py"))
     assert (await memory.get(ATTEMPTS, "e1", ExecAttempts)).attempts == 1
-    assert (await memory.get(LAST_FAILURE, "e1", LastFailure)).file.endswith("test_it.py")
+    kept = await memory.get(LAST_FAILURE, "e1", LastFailure)
+    assert kept.file.endswith("test_it.py")
+    assert (kept.execution_id, kept.selector_guess != "") == ("e1", True)
+    assert kept.ts >= began
     said = [each.message.type for each in told if isinstance(each, MessageSent)]
     assert said[:4] == [
         "EXECUTION_REQUEST", "OPTIMIZE_TEST_FILE", "LOCATOR_SYNTHESIS_REQUEST", "LOCATOR_SYNTHESIS_RESPONSE",
@@ -217,6 +225,33 @@ async def test_what_was_right_before_is_tried_first(tmp_path):
         order(tmp_path, dry_run=True), OptimizationPorts(site.run, site.look, learned=learned)
     )
     assert report.patches[0].after == f"page.{NEW}"
+
+
+@pytest.mark.parametrize("most", [1, 2])
+async def test_there_are_no_more_rounds_than_allowed(tmp_path, most):
+    class OneAfterTheOther(Site):
+        """The second test fails only after the first one was mended."""
+
+        def failures(self):
+            return super().failures()[:1]
+
+    site = OneAfterTheOther(tmp_path, right={NEW, NEW_GO}, look=found)
+    await optimize(order(tmp_path, max_attempts=most), OptimizationPorts(site.run, site.look))
+    assert site.runs == ["healing", "proof"] * most
+    assert (f"page.{NEW_GO}.click()" in (tmp_path / "test_it.py").read_text()) is (most == 2)
+
+
+async def test_what_was_right_is_known_to_the_next_execution(tmp_path):
+    for confirmed in (True, True, False):
+        async with open_runs(tmp_path) as runs:
+            await StoredReplacementStatistics(runs.memory).learn(
+                "locator(#) -> get_by_role", confirmed=confirmed
+            )
+    async with open_runs(tmp_path) as runs:
+        known = await StoredReplacementStatistics(runs.memory).recommendation("locator(#) -> get_by_role")
+        other = await StoredReplacementStatistics(runs.memory).recommendation("locator(#) -> get_by_text")
+    assert (known.proposed, known.confirmed, known.refuted, known.confidence) == (3, 2, 1, 0.6)
+    assert (other.proposed, other.confidence) == (0, 0.5)
 
 
 async def test_a_mended_test_is_told_by_what_was_mended_not_by_what_followed_from_it(tmp_path):
