@@ -14,8 +14,9 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from kb_schema.base import Model, ScreenRef, TaskRef
-from kb_schema.conditions import Condition
+from kb_schema.conditions import Condition, ElementVisible
 from kb_schema.io_specs import DomExtraction, TableExtraction, VariableName
+from kb_schema.selectors import Selector
 
 Expectation = Literal["one_more", "one_less", "more", "changed", "there", "gone"]
 
@@ -74,8 +75,15 @@ class PageReadBack(Model):
 
     url: str = Field(min_length=1)
     """A path of the website, or an absolute address."""
+    rows: Selector
+    """The rows of the list there. While none is visible, the list says nothing: it may not have been drawn yet."""
     conditions: tuple[Condition, ...] = Field(min_length=1)
     """What holds there after the effect, and did not all hold before; about the values of the inputs."""
+
+    @property
+    def is_drawn(self) -> ElementVisible:
+        """Return the condition that the list shows rows."""
+        return ElementVisible(type="element_visible", element=self.rows)
 
 
 class ReadBackStatus(StrEnum):

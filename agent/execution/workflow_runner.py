@@ -295,12 +295,11 @@ class _WorkflowRun:
             return
         if place_of(session.page.url) != place_of(self._engine.guide.resolved(rule.url)):
             return
-        conditions = fill_conditions(rule.conditions, self._values)
-        verdicts = await session.judge_until_held(conditions, self._values, timeout_s=BEFORE_S)
+        conditions = fill_conditions((rule.is_drawn, *rule.conditions), self._values)
+        drawn, *verdicts = await session.judge_until_held(conditions, self._values, timeout_s=BEFORE_S)
         # What cannot be judged counts as held: nothing can be told from it afterwards.
-        chosen[_READ_BEFORE] = any(each.status is VerdictStatus.UNKNOWN for each in verdicts) or all(
-            each.held for each in verdicts
-        )
+        unknown = not drawn.held or any(each.status is VerdictStatus.UNKNOWN for each in verdicts)
+        chosen[_READ_BEFORE] = unknown or all(each.held for each in verdicts)
 
     async def _is_read_back(self) -> bool:
         """Whether the read-back of the workflow holds now, and did not before the press that followed."""

@@ -32,6 +32,7 @@ class Jobs:
     said: str = "The job was added."
     keeps: bool = True
     has_place: bool = True
+    drawn_after_ms: int = 0
     rows: list[tuple[str, str]] = field(default_factory=list)
 
     def answer(self, asked: Asked) -> Answered:
@@ -48,7 +49,10 @@ class Jobs:
         rows = "".join(
             f"<tr><td><a href=#>{title}</a></td><td>{place}</td></tr>" for title, place in self.rows
         )
-        return Answered(f"<body>{said}<h1>Jobs</h1><table>{rows}</table><a href=/new>New job</a></body>")
+        table = f"<table>{rows}</table>"
+        if self.drawn_after_ms:
+            table = f"<div id=jobs></div><template id=later>{table}</template><script>setTimeout(() => {{jobs.innerHTML = later.innerHTML}}, {self.drawn_after_ms})</script>"  # fmt: skip
+        return Answered(f"<body>{said}<h1>Jobs</h1>{table}<a href=/new>New job</a></body>")
 
 
 async def adds_a_job(page: Page, given: Mapping[str, str], _dice: random.Random) -> None:
@@ -89,8 +93,13 @@ async def test_the_list_is_read_at_its_address_for_a_row_with_all_that_it_shows_
         ({"said": "Saved (1 record)", "keeps": False}, [], (RunStatus.FAILURE, "unverified")),
         ({"said": "Saved (1 record)", "has_place": False}, [], (RunStatus.FAILURE, "unverified")),
         ({"said": "Saved (1 record)", "keeps": False}, [tuple(NEW.values())], (RunStatus.FAILURE, "unverified")),
+        (
+            {"said": "Saved (1 record)", "keeps": False, "drawn_after_ms": 1500},
+            [tuple(NEW.values())],
+            (RunStatus.FAILURE, "unverified"),
+        ),
     ],
-    ids=["other-words", "not-kept", "kept-otherwise", "was-there-before"],
+    ids=["other-words", "not-kept", "kept-otherwise", "was-there-before", "drawn-late"],
 )  # fmt: skip
 async def test_a_message_in_other_words_is_made_up_for_by_a_row_that_is_new(
     browser, tmp_path, change, before, ends

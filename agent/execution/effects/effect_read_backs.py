@@ -167,9 +167,15 @@ async def read_page(
             await other.guide.open(rule.url)
             if await other.session.signed_in() is False:
                 return None
-            return await _all_hold(other, conditions, values, patience_s)
+            held = await _all_hold(other, (rule.is_drawn, *conditions), values, patience_s)
+            return True if held else None if await _is_undrawn(other, rule, values) else held
     except (AgentError, PageError, PlaywrightError):
         return None
+
+
+async def _is_undrawn(engine: TaskExecution, rule: PageReadBack, values: Mapping[str, Any]) -> bool:
+    (drawn,) = await engine.session.judge((rule.is_drawn,), values)
+    return not drawn.held
 
 
 async def _all_hold(

@@ -14,7 +14,7 @@ from agent.synthesis.traces.list_rows import is_marked_row, list_alike_parts
 from agent.synthesis.traces.trace_pages import TracePage
 from kb_schema.conditions import Combined, Condition, ElementVisible
 from kb_schema.read_backs import PageReadBack
-from kb_schema.selectors import Selector, TemplateStrategy
+from kb_schema.selectors import Selector, TemplateStrategy, ValueStrategy
 from kb_schema.url_patterns import place_of
 from web_pages.element_tree import Element
 from web_pages.page_texts import text_of
@@ -36,11 +36,11 @@ def find_page_read_back(ends: Sequence[TraceEnd]) -> PageReadBack | None:
     if address is None:
         return None
     for present in (True, False):
-        for row in _list_rows(ends, present=present):
+        for row, rows in _list_rows(ends, present=present):
             shown: Condition = ElementVisible(type="element_visible", element=row)
             if not present:
                 shown = Combined(type="none_of", conditions=(shown,))
-            return PageReadBack(url=address, conditions=(shown,))
+            return PageReadBack(url=address, rows=rows, conditions=(shown,))
     return None
 
 
@@ -64,8 +64,10 @@ def _list_lists(end: TraceEnd) -> list[TracePage]:
     return [page for page in end.earlier if place_of(page.stored.snapshot.url) == here]
 
 
-def _list_rows(ends: Sequence[TraceEnd], *, present: bool) -> Iterator[Selector]:
-    """Yield selectors of a row with the inputs' values that only the last pages have, or only those before."""
+def _list_rows(ends: Sequence[TraceEnd], *, present: bool) -> Iterator[tuple[Selector, Selector]]:
+    """Yield selectors of a row with the inputs' values that only the last pages have, or only those before, and of all
+    rows like it.
+    """
     first = ends[0]
     page = first.page if present else _list_lists(first)[-1]
     common = set.intersection(*(set(end.values) for end in ends))
@@ -73,9 +75,9 @@ def _list_rows(ends: Sequence[TraceEnd], *, present: bool) -> Iterator[Selector]
         for row in _list_row_elements(page, first.values[name]):
             held = [each for each in common if first.values[each] in text_of(row, everything=True)]
             for names in dict.fromkeys(((name, *sorted(set(held) - {name})), (name,))):
-                selector = _build_selector(row, names)
-                if all(_tells(end, selector, present=present) for end in ends):
-                    yield selector
+                selector, rows = _build_selector(row, names), _build_rows(row)
+                if all(_tells(end, selector, rows, present=present) for end in ends):
+                    yield selector, rows
 
 
 def _list_row_elements(page: TracePage, value: str) -> Iterator[Element]:
@@ -93,8 +95,7 @@ def _list_row_elements(page: TracePage, value: str) -> Iterator[Element]:
 
 def _build_selector(row: Element, names: Sequence[str]) -> Selector:
     """Return the innermost row with an element that says the first input alone, and with the others anywhere in it."""
-    classes = list_stable_classes(row)
-    kind = row.tag + (f"[{ClassTerm(classes[0]).xpath}]" if classes else "")
+    kind = _describe_kind(row)
     first, *others = names
     template = f"//{kind}[not(.//{kind})][descendant-or-self::*[normalize-space()='{{{{{first}}}}}']]"
     template += "".join(f"[contains(normalize-space(.), '{{{{{each}}}}}')]" for each in others)
@@ -104,9 +105,27 @@ def _build_selector(row: Element, names: Sequence[str]) -> Selector:
     return Selector(strategies=(strategy,))
 
 
-def _tells(end: TraceEnd, row: Selector, *, present: bool) -> bool:
-    """Whether a trace shows the row at its end and on no page of the list before, or the other way round."""
-    lists = [_shows(page, row, end.values) for page in _list_lists(end)]
+def _build_rows(row: Element) -> Selector:
+    kind = _describe_kind(row)
+    # A heading of a table is no row of it.
+    cells = "[td]" if row.tag == "tr" else ""
+    return Selector(strategies=(ValueStrategy(type="xpath", value=f"//{kind}{cells}"),))
+
+
+def _describe_kind(row: Element) -> str:
+    """Return tag and class, in XPath."""
+    classes = list_stable_classes(row)
+    return row.tag + (f"[{ClassTerm(classes[0]).xpath}]" if classes else "")
+
+
+def _tells(end: TraceEnd, row: Selector, rows: Selector, *, present: bool) -> bool:
+    """Whether a trace shows the row at its end and on no page of the list before, or the other way round. Every page
+    has other rows: else nothing tells that the list was drawn.
+    """
+    drawn = [page for page in _list_lists(end) if page.shows(rows)]
+    if not drawn or not end.page.shows(rows):
+        return False
+    lists = [_shows(page, row, end.values) for page in drawn]
     if present:
         return _shows(end.page, row, end.values) and not any(lists)
     return lists[-1] and not _shows(end.page, row, end.values)
