@@ -41,6 +41,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "learn": LazyCommand(
         "periplus.commands.learn", "Learn screen signatures from labelled pages or sessions."
     ),
+    "group": LazyCommand("periplus.commands.group", "Group stored pages into screens, without a browser."),
     "import": LazyCommand("periplus.commands.import_", "Convert recordings of other tools to traces."),
     "synthesize": LazyCommand("periplus.commands.synthesize", "Build a workflow from traces of one task."),
     "workflows": LazyCommand(

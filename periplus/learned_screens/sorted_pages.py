@@ -59,17 +59,28 @@ def read_sorted_pages(
         )
     found = []
     for each in stored:
-        if each.name not in known:
-            continue
-        on_page(each.name)
-        base = _base(each, base_url)
-        try:
-            drawn = build_page_profile(StoredPage(each.read()))
-        except PageRefused as exc:
-            raise UserError(f"{each.page}: {exc}", fix="leave the page out") from exc
-        path = relative_path(each.facts.url, base)
-        found.append(SortedPage(each, base, ObservedPage(drawn, path, each.name, known[each.name])))
+        if each.name in known:
+            on_page(each.name)
+            found.append(_read_page(each, base_url, known[each.name]))
     return found
+
+
+def read_stored_pages(
+    folder: Path, base_url: str | None, budget: ImportBudget = DEFAULT_BUDGET
+) -> list[SortedPage]:
+    """Return all pages of a folder, without labels. Raises as `read_sorted_pages` does."""
+    stored = read_foreign(folder, budget, list_snapshots, folder)
+    return [_read_page(each, base_url, None) for each in stored]
+
+
+def _read_page(stored: StoredSnapshot, base_url: str | None, screen: str | None) -> SortedPage:
+    base = _base(stored, base_url)
+    try:
+        drawn = build_page_profile(StoredPage(stored.read()))
+    except PageRefused as exc:
+        raise UserError(f"{stored.page}: {exc}", fix="leave the page out") from exc
+    path = relative_path(stored.facts.url, base)
+    return SortedPage(stored, base, ObservedPage(drawn, path, stored.name, screen))
 
 
 def _read_labelled(folder: Path, labels: Path) -> tuple[list[StoredSnapshot], Labels]:
