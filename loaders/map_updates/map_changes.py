@@ -6,6 +6,7 @@ whatever people called it, merged or described.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -22,6 +23,8 @@ from loaders.map_updates.page_changes import ControlChange, SeenPage, compare_pa
 from web_pages.page_limits import PageRefused
 from web_pages.stored_pages import StoredPage
 
+MOST_STATES = 8
+"""The most dialogs, menus and panels on one screen that are opened again."""
 BAD = 400
 """The least HTTP status of an error."""
 MapChangeKind = Literal[
@@ -74,11 +77,24 @@ class MapComparison:
     """Ids of the new screens in the knowledge that was built of the updated exploration."""
 
 
-def list_revisited_pages(knowledge: KnowledgeBase, seen: ExploredSite) -> dict[str, str]:
-    """Return the page by which each screen of the knowledge is compared: screen id -> page id."""
-    pages = {page.page_id for page in seen.pages()}
+def list_revisited_pages(knowledge: KnowledgeBase, seen: ExploredSite) -> dict[str, tuple[str, ...]]:
+    """Return the pages by which each screen of the knowledge is compared, by screen id.
+
+    The first is that on which it was first seen; the others have a dialog, menu or panel that lies on it and is no
+    screen of its own.
+    """
+    pages = {page.page_id: page for page in seen.pages()}
     told = {each.screen_id: str(each.metadata.get("seen_as", "")) for each in knowledge.screens.values()}
-    return {screen_id: page_id for screen_id, page_id in told.items() if page_id in pages}
+    of_screens = {*told.values()}
+    states: dict[str, list[str]] = defaultdict(list)
+    for page in pages.values():
+        if page.layer and page.behind is not None and page.page_id not in of_screens:
+            states[page.behind].append(page.page_id)
+    return {
+        screen_id: (page_id, *states[page_id][:MOST_STATES])
+        for screen_id, page_id in told.items()
+        if page_id in pages
+    }
 
 
 def compare_maps(
@@ -143,7 +159,9 @@ class _Comparison:
     def screens(self) -> Iterator[MapChange]:
         """Yield the screens that are gone, were not found, or have another title."""
         for screen in self._knowledge.screens.values():
-            page_id = self.pages.get(screen.screen_id)
+            page_ids = self.pages.get(screen.screen_id, ())
+            yield from self._missing_states(screen, page_ids[1:])
+            page_id = next(iter(page_ids), None)
             if page_id is None:
                 why = "the map has no page of it"
                 yield MapChange("not_compared", screen.name, (screen.screen_id,), note=why)
@@ -166,6 +184,14 @@ class _Comparison:
                     page_id=page_id,
                 )
 
+    def _missing_states(self, screen: Screen, page_ids: Sequence[str]) -> Iterator[MapChange]:
+        """Yield what lay on a screen and was not found again."""
+        for page_id in page_ids:
+            page, revisit = self._was[page_id], self._revisits.get(page_id)
+            if revisit is None or revisit.outcome != "found":
+                why = f"its {page.layer} was not found: {revisit.message if revisit is not None else 'not opened'}"
+                yield MapChange("not_compared", screen.name, (screen.screen_id,), url=page.url, note=why)
+
     def _titles(self, screen: Screen, was: ExplorationPage, now: ExplorationPage) -> Iterator[MapChange]:
         if was.title and now.title and _letters(was.title) != _letters(now.title):
             yield MapChange("title", now.title, (screen.screen_id,), before=was.title, url=now.url)
@@ -173,17 +199,23 @@ class _Comparison:
     def controls(self) -> Iterator[MapChange]:
         """Yield the changes of controls, screen by screen."""
         for screen_id in self.found:
-            page_id = self.pages[screen_id]
-            was, now = self._seen("before", self._was[page_id]), self._seen("after", self._now[page_id])
-            if was is None or now is None:
-                continue
-            elements = self._elements(screen_id, was)
-            for each in compare_pages(was, now):
-                element = elements.get(each.before.offer_id) if each.before is not None else None
-                if each.before is not None and element is None:
-                    continue  # people deleted the element, or it was on this page only
+            for page_id in self.pages[screen_id]:
+                revisit = self._revisits.get(page_id)
+                if revisit is not None and revisit.outcome == "found":
+                    yield from self._controls_of(screen_id, page_id)
+
+    def _controls_of(self, screen_id: str, page_id: str) -> Iterator[MapChange]:
+        was, now = self._seen("before", self._was[page_id]), self._seen("after", self._now[page_id])
+        if was is None or now is None:
+            return
+        elements = self._elements(screen_id, was)
+        for each in compare_pages(was, now):
+            element = elements.get(each.before.offer_id) if each.before is not None else None
+            if (
+                each.before is None or element is not None
+            ):  # else people deleted it, or it was on this page only
                 yield _control_change(each, screen_id, page_id, element, now)
-            yield from self._other_selectors(screen_id, elements, was, now)
+        yield from self._other_selectors(screen_id, elements, was, now)
 
     def _other_selectors(
         self, screen_id: str, elements: Mapping[str, UIElement], was: SeenPage, now: SeenPage

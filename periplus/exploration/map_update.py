@@ -90,10 +90,9 @@ async def update_map(
     if sign_in is not None:
         view.say("signing in")
         signed = await sign_in(browser)
-    inside = [each for each in dict.fromkeys(pages.values()) if not each.startswith(OUTSIDE)]
-    outside = [
-        each.removeprefix(OUTSIDE) for each in dict.fromkeys(pages.values()) if each.startswith(OUTSIDE)
-    ]
+    every = dict.fromkeys(page_id for page_ids in pages.values() for page_id in page_ids)
+    inside = [each for each in every if not each.startswith(OUTSIDE)]
+    outside = [each.removeprefix(OUTSIDE) for each in every if each.startswith(OUTSIDE)]
     with on_signals(stop.set, signal.SIGINT, signal.SIGTERM):
         view.say("opening the known screens again")
         there = replace(plan, folder=updated)

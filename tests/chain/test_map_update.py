@@ -249,3 +249,28 @@ async def test_a_screen_that_is_gone_stays_if_a_task_of_people_names_it_and_is_t
     assert ("screen_gone", "Tides") in told(again.report.changes)
     mapped.site.pages["/tides"] = site_pages()["/tides"]
     assert to_plain_text((await mapped.update()).report.headline).startswith("nothing changed")
+
+
+DIALOG = (
+    '<button type=button onclick="d.hidden=false">Rent a berth</button>'
+    "<div id=d role=dialog aria-label='Rent a berth' hidden style='position:fixed;inset:10%;background:#fff'>"
+    "<h2>Rent a berth</h2><label>Boat <input name=boat></label>{more}"
+    '<button type=button onclick="d.hidden=true">Cancel</button></div>'
+)
+
+
+async def test_a_dialog_is_opened_again_by_the_way_to_it(browser: Browser, tmp_path: Path) -> None:
+    pages = site_pages()
+    pages["/berths"] = page("Berths", DIALOG.format(more=""))
+    with small_site(pages) as site:
+        mapped = MappedSite(site, MapFolder(tmp_path / "map"), browser)
+        await map_website(browser, mapped.plan, None, MapView(Console(file=io.StringIO()), "a map"))
+        layered = {each.page_id for each in mapped.folder.exploration.pages() if each.layer}
+        assert layered
+
+        assert to_plain_text((await mapped.update()).report.headline).startswith("nothing changed")
+        pages["/berths"] = page("Berths", DIALOG.format(more="<label>Nights <input name=nights></label>"))
+        mapped.become(pages)
+        changes = (await mapped.update()).report.changes
+
+    assert told(changes) == {("new", "Nights")}
