@@ -132,6 +132,10 @@ class ExplorationRecord:
             offers=content.offers,
         )
         self.take(page, content.snapshot, content.picture)
+        if start and layer.kind:  # nobody opened what lies on a start page: a notice, which is put away once for all
+            self.urgent.update(
+                (page.page_id, each.offer_id) for each in page.offers if each.action_type == "click"
+            )
         return page
 
     async def read(self, arrival: AttemptResult, look: PageObservation, layer: PageLayer) -> PageContent:
