@@ -132,7 +132,7 @@ class ExplorationRecord:
             offers=content.offers,
         )
         self.take(page, content.snapshot, content.picture)
-        if start and layer.kind:  # nobody opened what lies on a start page: a notice, which is put away once for all
+        if start and layer.kind:  # a notice, which nobody opened: it is put away once for all
             self.urgent.update(
                 (page.page_id, each.offer_id) for each in page.offers if each.action_type == "click"
             )

@@ -63,6 +63,17 @@ async def test_a_step_of_a_recipe_runs_only_if_its_parameter_says_so(session, en
     assert await session.page.input_value("#name") == kept
 
 
+async def test_a_soft_precondition_whose_remedy_does_not_help_fails_the_recipe(session, engine):
+    waits = {"remediation_action": "wait", "remediation_params": {"duration": 0.1}}
+    soft = {**NEVER, "hard_dependency": False, "auto_remediate": True, **waits}
+    called = {"step_id": "s", "action": {"action_type": "recipe", "text": "Tern"}}
+    _knows(session, _recipe(FILL, preconditions=[soft]), _task(called))
+    result = await engine.run_task("t")
+    assert not result.succeeded
+    assert "precondition dom_contains" in (result.error or "")
+    assert await session.page.input_value("#name") == ""
+
+
 @pytest.mark.parametrize(
     ("place", "words"), [("preconditions", "precondition"), ("postconditions", "dom_contains")]
 )
