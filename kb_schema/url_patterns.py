@@ -149,6 +149,11 @@ def place_of(url: str) -> tuple[str, str]:
     return parts.path.rstrip("/"), parts.fragment.rstrip("/")
 
 
+def query_of(url: str) -> str:
+    """Return the query of an address, without the question mark."""
+    return _split(url).query
+
+
 def rebase_pattern(pattern: str, authored_base: str) -> str | None:
     r"""Return the part of an absolute pattern after the authored base, or None if its base differs.
 

@@ -35,7 +35,7 @@ from kb_schema.probes import VerdictStatus
 from kb_schema.run_records import EvidenceLevel, RunResult, RunStatus, StepRecord, StepStatus
 from kb_schema.tasks import Task, TaskStep
 from kb_schema.templates import tree_variables
-from kb_schema.url_patterns import place_of
+from kb_schema.url_patterns import place_of, query_of
 from kb_schema.workflow_versions import compute_workflow_version
 from kb_schema.workflows import AgentNode, AnyNode, GroupNode, TaskNode, WaitNode, Workflow
 
@@ -293,8 +293,9 @@ class _WorkflowRun:
         rule, session, chosen = self._workflow.read_back, self._session, self._progress.frame.chosen
         if rule is None or _READ_BEFORE in chosen or any(map(self._lacks_value, rule.conditions)):
             return
-        if place_of(session.page.url) != place_of(self._engine.guide.resolved(rule.url)):
-            return
+        there = self._engine.guide.resolved(rule.url)
+        if place_of(session.page.url) != place_of(there) or query_of(session.page.url) != query_of(there):
+            return  # with another query, the list may show other rows
         conditions = fill_conditions((rule.is_drawn, *rule.conditions), self._values)
         drawn, *verdicts = await session.judge_until_held(conditions, self._values, timeout_s=BEFORE_S)
         # What cannot be judged counts as held: nothing can be told from it afterwards.
