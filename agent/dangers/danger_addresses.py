@@ -24,6 +24,12 @@ _KEY = re.compile(
     r"\A(?:\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{13,27}|(?=[^/]*\d)[\w~=-]{6,}|[a-z]{1,12}[-_:]\d+)\Z",
     re.IGNORECASE,
 )
+_LANGUAGE_PARTS = frozenset(
+    ["lang", "language", "locale", "set-lang", "set-language", "set-locale", "set_lang", "set_language", "set_locale",
+     "setlang", "setlanguage", "setlocale", "switch-language", "switch_language", "change-language", "change_language"]
+)  # fmt: skip
+"""Before a language at the end of an address: opening it shows the whole site in that language from then on."""
+_LANGUAGE = re.compile(r"\A[a-z]{2,3}(?:[-_][a-z]{2,4})?\Z", re.IGNORECASE)
 _PROGRAMS = re.compile(
     r"\.(?:php\d?|aspx?|jspx?|do|action|cgi|pl|py|rb|cfm|html?|json|xml|ashx|svc)\Z", re.IGNORECASE
 )
@@ -65,6 +71,8 @@ def _in_path(path: str) -> tuple[Danger, str] | None:
             deed = _deed(part, "before_a_key")
         if deed is not None:
             return deed, f"/{parts[at]}"
+    if len(named) > 1 and named[-2].casefold() in _LANGUAGE_PARTS and _LANGUAGE.match(named[-1]):
+        return "submits", f"/{parts[-2]}/{parts[-1]} (it stores the language of the session)"
     return None
 
 

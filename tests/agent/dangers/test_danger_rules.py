@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
+from agent.dangers.danger_addresses import find_danger_in_address
 from agent.dangers.danger_rules import FormFacts, judge_offer, judge_request
 from agent.dangers.danger_words import find_danger_in_words, load_danger_words
 from kb_schema.explorations import Danger, Offer
@@ -335,3 +336,20 @@ def test_every_phrase_of_the_file_is_found_in_itself_unless_it_is_harmless():
             assert find_danger_in_words(phrase, pressed=False) is None, (
                 f"{language}: {phrase!r} is not harmless"
             )
+
+
+@pytest.mark.parametrize(
+    ("address", "switches"),
+    [
+        ("/lang/de", True),
+        ("/account/set_language/pt_BR", True),
+        ("/setlocale/zh-hant?next=/", True),
+        ("/lang/de/guide", False),
+        ("/language/history", False),
+        ("/de/lang", False),
+        ("/docs?lang=de", False),
+    ],
+)
+def test_an_address_that_stores_the_language_of_the_session_is_not_opened(address, switches):
+    found = find_danger_in_address(f"http://shop.example{address}")
+    assert (found is not None and "language" in found[1]) is switches
